@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// GetParameters returns a copy of what this Workspace asks for.
+func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
+	return *w.Spec.ForProvider.DeepCopy()
+}
+
+// GetObservation returns a copy of what was last observed of this Workspace.
+func (w *Workspace) GetObservation() commonv1beta1.WorkspaceObservation {
+	return *w.Status.AtProvider.DeepCopy()
+}
+
+// SetObservation records a copy of o as what was last observed of this Workspace.
+func (w *Workspace) SetObservation(o commonv1beta1.WorkspaceObservation) {
+	w.Status.AtProvider = *o.DeepCopy()
+}
+
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
+func (w *Workspace) GetLastHandledReconcileAt() string {
+	return w.Status.GetLastHandledReconcileAt()
+}
+
+// SetLastHandledReconcileAt records that the reconcile request token was handled.
+func (w *Workspace) SetLastHandledReconcileAt(token string) {
+	w.Status.SetLastHandledReconcileAt(token)
+}
+
+// GetProviderConfigSpec returns a copy of the configuration.
+func (p *ProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec {
+	return *p.Spec.DeepCopy()
+}

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A WorkspaceSpec is the desired state of a Workspace.
+type WorkspaceSpec struct {
+	xpv2.ClusterManagedResourceSpec `json:",inline"`
+
+	// ForProvider says which module to run and what to run it with.
+	ForProvider commonv1beta1.WorkspaceParameters `json:"forProvider"`
+}
+
+// A WorkspaceStatus is the observed state of a Workspace.
+type WorkspaceStatus struct {
+	xpv2.ManagedResourceStatus `json:",inline"`
+
+	// AtProvider is what the last successful look at the Workspace found.
+	// +optional
+	AtProvider commonv1beta1.WorkspaceObservation `json:"atProvider,omitempty"`
+}
+
+// A Workspace keeps the infrastructure of one Terraform or OpenTofu module as the
+// module describes it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,terraform}
+// +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="SHARD",type="string",JSONPath=`.metadata.labels['terraform\.crossplane\.io/shard']`
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+type Workspace struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   WorkspaceSpec   `json:"spec"`
+	Status WorkspaceStatus `json:"status,omitempty"`
+}
+
+// A WorkspaceList is a list of Workspaces.
+//
+// +kubebuilder:object:root=true
+type WorkspaceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Workspace `json:"items"`
+}

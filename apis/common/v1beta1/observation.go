@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// WorkspaceObservation is what the last successful look at a Workspace found.
+type WorkspaceObservation struct {
+	// Outputs of the module, as JSON values of any type. Outputs that are marked
+	// sensitive are not here: they are only in the connection Secret. The API
+	// server rounds a number that is no 64-bit integer to a 64-bit float.
+	// +optional
+	Outputs map[string]extv1.JSON `json:"outputs,omitempty"`
+
+	// Checksum of what the CLI was initialized with. It is opaque, and only good
+	// to be compared with another one.
+	// +optional
+	Checksum string `json:"checksum,omitempty"`
+
+	// RemoteSource is the address that the module was last fetched from.
+	// +optional
+	RemoteSource string `json:"remoteSource,omitempty"`
+}

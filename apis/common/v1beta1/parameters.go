@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A ModuleSource says where the module of a Workspace comes from.
+type ModuleSource string
+
+// Sources of a module.
+const (
+	// ModuleSourceRemote is an address that is downloaded.
+	ModuleSourceRemote ModuleSource = "Remote"
+
+	// ModuleSourceInline is the module's text in the Workspace itself.
+	ModuleSourceInline ModuleSource = "Inline"
+
+	// ModuleSourceFlux is the artifact of a Flux source object.
+	ModuleSourceFlux ModuleSource = "Flux"
+)
+
+// A FileFormat is a syntax that the CLI reads.
+type FileFormat string
+
+// Formats of a file.
+const (
+	FileFormatHCL  FileFormat = "HCL"
+	FileFormatJSON FileFormat = "JSON"
+)
+
+// A RemotePullPolicy says how often a module is fetched.
+type RemotePullPolicy string
+
+// Policies for fetching a module.
+const (
+	RemotePullPolicyAlways       RemotePullPolicy = "Always"
+	RemotePullPolicyIfNotPresent RemotePullPolicy = "IfNotPresent"
+)
+
+// A VarFileSource says what kind of object holds a variable file.
+type VarFileSource string
+
+// Sources of a variable file.
+const (
+	VarFileSourceConfigMapKey VarFileSource = "ConfigMapKey"
+	VarFileSourceSecretKey    VarFileSource = "SecretKey"
+)
+
+// A Var is one input variable of the module.
+type Var struct {
+	// Key is the name of the variable.
+	Key string `json:"key"`
+
+	// Value of the variable, in the syntax of the CLI's -var argument: plain text
+	// for a string, an HCL expression for a list or an object.
+	Value string `json:"value"`
+}
+
+// ModuleParameters are the parameters of a Workspace that read the same in every
+// scope.
+type ModuleParameters struct {
+	// Module that this Workspace runs: its address when the source is Remote, its
+	// text when the source is Inline, and "<kind>::<namespace>/<name>" of a
+	// GitRepository or an OCIRepository when the source is Flux.
+	Module string `json:"module"`
+
+	// Source says how to read the module field.
+	// +kubebuilder:validation:Enum=Remote;Inline;Flux
+	Source ModuleSource `json:"source"`
+
+	// InlineFormat is the syntax of an Inline module: HCL when absent. It has no
+	// meaning for other sources.
+	// +optional
+	// +kubebuilder:validation:Enum=HCL;JSON
+	InlineFormat *FileFormat `json:"inlineFormat,omitempty"`
+
+	// RemotePullPolicy says when a Remote or Flux module is fetched: on every
+	// reconcile, or only when it is missing or its source has changed. It has no
+	// meaning for Inline modules.
+	// +optional
+	// +kubebuilder:validation:Enum=Always;IfNotPresent
+	// +kubebuilder:default=Always
+	RemotePullPolicy RemotePullPolicy `json:"remotePullPolicy,omitempty"`
+
+	// Entrypoint is the directory inside the module in which the CLI runs, as a
+	// relative path that stays inside. The root of the module when empty.
+	// +optional
+	// +kubebuilder:default=""
+	Entrypoint string `json:"entrypoint,omitempty"`
+
+	// Vars are input variables, one value each. A variable that is also set by
+	// varFiles or by varmap gets its value from there.
+	// +optional
+	Vars []Var `json:"vars,omitempty"`
+
+	// VarMap is an object whose fields are input variables of any type. It wins
+	// over vars and over varFiles.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	VarMap *runtime.RawExtension `json:"varmap,omitempty"`
+
+	// InitArgs are extra arguments of the init command.
+	// +optional
+	InitArgs []string `json:"initArgs,omitempty"`
+
+	// PlanArgs are extra arguments of the plan command.
+	// +optional
+	PlanArgs []string `json:"planArgs,omitempty"`
+
+	// ApplyArgs are extra arguments of the apply command.
+	// +optional
+	ApplyArgs []string `json:"applyArgs,omitempty"`
+
+	// DestroyArgs are extra arguments of the destroy command.
+	// +optional
+	DestroyArgs []string `json:"destroyArgs,omitempty"`
+
+	// EnableTerraformCLILogging copies what the CLI prints to the log of the
+	// provider. It may contain values of the module.
+	// +optional
+	EnableTerraformCLILogging bool `json:"enableTerraformCLILogging,omitempty"`
+}
+
+// A KeyReference refers to one key of a ConfigMap or a Secret in any namespace.
+type KeyReference struct {
+	// Namespace of the object.
+	Namespace string `json:"namespace"`
+
+	// Name of the object.
+	Name string `json:"name"`
+
+	// Key in the data of the object.
+	Key string `json:"key"`
+}
+
+// An EnvVar is one environment variable of the CLI.
+type EnvVar struct {
+	// Name of the variable.
+	Name string `json:"name"`
+
+	// Value of the variable. When it is not empty both references are ignored.
+	// +optional
+	Value string `json:"value,omitempty"`
+
+	// ConfigMapKeyReference is the key of a ConfigMap to take the value from. It
+	// goes before secretKeyRef.
+	// +optional
+	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
+
+	// SecretKeyReference is the key of a Secret to take the value from.
+	// +optional
+	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
+}
+
+// A VarFile is a file of input variables.
+type VarFile struct {
+	// Source says which of the two references holds the file.
+	// +kubebuilder:validation:Enum=ConfigMapKey;SecretKey
+	Source VarFileSource `json:"source"`
+
+	// ConfigMapKeyReference is the key of a ConfigMap that holds the file. It is
+	// needed when the source is ConfigMapKey.
+	// +optional
+	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
+
+	// SecretKeyReference is the key of a Secret that holds the file. It is needed
+	// when the source is SecretKey.
+	// +optional
+	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
+
+	// Format is the syntax of the file.
+	// +optional
+	// +kubebuilder:validation:Enum=HCL;JSON
+	// +kubebuilder:default=HCL
+	Format *FileFormat `json:"format,omitempty"`
+}
+
+// WorkspaceParameters are everything that a Workspace asks for.
+//
+// An input variable that is set more than once gets its value from the last of:
+// a TF_VAR_ environment variable, vars, varFiles in the order of the list,
+// varmap, and finally a -var or -var-file among the extra arguments of the
+// command in question.
+type WorkspaceParameters struct {
+	ModuleParameters `json:",inline"`
+
+	// Env are environment variables of every run of the CLI. They win over the
+	// environment of the provider itself.
+	// +optional
+	Env []EnvVar `json:"env,omitempty"`
+
+	// VarFiles are files of input variables. Where two files set the same
+	// variable, the later file wins. They win over vars and yield to varmap.
+	// +optional
+	VarFiles []VarFile `json:"varFiles,omitempty"`
+}

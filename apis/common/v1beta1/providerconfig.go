@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// ProviderCredentials is one file of credentials.
+type ProviderCredentials struct {
+	xpv2.CommonCredentialSelectors `json:",inline"`
+
+	// Filename to write the credentials to, in the directory that the CLI runs
+	// in. Directories in front of the name are dropped. A file that is called
+	// .git-credentials is also used to fetch modules from git repositories.
+	Filename string `json:"filename"`
+
+	// Source says which of the references holds the credentials. None makes
+	// the file empty.
+	// +kubebuilder:validation:Enum=None;Secret;Environment;Filesystem
+	Source xpv2.CredentialsSource `json:"source"`
+}
+
+// ProviderConfigSpec says how to run the CLI for the Workspaces that use this
+// configuration.
+type ProviderConfigSpec struct {
+	// Credentials are files that are written beside the module.
+	// +optional
+	Credentials []ProviderCredentials `json:"credentials,omitempty"`
+
+	// Configuration is HCL that is added to every module, for example provider
+	// and backend blocks.
+	// +optional
+	Configuration *string `json:"configuration,omitempty"`
+
+	// BackendFile is the content of a partial backend configuration, passed to
+	// the init command with -backend-config.
+	// +optional
+	BackendFile *string `json:"backendFile,omitempty"`
+
+	// PluginCache says whether runs may use the plugin cache that all Workspaces
+	// share.
+	// +optional
+	// +kubebuilder:default=true
+	PluginCache *bool `json:"pluginCache,omitempty"`
+}
+
+// ProviderConfigStatus is the state of a configuration.
+type ProviderConfigStatus struct {
+	xpv2.ProviderConfigStatus `json:",inline"`
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// GetParameters returns a copy of what this Workspace asks for. Every reference
+// in it is to the namespace of this Workspace.
+func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
+	p := w.Spec.ForProvider.DeepCopy()
+	out := commonv1beta1.WorkspaceParameters{ModuleParameters: p.ModuleParameters}
+	for _, e := range p.Env {
+		out.Env = append(out.Env, commonv1beta1.EnvVar{
+			Name:                  e.Name,
+			Value:                 e.Value,
+			ConfigMapKeyReference: e.ConfigMapKeyReference.in(w.GetNamespace()),
+			SecretKeyReference:    e.SecretKeyReference.in(w.GetNamespace()),
+		})
+	}
+	for _, f := range p.VarFiles {
+		out.VarFiles = append(out.VarFiles, commonv1beta1.VarFile{
+			Source:                f.Source,
+			ConfigMapKeyReference: f.ConfigMapKeyReference.in(w.GetNamespace()),
+			SecretKeyReference:    f.SecretKeyReference.in(w.GetNamespace()),
+			Format:                f.Format,
+		})
+	}
+	return out
+}
+
+// in returns this reference with its namespace spelled out, or nil for nil.
+func (r *KeyReference) in(namespace string) *commonv1beta1.KeyReference {
+	if r == nil {
+		return nil
+	}
+	return &commonv1beta1.KeyReference{Namespace: namespace, Name: r.Name, Key: r.Key}
+}
+
+// GetObservation returns a copy of what was last observed of this Workspace.
+func (w *Workspace) GetObservation() commonv1beta1.WorkspaceObservation {
+	return *w.Status.AtProvider.DeepCopy()
+}
+
+// SetObservation records a copy of o as what was last observed of this Workspace.
+func (w *Workspace) SetObservation(o commonv1beta1.WorkspaceObservation) {
+	w.Status.AtProvider = *o.DeepCopy()
+}
+
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
+func (w *Workspace) GetLastHandledReconcileAt() string {
+	return w.Status.GetLastHandledReconcileAt()
+}
+
+// SetLastHandledReconcileAt records that the reconcile request token was handled.
+func (w *Workspace) SetLastHandledReconcileAt(token string) {
+	w.Status.SetLastHandledReconcileAt(token)
+}
+
+// GetProviderConfigSpec returns a copy of the configuration. Every Secret that it
+// refers to is in the namespace of this ProviderConfig, whatever was written:
+// otherwise anyone who may write a ProviderConfig could read any Secret.
+func (p *ProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec {
+	spec := p.Spec.DeepCopy()
+	for i := range spec.Credentials {
+		if ref := spec.Credentials[i].SecretRef; ref != nil {
+			ref.Namespace = p.GetNamespace()
+		}
+	}
+	return *spec
+}
+
+// GetProviderConfigSpec returns a copy of the configuration, as it was written.
+func (p *ClusterProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec {
+	return *p.Spec.DeepCopy()
+}
