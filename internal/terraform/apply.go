@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// ApplyOptions are the options of Apply.
+type ApplyOptions struct {
+	// PlanFile is the saved plan to apply. Without one, Apply plans by itself.
+	PlanFile string
+	// VarFiles are files with variables; later ones win. A saved plan has them.
+	VarFiles []string
+	// Args are further arguments. They win over VarFiles.
+	Args []string
+	// Progress, if not nil, is called for every event. It must not block.
+	Progress func(Progress)
+}
+
+// Applied is what an apply did.
+type Applied struct {
+	Summary
+
+	// Outputs of the root module, those that are null excepted. Sensitive ones have
+	// no Value: PullState has it. Nil if the CLI did not tell.
+	Outputs map[string]Output
+}
+
+// Apply makes the infrastructure what the saved plan says. If the arguments do not
+// go with a saved plan (see AppliesSavedPlan), or there is none, it makes another
+// plan and applies that at once, in the same run.
+func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
+	if !AppliesSavedPlan(o.Args, ws.Env...) {
+		o.PlanFile = ""
+	}
+	cmd := applyCommand(o)
+	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	if res.code != 0 {
+		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+	}
+	a := &Applied{Outputs: r.outputs}
+	if r.summary != nil {
+		a.Summary = *r.summary
+	}
+	return a, nil
+}
+
+func applyCommand(o ApplyOptions) command {
+	args := []string{"apply", "-json", "-input=false"}
+	if o.PlanFile != "" {
+		args = append(args, o.Args...)
+		args = append(args, o.PlanFile)
+	} else {
+		args = append(args, "-auto-approve")
+		args = append(args, varFileArgs(o.VarFiles)...)
+		args = append(args, o.Args...)
+	}
+	return command{op: "apply", args: args, inWorkspace: true}
+}
+
+// AppliesSavedPlan reports whether `apply` with these arguments, and those that
+// TF_CLI_ARGS and TF_CLI_ARGS_apply in env add to them, means the same with a
+// saved plan as without. It does not with arguments that say what to plan: those
+// are refused (-var), or, worse, ignored (-refresh-only, -target). What is not
+// known counts as such.
+func AppliesSavedPlan(args []string, env ...string) bool {
+	var fromEnv []string
+	for _, kv := range env {
+		k, v, _ := strings.Cut(kv, "=")
+		if k == "TF_CLI_ARGS" || k == "TF_CLI_ARGS_apply" {
+			// The CLI splits as a shell does. What is quoted is not known below.
+			fromEnv = append(fromEnv, strings.Fields(v)...)
+		}
+	}
+	return onlyHow(args) && onlyHow(fromEnv)
+}
+
+// onlyHow reports whether the arguments only say how to apply, not what.
+func onlyHow(args []string) bool {
+	switches := []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"}
+	settings := []string{"lock-timeout", "parallelism"}
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			return false
+		}
+		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[i][1:], "-"), "=")
+		switch {
+		case slices.Contains(switches, name):
+		case !slices.Contains(settings, name):
+			return false
+		case !hasValue:
+			i++ // The value is the next argument.
+			if i == len(args) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestApplyCommand(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		o      ApplyOptions
+		want   []string
+	}{
+		"Saved": {
+			reason: "a saved plan has its variables already",
+			o:      ApplyOptions{PlanFile: "f", VarFiles: []string{"a"}, Args: []string{"-parallelism=3"}},
+			want:   []string{"apply", "-json", "-input=false", "-parallelism=3", "f"},
+		},
+		"Unsaved": {
+			reason: "without one, it has to be approved, and the user's arguments win",
+			o:      ApplyOptions{VarFiles: []string{"a", "b"}, Args: []string{"-var=x=1"}},
+			want:   []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var-file=b", "-var=x=1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := command{op: "apply", args: tc.want, inWorkspace: true}
+			if diff := cmp.Diff(want, applyCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAppliesSavedPlan(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		env    []string
+		want   bool
+	}{
+		"None":           {reason: "nothing to object to", want: true},
+		"How":            {reason: "how to apply is not what to apply", args: []string{"-parallelism=3", "--lock-timeout=3s", "-lock=false", "-no-color", "-compact-warnings", "-input=false"}, want: true},
+		"ValueApart":     {reason: "a value may be an argument of its own", args: []string{"-parallelism", "3", "-no-color"}, want: true},
+		"ValueMissing":   {reason: "it would take the plan file for its value", args: []string{"-no-color", "-parallelism"}},
+		"Variable":       {reason: "refused by the CLI", args: []string{"-var=x=1"}},
+		"VariableApart":  {reason: "refused by the CLI", args: []string{"-var", "x=1"}},
+		"VariablesFile":  {reason: "refused by the CLI", args: []string{"-var-file=x"}},
+		"Target":         {reason: "ignored by the CLI", args: []string{"-target=a.b"}},
+		"RefreshOnly":    {reason: "ignored by the CLI, which would then apply everything", args: []string{"-refresh-only"}},
+		"Replace":        {reason: "ignored by the CLI", args: []string{"-replace=a.b"}},
+		"Destroy":        {reason: "ignored by the CLI", args: []string{"-destroy"}},
+		"Unknown":        {reason: "what is not known may say what to plan", args: []string{"-new-thing"}},
+		"NoFlag":         {reason: "it would be taken for the plan file", args: []string{"x"}},
+		"Dashes":         {reason: "no flag either", args: []string{"--"}},
+		"Dash":           {reason: "no flag either", args: []string{"-"}},
+		"EnvHow":         {reason: "arguments may come from the environment", env: []string{"TF_CLI_ARGS=-no-color", "TF_CLI_ARGS_apply=-parallelism=3 -lock=false"}, want: true},
+		"EnvWhat":        {reason: "as above", env: []string{"TF_CLI_ARGS_apply=-no-color -target=a.b"}},
+		"EnvQuoted":      {reason: "what is quoted is not known", env: []string{`TF_CLI_ARGS="-target=a.b"`}},
+		"EnvOfOthers":    {reason: "other subcommands have their own", env: []string{"TF_CLI_ARGS_plan=-target=a.b", "X"}, want: true},
+		"EnvKeepsApart":  {reason: "the plan file is not the value of the last one there", args: []string{"3"}, env: []string{"TF_CLI_ARGS=-parallelism"}},
+		"NotForTheValue": {reason: "the value of a switch comes with it", args: []string{"-lock", "false"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := AppliesSavedPlan(tc.args, tc.env...); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// outputsOfAllTypes has an output of every type. Null ones are not recorded.
+const outputsOfAllTypes = `
+output "string"    { value = "<é & \"quotes\">\n" }
+output "empty"     { value = "" }
+output "integer"   { value = 12345678901234567890 }
+output "fraction"  { value = 0.1 }
+output "large"     { value = 1e30 }
+output "bool"      { value = true }
+output "list"      { value = tolist(["b", "a"]) }
+output "set"       { value = toset(["b", "a"]) }
+output "tuple"     { value = [1, "a", null] }
+output "map"       { value = tomap({ b = 12345678901234567890, a = 1 }) }
+output "object"    { value = { z = [{ n = null }], a = 1.50 } }
+output "null"      { value = null }
+output "sensitive" {
+  value     = { password = "12345678901234567890", n = 12345678901234567890 }
+  sensitive = true
+}`
+
+func TestOutputs(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": outputsOfAllTypes})
+		want := map[string]Output{}
+		for name, o := range map[string][2]string{
+			"string":    {`"\u003cé \u0026 \"quotes\"\u003e\n"`, `"string"`},
+			"empty":     {`""`, `"string"`},
+			"integer":   {`12345678901234567890`, `"number"`},
+			"fraction":  {`0.1`, `"number"`},
+			"large":     {`1000000000000000000000000000000`, `"number"`},
+			"bool":      {`true`, `"bool"`},
+			"list":      {`["b","a"]`, `["list","string"]`},
+			"set":       {`["a","b"]`, `["set","string"]`},
+			"tuple":     {`[1,"a",null]`, `["tuple",["number","string","dynamic"]]`},
+			"map":       {`{"a":1,"b":12345678901234567890}`, `["map","number"]`},
+			"object":    {`{"a":1.5,"z":[{"n":null}]}`, `["object",{"a":"number","z":["tuple",[["object",{"n":"dynamic"}]]]}]`},
+			"sensitive": {`{"n":12345678901234567890,"password":"12345678901234567890"}`, `["object",{"n":"number","password":"string"}]`},
+		} {
+			want[name] = Output{Value: json.RawMessage(o[0]), Type: json.RawMessage(o[1]), Sensitive: name == "sensitive"}
+		}
+
+		applied := mustApply(t, c, ws)
+		if diff := cmp.Diff(want, mustPull(t, c, ws).Outputs); diff != "" {
+			t.Errorf("state pull: -want, +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(want, mustPlan(t, c, ws).Prior.Outputs); diff != "" {
+			t.Errorf("plan: -want, +got:\n%s", diff)
+		}
+
+		hidden := want["sensitive"]
+		hidden.Value = nil
+		want["sensitive"] = hidden
+		if diff := cmp.Diff(want, applied.Outputs); diff != "" {
+			t.Errorf("apply: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+func TestApply(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf": `
+variable "v" { default = "default" }
+resource "terraform_data" "x" { input = var.v }
+output "v" { value = var.v }`,
+			"a.tfvars": `v = "file"`,
+		})
+		value := func(a *Applied) string { return string(a.Outputs["v"].Value) }
+
+		p := mustPlan(t, c, ws)
+		var progress []Progress
+		a, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Progress: func(p Progress) { progress = append(progress, p) }})
+		if err != nil {
+			t.Fatalf("apply: %v", err)
+		}
+		if a.Summary != (Summary{Add: 1}) || value(a) != `"default"` {
+			t.Errorf("want the saved plan to be applied, got %+v", a)
+		}
+		wantProgress := []Progress{
+			{Event: "apply_start", Address: "terraform_data.x", Action: "create"},
+			{Event: "apply_complete", Address: "terraform_data.x", Action: "create"},
+		}
+		if diff := cmp.Diff(wantProgress, progress, cmpopts.IgnoreFields(Progress{}, "Elapsed")); diff != "" {
+			t.Errorf("progress: -want, +got:\n%s", diff)
+		}
+
+		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File}); !IsStalePlan(err) {
+			t.Errorf("want the plan to be stale, got %v", err)
+		}
+
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{VarFiles: []string{"a.tfvars"}})
+		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"file"` {
+			t.Errorf("want an apply without a plan, got %+v, %v", a, err)
+		}
+
+		p = mustPlan(t, c, ws)
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, VarFiles: []string{"a.tfvars"}, Args: []string{"-var=v=arg"}})
+		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"arg"` {
+			t.Errorf("want arguments that a saved plan cannot have to be heeded all the same, got %+v, %v", a, err)
+		}
+
+		p = mustPlan(t, c, ws, "-var=v=arg")
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Args: []string{"-parallelism=3"}})
+		if err != nil || a.Summary != (Summary{}) || value(a) != `"arg"` {
+			t.Errorf("want a plan without changes to be applicable, got %+v, %v", a, err)
+		}
+	})
+}
+
+func TestApplyFails(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `
+resource "terraform_data" "x" {
+  count = 2
+  provisioner "local-exec" { command = "echo out; echo err >&2; exit 3" }
+}`})
+		p := mustPlan(t, c, ws)
+		var events []string
+		_, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Progress: func(p Progress) { events = append(events, p.Event) }})
+		// Both fail in any order; the message has one.
+		want := make([]string, 0, 2)
+		for _, address := range []string{"terraform_data.x[0]", "terraform_data.x[1]"} {
+			want = append(want, `local-exec provisioner error: Error running command 'echo out; echo err >&2; exit 3': exit status 3. `+
+				`Output: out err (with `+address+`, on main.tf line 4, in resource "terraform_data" "x")`)
+		}
+		if err == nil || err.Error() != strings.Join(want, "; ") {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		slices.Sort(events)
+		if diff := cmp.Diff([]string{"apply_errored", "apply_errored", "apply_start", "apply_start"}, events); diff != "" {
+			t.Errorf("progress: -want, +got:\n%s", diff)
+		}
+		if got := mustPull(t, c, ws).Resources; got != 2 {
+			t.Errorf("want what was created to be recorded, got %d resources", got)
+		}
+	})
+}
+
+// FuzzAppliesSavedPlan checks that no combination of arguments gets through that
+// has one which would not get through alone.
+func FuzzAppliesSavedPlan(f *testing.F) {
+	f.Add("-parallelism\n3", "-no-color")
+	f.Add("-lock=false\n-target=x", "")
+	f.Add("--\n-", "-lock-timeout")
+	f.Fuzz(func(t *testing.T, args, env string) {
+		list := strings.Split(args, "\n")
+		if !AppliesSavedPlan(list, "TF_CLI_ARGS="+env) {
+			return
+		}
+		for _, arg := range append(list, strings.Fields(env)...) {
+			for _, what := range []string{"-var", "-target", "-replace", "-destroy", "-refresh", "-state", "-exclude"} {
+				if strings.HasPrefix(strings.Replace(arg, "--", "-", 1), what) && !valueOfSetting(list, arg) && !valueOfSetting(strings.Fields(env), arg) {
+					t.Errorf("%q got through in %q and %q", arg, list, env)
+				}
+			}
+		}
+	})
+}
+
+// valueOfSetting reports whether arg is the value of the argument before it.
+func valueOfSetting(args []string, arg string) bool {
+	i := slices.Index(args, arg)
+	return i > 0 && !strings.Contains(args[i-1], "=") &&
+		slices.Contains([]string{"lock-timeout", "parallelism"}, strings.TrimLeft(args[i-1], "-"))
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Product is one of the programs that a CLI can be.
+type Product string
+
+// The products, in the order in which Find looks for them.
+const (
+	Terraform Product = "terraform"
+	OpenTofu  Product = "opentofu"
+)
+
+// DefaultGracePeriod is how long an interrupted run may take to save its state and
+// release its lock before it is killed.
+const DefaultGracePeriod = 25 * time.Second
+
+// versionTimeout bounds the run that asks a program what it is. It is only ever
+// reached by a program that is neither terraform nor tofu.
+const versionTimeout = time.Minute
+
+// versionLine is how both products begin to answer `version`. The -json form of
+// the answer does not tell which product it comes from.
+var versionLine = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`)
+
+// A CLI is a terraform or tofu program. It is immutable and safe for concurrent
+// use; runs in the same directory must not overlap.
+type CLI struct {
+	path    string
+	product Product
+	version string
+	grace   time.Duration
+	observe func(op string, took time.Duration, err error)
+	stop    context.Context //nolint:containedctx // It ends all runs of this CLI, whatever context each has of its own.
+}
+
+// An Option configures a CLI.
+type Option func(*CLI)
+
+// WithGracePeriod sets how long an interrupted run may take to end by itself. Not
+// positive means not at all.
+func WithGracePeriod(d time.Duration) Option {
+	return func(c *CLI) { c.grace = max(d, time.Nanosecond) }
+}
+
+// WithStop interrupts every run, and refuses new ones, once ctx is done, whatever
+// context the run itself was given.
+func WithStop(ctx context.Context) Option {
+	return func(c *CLI) { c.stop = ctx }
+}
+
+// WithObserver makes the CLI call observe after every run, with the subcommand, how
+// long it took and the error that ended it. A plan that found changes is no error.
+func WithObserver(observe func(op string, took time.Duration, err error)) Option {
+	return func(c *CLI) { c.observe = observe }
+}
+
+// Find returns the CLI that name stands for: a program on PATH or an absolute
+// path, or, when name is empty, terraform or else tofu, whichever is on PATH. It
+// asks the program for its version, and refuses one that is neither product.
+func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
+	path, err := locate(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &CLI{path: path, grace: DefaultGracePeriod, stop: context.Background(), observe: func(string, time.Duration, error) {}}
+	for _, fn := range o {
+		fn(c)
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	answer, err := c.run(ctx, Workspace{Dir: filepath.Dir(path), Env: Environ(nil)}, command{op: "version", args: []string{"version"}})
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot ask %q for its version", path)
+	}
+	m := versionLine.FindSubmatch(answer)
+	if m == nil {
+		return nil, errors.Errorf("%q is neither terraform nor tofu", path)
+	}
+	c.product, c.version = Terraform, string(m[2])
+	if string(m[1]) == "OpenTofu" {
+		c.product = OpenTofu
+	}
+	return c, nil
+}
+
+// Path returns the absolute path of the program.
+func (c *CLI) Path() string { return c.path }
+
+// Product returns which program it is.
+func (c *CLI) Product() Product { return c.product }
+
+// Version returns its version, without a leading v.
+func (c *CLI) Version() string { return c.version }
+
+// locate returns the absolute path of the program that name stands for.
+func locate(name string) (string, error) {
+	if name == "" {
+		for _, candidate := range []string{"terraform", "tofu"} {
+			if path, err := exec.LookPath(candidate); err == nil {
+				return filepath.Abs(path)
+			}
+		}
+		return "", errors.New(`neither "terraform" nor "tofu" is on PATH: put one of them there, or give the name or the absolute path of one`)
+	}
+	if !filepath.IsAbs(name) && name != filepath.Base(name) {
+		return "", errors.Errorf("%q is neither a name on PATH nor an absolute path", name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", errors.Wrapf(err, "cannot find %q: must be the name of a program on PATH or the absolute path of one, terraform or tofu", name)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "context"
+
+// DestroyOptions are the options of Destroy.
+type DestroyOptions struct {
+	// VarFiles are files with variables; later ones win.
+	VarFiles []string
+	// Args are further arguments. They win over VarFiles.
+	Args []string
+	// Progress, if not nil, is called for every event. It must not block.
+	Progress func(Progress)
+}
+
+// Destroy destroys whatever is in the state of the workspace. It succeeds if that
+// is nothing.
+func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Summary, error) {
+	cmd := destroyCommand(o)
+	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	if res.code != 0 {
+		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+	}
+	if r.summary == nil {
+		return &Summary{}, nil
+	}
+	return r.summary, nil
+}
+
+func destroyCommand(o DestroyOptions) command {
+	args := []string{"destroy", "-json", "-auto-approve", "-input=false"}
+	args = append(args, varFileArgs(o.VarFiles)...)
+	return command{op: "destroy", args: append(args, o.Args...), inWorkspace: true}
+}

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Severity tells whether a diagnostic made the run fail.
+type Severity string
+
+// The severities.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// A Diagnostic is one problem that a run found. All but the first two fields may
+// be empty. Its texts are the CLI's own, with line breaks.
+type Diagnostic struct {
+	Severity Severity
+	Summary  string
+	Detail   string
+	// Address of the resource instance that it is about.
+	Address string
+	// File, relative to the root module, and Line that it is about.
+	File string
+	Line int
+	// Context is the block that the line is in: resource "aws_vpc" "main".
+	Context string
+}
+
+// String returns the diagnostic as one line.
+func (d Diagnostic) String() string {
+	text := oneLine(d.Summary)
+	if detail := oneLine(d.Detail); detail != "" {
+		text += ": " + detail
+	}
+	var where []string
+	if d.Address != "" {
+		where = append(where, "with "+oneLine(d.Address))
+	}
+	if d.File != "" {
+		where = append(where, fmt.Sprintf("on %s line %d", oneLine(d.File), d.Line))
+	}
+	if d.Context != "" {
+		where = append(where, "in "+oneLine(d.Context))
+	}
+	if len(where) > 0 {
+		text += " (" + strings.Join(where, ", ") + ")"
+	}
+	return text
+}
+
+// says reports whether the summary or the detail contains one of the texts.
+func (d Diagnostic) says(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool {
+		return strings.Contains(oneLine(d.Summary), s) || strings.Contains(oneLine(d.Detail), s)
+	})
+}
+
+// relativeTo returns the diagnostic without the path of dir, which says nothing to
+// a reader and is another one on another day.
+func (d Diagnostic) relativeTo(dir string) Diagnostic {
+	if dir == "" || dir == "/" {
+		return d
+	}
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	d.Summary = strings.ReplaceAll(d.Summary, prefix, "")
+	d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
+	d.File = strings.TrimPrefix(d.File, prefix)
+	return d
+}
+
+// preamble is what both CLIs put among the errors of an init to introduce them.
+var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
+
+// errorsOf returns the diagnostics that made a run fail, each once, in an order
+// that is the same the next time: the CLI looks at resources and variables in any
+// order. Those about nothing in particular come last, in the order of the run.
+func errorsOf(diagnostics []Diagnostic) []Diagnostic {
+	var ds []Diagnostic
+	for _, d := range diagnostics {
+		if d.Severity == SeverityError && !preamble.MatchString(d.Summary) && !slices.Contains(ds, d) {
+			ds = append(ds, d)
+		}
+	}
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		if c := cmp.Compare(a.rank(), b.rank()); c != 0 || a.rank() == rankNothing {
+			return c
+		}
+		return cmp.Or(
+			cmp.Compare(a.Address, b.Address),
+			cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line),
+		)
+	})
+	return ds
+}
+
+// What a diagnostic is about, in the order in which people want to read it.
+const (
+	rankResource = iota
+	rankLine
+	rankNothing
+)
+
+func (d Diagnostic) rank() int {
+	switch {
+	case d.Address != "":
+		return rankResource
+	case d.File != "":
+		return rankLine
+	}
+	return rankNothing
+}
+
+// jsonDiagnostic is a diagnostic as the -json form of a run has it.
+type jsonDiagnostic struct {
+	Severity Severity `json:"severity"`
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail"`
+	Address  string   `json:"address"`
+	Range    *struct {
+		Filename string `json:"filename"`
+		Start    struct {
+			Line int `json:"line"`
+		} `json:"start"`
+	} `json:"range"`
+	Snippet *struct {
+		Context string `json:"context"`
+	} `json:"snippet"`
+}
+
+func (j jsonDiagnostic) diagnostic() Diagnostic {
+	d := Diagnostic{Severity: j.Severity, Summary: j.Summary, Detail: j.Detail, Address: j.Address}
+	if j.Range != nil {
+		d.File, d.Line = j.Range.Filename, j.Range.Start.Line
+	}
+	if j.Snippet != nil {
+		d.Context = j.Snippet.Context
+	}
+	return d
+}
+
+// How a diagnostic looks to a person:
+//
+//	Error: Unsupported argument
+//
+//	  with terraform_data.x,
+//	  on main.tf line 3, in resource "terraform_data" "x":
+//	   3:   foo = 1
+//
+//	An argument named "foo" is not expected here.
+//
+// Summary and detail are wrapped, and with colors all of it is in a box.
+var (
+	heading    = regexp.MustCompile(`^(Error|Warning): (.*)$`)
+	withObject = regexp.MustCompile(`^  with (.+),$`)
+	onLine     = regexp.MustCompile(`^  on (.+) line (\d+)(?:, in (.+))?:$`)
+	box        = regexp.MustCompile(`^[╷╵│] ?`)
+)
+
+// parseText returns the diagnostics in the stderr of a run without -json, which
+// not every subcommand of every version has.
+func parseText(text string) []Diagnostic {
+	var ds []Diagnostic
+	var block []string
+	end := func() {
+		if len(block) > 0 && len(ds) < maxDiagnostics {
+			ds = append(ds, parseBlock(block))
+		}
+		block = nil
+	}
+	for line := range strings.Lines(text) {
+		line = box.ReplaceAllString(strings.TrimRight(color.ReplaceAllString(line, ""), " \r\n"), "")
+		if heading.MatchString(line) {
+			end()
+		} else if block == nil {
+			continue // Something that came before the first one.
+		}
+		block = append(block, line)
+	}
+	end()
+	return ds
+}
+
+// parseBlock parses the lines of one diagnostic, the first of which is a heading.
+func parseBlock(lines []string) Diagnostic {
+	m := heading.FindStringSubmatch(lines[0])
+	summary, rest := paragraph(append([]string{m[2]}, lines[1:]...))
+	d := Diagnostic{Severity: Severity(strings.ToLower(m[1])), Summary: strings.Join(summary, "\n")}
+
+	where, detail := paragraph(rest)
+	for _, line := range where {
+		if m := withObject.FindStringSubmatch(line); m != nil {
+			d.Address = m[1]
+		}
+		if m := onLine.FindStringSubmatch(line); m != nil {
+			d.File, d.Context = m[1], m[3]
+			d.Line, _ = strconv.Atoi(m[2])
+		}
+	}
+	if d.Address == "" && d.File == "" {
+		detail = rest // It has no location.
+	}
+	d.Detail = strings.Trim(strings.Join(detail, "\n"), "\n")
+	return d
+}
+
+// paragraph splits lines after the first run of lines that are not empty.
+func paragraph(lines []string) (first, rest []string) {
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	if i := slices.Index(lines, ""); i >= 0 {
+		return lines[:i], lines[i:]
+	}
+	return lines, nil
+}
+
+// color matches what makes a terminal change colors.
+var color = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// oneLine returns text as one line of valid UTF-8, with single spaces.
+func oneLine(text string) string {
+	text = color.ReplaceAllString(text, "")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+}

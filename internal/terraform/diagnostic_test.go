@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDiagnosticString(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		d      Diagnostic
+		want   string
+	}{
+		"SummaryOnly": {reason: "some have nothing else", d: Diagnostic{Summary: "execution halted"}, want: "execution halted"},
+		"File": {
+			reason: "the place in the configuration is named",
+			d: Diagnostic{
+				Summary: "Unsupported argument", Detail: "An argument named \"foo\"\nis not  expected here.\n",
+				File: "main.tf", Line: 3, Context: `resource "terraform_data" "x"`,
+			},
+			want: `Unsupported argument: An argument named "foo" is not expected here. (on main.tf line 3, in resource "terraform_data" "x")`,
+		},
+		"Address": {
+			reason: "so is the resource",
+			d:      Diagnostic{Summary: "S", Detail: "D", Address: `m.x["a"]`, File: "m/x.tf", Line: 1},
+			want:   `S: D (with m.x["a"], on m/x.tf line 1)`,
+		},
+		"NotFitForACondition": {
+			reason: "colors and broken text are taken out",
+			d:      Diagnostic{Summary: "\x1b[31mred\x1b[0m", Detail: "a\xffb\tc"},
+			want:   "red: ab c",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, tc.d.String()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParseText(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []Diagnostic
+	}{
+		"NoDiagnostic": {
+			reason: "not all that goes wrong has the form of a diagnostic",
+			text:   "Workspace \"x\" doesn't exist.\n",
+		},
+		"Init": {
+			reason: "several, with an introduction, places and source",
+			text: `
+Error: Terraform encountered problems during initialisation, including problems
+with the configuration, described below.
+
+The Terraform configuration must be valid before initialization so that
+Terraform can determine which modules and providers need to be installed.
+
+
+Error: Invalid expression
+
+  on main.tf line 4, in output "a":
+   4: output "a" { value = 
+   5: }
+
+Expected the start of an expression, but found an invalid expression token.
+
+Warning: W
+
+  with a.b,
+  on m/n.tf line 12:
+  12: x
+
+First.
+
+Second.
+`,
+			want: []Diagnostic{
+				{
+					Severity: SeverityError,
+					Summary:  "Terraform encountered problems during initialisation, including problems\nwith the configuration, described below.",
+					Detail:   "The Terraform configuration must be valid before initialization so that\nTerraform can determine which modules and providers need to be installed.",
+				},
+				{
+					Severity: SeverityError, Summary: "Invalid expression",
+					Detail: "Expected the start of an expression, but found an invalid expression token.",
+					File:   "main.tf", Line: 4, Context: `output "a"`,
+				},
+				{
+					Severity: SeverityWarning, Summary: "W", Detail: "First.\n\nSecond.",
+					Address: "a.b", File: "m/n.tf", Line: 12,
+				},
+			},
+		},
+		"Box": {
+			reason: "with colors it is in a box",
+			text: "\x1b[31m╷\x1b[0m\x1b[0m\n\x1b[31m│\x1b[0m \x1b[0m\x1b[1m\x1b[31mError: \x1b[0m\x1b[0m\x1b[1mS\x1b[0m\n" +
+				"\x1b[31m│\x1b[0m \x1b[0m\n\x1b[31m│\x1b[0m \x1b[0m\x1b[0m  on main.tf line 1:\n\x1b[31m│\x1b[0m \x1b[0m\n\x1b[31m│\x1b[0m \x1b[0mD\n\x1b[31m╵\x1b[0m\x1b[0m\n",
+			want: []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: "D", File: "main.tf", Line: 1}},
+		},
+		"Indented": {
+			reason: "a detail that is indented is no place",
+			text:   "Error: S\n\n  - a\n  - b\n\nD\n",
+			want:   []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: "  - a\n  - b\n\nD"}},
+		},
+		"SummaryOnly": {
+			reason: "the text may end at once",
+			text:   "noise\nError: S",
+			want:   []Diagnostic{{Severity: SeverityError, Summary: "S"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, parseText(tc.text)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestErrorsOf(t *testing.T) {
+	t.Parallel()
+	a := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[0]"}
+	b := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[1]"}
+	halted := Diagnostic{Severity: SeverityError, Summary: "execution halted"}
+	first := Diagnostic{Severity: SeverityError, Summary: "missing", File: "z.tf", Line: 1}
+	second := Diagnostic{Severity: SeverityError, Summary: "missing", File: "z.tf", Line: 2}
+	stopping := Diagnostic{Severity: SeverityError, Summary: "stopping"}
+	warning := Diagnostic{Severity: SeverityWarning, Summary: "W", Address: "x[0]"}
+	intro := Diagnostic{Severity: SeverityError, Summary: "OpenTofu encountered problems during initialization, including ..."}
+
+	cases := map[string]struct {
+		reason string
+		in     []Diagnostic
+		want   []Diagnostic
+	}{
+		"Resources": {reason: "resources are ordered by address", in: []Diagnostic{b, a}, want: []Diagnostic{a, b}},
+		"Lines":     {reason: "the configuration is ordered by line", in: []Diagnostic{second, first}, want: []Diagnostic{first, second}},
+		"Kinds":     {reason: "resources come first, then the configuration", in: []Diagnostic{halted, first, a}, want: []Diagnostic{a, first, halted}},
+		"Others":    {reason: "the rest stays in order", in: []Diagnostic{stopping, halted}, want: []Diagnostic{stopping, halted}},
+		"Once":      {reason: "each comes once", in: []Diagnostic{halted, a, halted, a}, want: []Diagnostic{a, halted}},
+		"Warnings":  {reason: "warnings are no errors", in: []Diagnostic{warning, a}, want: []Diagnostic{a}},
+		"Preamble":  {reason: "an introduction says nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, errorsOf(tc.in)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// FuzzParseText checks that no text makes the parser panic, and that what it finds
+// fits into a condition.
+func FuzzParseText(f *testing.F) {
+	f.Add("\nError: S\n\n  with a.b,\n  on main.tf line 3, in x:\n   3: y\n\nD\n")
+	f.Add("│ Error: S\n│ \n│   on x line 99999999999999999999:\n╵\n")
+	f.Add("Warning: \n\n\n")
+	f.Add("Error: a\nError: b\r\n\x1b[1m")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, d := range parseText(text) {
+			s := d.String()
+			if strings.ContainsAny(s, "\r\n") || !utf8.ValidString(s) {
+				t.Errorf("not one line of text: %q", s)
+			}
+		}
+	})
+}

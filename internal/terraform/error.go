@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// maxMessage is the length of Error.Error in bytes: what a condition can show.
+	maxMessage = 1000
+	// maxNamed is how many diagnostics it has; the others are counted.
+	maxNamed = 3
+	// maxLastLines is how many lines of stderr it has when there is no diagnostic.
+	maxLastLines = 5
+)
+
+// An Error is a run that failed. It matches the error of the context that
+// interrupted it, if one did.
+type Error struct {
+	// Op is the subcommand: init, plan, apply, destroy, "state pull", "workspace
+	// delete", version.
+	Op string
+	// ExitCode of the process; -1 if it was not started or a signal ended it.
+	ExitCode int
+	// Diagnostics in the order of the run, warnings included.
+	Diagnostics []Diagnostic
+	// Stderr is the end of it. It may hold anything, secrets included.
+	Stderr string
+
+	status      string // How the process ended, for people.
+	interrupted error  // What the context said.
+}
+
+// newError returns the error of a run in dir that reported the diagnostics, or
+// wrote them to stderr.
+func newError(op, dir string, res result, reported []Diagnostic) *Error {
+	if len(errorsOf(reported)) == 0 {
+		reported = append(reported, parseText(res.stderr)...)
+	}
+	for i, d := range reported {
+		reported[i] = d.relativeTo(dir)
+	}
+	return &Error{
+		Op:          op,
+		ExitCode:    res.code,
+		Diagnostics: reported,
+		Stderr:      res.stderr,
+		status:      res.status,
+		interrupted: res.interrupted,
+	}
+}
+
+// Error returns one line for people, in the words of the CLI and fit for a
+// condition: no longer than about 1000 bytes, and the same for the same failure.
+func (e *Error) Error() string {
+	said := e.said()
+	if e.interrupted == nil {
+		return cmp.Or(said, fmt.Sprintf("%s ended with %s", e.Op, e.status))
+	}
+	text := "interrupted"
+	if e.ExitCode < 0 && e.status != "" {
+		text += " (" + e.status + ")" // It may have left its lock behind.
+	}
+	if said != "" {
+		text += ": " + said
+	}
+	return truncate(text, maxMessage)
+}
+
+// Unwrap returns the error of the context that interrupted the run, or nil.
+func (e *Error) Unwrap() error { return e.interrupted }
+
+// said returns what the CLI said about the failure, if anything.
+func (e *Error) said() string {
+	ds := errorsOf(e.Diagnostics)
+	if len(ds) == 0 {
+		return truncate(lastLines(e.Stderr), maxMessage)
+	}
+	named := make([]string, 0, maxNamed)
+	for _, d := range ds[:min(len(ds), maxNamed)] {
+		named = append(named, d.String())
+	}
+	more := ""
+	if n := len(ds) - len(named); n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
+}
+
+// logLine matches what TF_LOG makes the CLI write to stderr.
+var logLine = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
+
+// lastLines returns the last lines of text that say something, as one line.
+func lastLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = oneLine(line); line != "" && !logLine.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-maxLastLines):], " ")
+}
+
+// truncate cuts text to at most n bytes, not within a rune.
+func truncate(text string, n int) string {
+	const ellipsis = "..."
+	if len(text) <= n {
+		return text
+	}
+	n -= len(ellipsis)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + ellipsis
+}
+
+// NeedsInit reports whether err is the answer of a CLI to a directory that was not
+// initialized, or not for the configuration that is in it now. Init is the remedy,
+// with the option State if NeedsStateInit; if the answer is then the same, there
+// is none.
+func NeedsInit(err error) bool {
+	return NeedsStateInit(err) || anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op != opInit && d.says(
+			"nitialization required", // The backend's, or that of the products' cloud.
+			"Module not installed",
+			"Module source has changed",
+			"Module version requirements have changed",
+			"Inconsistent dependency lock file",
+			"Required plugins are not installed",
+			"does not match any of the checksums recorded in the dependency lock file",
+		)
+	})
+}
+
+// NeedsStateInit reports whether err is the answer of a CLI that misses a provider
+// which the configuration does not need but the state still does, for resources
+// that are no longer in the configuration. See InitOptions.State.
+func NeedsStateInit(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op != opInit && d.says("This state requires provider", "unavailable provider")
+	})
+}
+
+// IsStalePlan reports whether err is the refusal to apply a saved plan because the
+// state has changed since. Planning again is the remedy.
+func IsStalePlan(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("Saved plan is stale", "Saved plan does not match the given state")
+	})
+}
+
+// anyError reports whether err is an *Error with an error diagnostic that match
+// accepts.
+func anyError(err error, match func(*Error, Diagnostic) bool) bool {
+	e := &Error{}
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, d := range errorsOf(e.Diagnostics) {
+		if match(e, d) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestErrorMessage(t *testing.T) {
+	t.Parallel()
+	failed := func(summaries ...string) []Diagnostic {
+		ds := make([]Diagnostic, 0, len(summaries))
+		for _, s := range summaries {
+			ds = append(ds, Diagnostic{Severity: SeverityError, Summary: s})
+		}
+		return ds
+	}
+	long := strings.Repeat("é", maxMessage)
+
+	cases := map[string]struct {
+		reason   string
+		res      result
+		reported []Diagnostic
+		want     string
+	}{
+		"Reported": {
+			reason:   "what the run reported is the message, warnings are not",
+			res:      result{code: 1, stderr: "Error: on stderr\n"},
+			reported: append([]Diagnostic{{Severity: SeverityWarning, Summary: "W"}}, failed("S")...),
+			want:     "S",
+		},
+		"Several": {
+			reason:   "few diagnostics are all named",
+			res:      result{code: 1},
+			reported: failed("A", "B", "C"),
+			want:     "A; B; C",
+		},
+		"Many": {
+			reason:   "of many the first ones are, and the others are counted",
+			res:      result{code: 1},
+			reported: failed("A", "B", "C", "D", "E"),
+			want:     "A; B; C; and 2 more",
+		},
+		"Long": {
+			reason:   "a long message is cut between two runes",
+			res:      result{code: 1},
+			reported: failed(long),
+			want:     strings.Repeat("é", (maxMessage-3)/2) + "...",
+		},
+		"LongAndMany": {
+			reason:   "the number of the others is not cut off",
+			res:      result{code: 1},
+			reported: failed("A", long, "C", "D"),
+			want:     "A; " + strings.Repeat("é", (maxMessage-len("A; ...; and 1 more"))/2) + "...; and 1 more",
+		},
+		"Stderr": {
+			reason: "a subcommand without JSON has them on stderr",
+			res:    result{code: 1, stderr: "\nError: S\n\n  on /work/ws/main.tf line 1:\n\nIn /work/ws/m/x.tf\n"},
+			want:   "S: In m/x.tf (on main.tf line 1)",
+		},
+		"NoDiagnostic": {
+			reason: "without any, the last lines are what there is, those of a log excepted",
+			res:    result{code: 1, stderr: "1\n2\n3\n4\n5\n2026-11-21T10:50:09.123Z [DEBUG] x\n\n  6\n"},
+			want:   "2 3 4 5 6",
+		},
+		"OnlyWarnings": {
+			reason:   "warnings do not explain a failure",
+			res:      result{code: 1, stderr: "boom\n"},
+			reported: []Diagnostic{{Severity: SeverityWarning, Summary: "W"}},
+			want:     "boom",
+		},
+		"Silent": {
+			reason: "it is never empty",
+			res:    result{code: 1, status: "exit status 1"},
+			want:   "plan ended with exit status 1",
+		},
+		"Killed": {
+			reason: "a run that somebody else killed",
+			res:    result{code: -1, status: "signal: killed"},
+			want:   "plan ended with signal: killed",
+		},
+		"Interrupted": {
+			reason:   "what an interrupted run says comes second",
+			res:      result{code: 1, status: "exit status 1", interrupted: context.Canceled},
+			reported: failed("execution halted"),
+			want:     "interrupted: execution halted",
+		},
+		"InterruptedAndSilent": {
+			reason: "it may say nothing",
+			res:    result{code: 1, status: "exit status 1", interrupted: context.DeadlineExceeded},
+			want:   "interrupted",
+		},
+		"InterruptedAndKilled": {
+			reason:   "a killed run may have left its lock, so that is told",
+			res:      result{code: -1, status: "signal: killed", interrupted: context.Canceled},
+			reported: failed("S"),
+			want:     "interrupted (signal: killed): S",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := newError("plan", "/work/ws", tc.res, tc.reported)
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if len(err.Error()) > maxMessage || !utf8.ValidString(err.Error()) {
+				t.Errorf("%s: %d bytes, valid: %t", tc.reason, len(err.Error()), utf8.ValidString(err.Error()))
+			}
+			if tc.res.interrupted != nil && !errors.Is(errors.Wrap(err, "x"), tc.res.interrupted) {
+				t.Errorf("%s: want the error of the context, %v", tc.reason, tc.res.interrupted)
+			}
+			if tc.res.interrupted == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+				t.Errorf("%s: nobody interrupted it", tc.reason)
+			}
+		})
+	}
+}
+
+// The answers of Terraform 1.5.7, 1.11.4 and OpenTofu 1.12.6 that a real run in
+// another test does not produce.
+func TestPredicates(t *testing.T) {
+	t.Parallel()
+	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked bool }
+	cases := map[string]struct {
+		reason          string
+		op              string
+		summary, detail string
+		severity        Severity
+		want            want
+	}{
+		"OldBackend":       {reason: "as of an older Terraform", summary: `Backend initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
+		"Cloud":            {reason: "Terraform's cloud", summary: `HCP Terraform or Terraform Enterprise initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
+		"TofuCloud":        {reason: "OpenTofu's word for it", summary: `Cloud backend initialization required: please run "tofu init"`, want: want{NeedsInit: true}},
+		"ModuleSource":     {reason: "another source", summary: "Module source has changed", want: want{NeedsInit: true}},
+		"ModuleVersion":    {reason: "another version", summary: "Module version requirements have changed", want: want{NeedsInit: true}},
+		"Plugins":          {reason: "locked but not there", summary: "Required plugins are not installed", want: want{NeedsInit: true}},
+		"Checksum":         {reason: "there, but another one", summary: `failed to read schema for x: the cached package for y 0.14.2 (in .terraform/providers) does not match any of the checksums recorded in the dependency lock file, run tofu init to ensure all providers are correctly installed`, want: want{NeedsInit: true}},
+		"StateProvider":    {reason: "as Terraform has it", summary: "Missing required provider", detail: "This state requires provider registry.terraform.io/hashicorp/time, but that provider isn't available.", want: want{NeedsInit: true, NeedsStateInit: true}},
+		"StateSchema":      {reason: "as older ones and OpenTofu have it", summary: `failed to read schema for time_static.x in r: failed to instantiate provider "r" to obtain schema: unavailable provider "r"`, want: want{NeedsInit: true, NeedsStateInit: true}},
+		"StateOnDestroy":   {reason: "a destroy has it in the detail", summary: "Failed to load plugin schemas", detail: `Could not load the schema for provider r: unavailable provider "r"..`, want: want{NeedsInit: true, NeedsStateInit: true}},
+		"InitItself":       {reason: "init cannot help init", op: opInit, summary: "Inconsistent dependency lock file"},
+		"Warning":          {reason: "a warning did not stop the run", severity: SeverityWarning, summary: "Module not installed"},
+		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
+		"LockWhileLoading": {reason: "a backend may lock where others read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true}},
+		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
+		"Other":            {reason: "most are none of these", summary: "Unsupported argument"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.severity == "" {
+				tc.severity = SeverityError
+			}
+			if tc.op == "" {
+				tc.op = "plan"
+			}
+			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: tc.severity, Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
+			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	for _, err := range []error{nil, errors.New("Module not installed"), fmt.Errorf("x: %w", context.Canceled)} {
+		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) {
+			t.Errorf("%v is not of a CLI", err)
+		}
+		if _, ok := LockOf(err); ok {
+			t.Errorf("%v has no lock", err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "context"
+
+const opInit = "init"
+
+// InitOptions are the options of Init.
+type InitOptions struct {
+	// BackendConfigFile completes the configuration of the backend, if not empty.
+	BackendConfigFile string
+	// Args are further arguments.
+	Args []string
+	// State makes Init look into the state of the workspace, and install what
+	// providers that needs. OpenTofu wants the workspace to exist then.
+	State bool
+}
+
+// Init initializes the directory: backend, modules, providers. It does so without
+// a workspace, so that what it leaves behind suits any.
+func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
+	ws.forgetSelection()
+	return c.runLogged(ctx, ws, initCommand(o))
+}
+
+// initCommand does without -json, which Terraform has had since 1.9 only: the
+// diagnostics are read from the text.
+func initCommand(o InitOptions) command {
+	args := []string{"init", "-input=false", "-no-color"}
+	if o.BackendConfigFile != "" {
+		args = append(args, "-backend-config="+o.BackendConfigFile)
+	}
+	return command{op: opInit, args: append(args, o.Args...), inWorkspace: o.State}
+}
+
+// varFileArgs returns the arguments that name the files with variables.
+func varFileArgs(files []string) []string {
+	args := make([]string, 0, len(files))
+	for _, f := range files {
+		args = append(args, "-var-file="+f)
+	}
+	return args
+}

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Lock is what the holder of a state lock wrote into it. Any field may be empty.
+type Lock struct {
+	ID        string
+	Path      string
+	Operation string // OperationTypeApply, for example.
+	Who       string // USER@HOST
+	Version   string // Of the CLI.
+	Created   string // As written by the holder.
+	Info      string
+}
+
+// IsLocked reports whether err is the refusal to work with a state that somebody
+// else has locked.
+func IsLocked(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
+}
+
+// LockOf returns the lock that made IsLocked(err) true. It is false if the backend
+// does not tell who holds it.
+func LockOf(err error) (Lock, bool) {
+	e := &Error{}
+	if !errors.As(err, &e) {
+		return Lock{}, false
+	}
+	for _, d := range errorsOf(e.Diagnostics) {
+		if l := parseLock(d.Summary + "\n" + d.Detail); d.locked() && l != (Lock{}) {
+			return l, true
+		}
+	}
+	return Lock{}, false
+}
+
+func (d Diagnostic) locked() bool {
+	return d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
+}
+
+// lockField matches a line of the lock information that all backends print alike.
+var lockField = regexp.MustCompile(`^\s*(ID|Path|Operation|Who|Version|Created|Info):\s+(.*)$`)
+
+// parseLock returns the lock that text tells about.
+func parseLock(text string) Lock {
+	var l Lock
+	fields := map[string]*string{
+		"ID": &l.ID, "Path": &l.Path, "Operation": &l.Operation, "Who": &l.Who,
+		"Version": &l.Version, "Created": &l.Created, "Info": &l.Info,
+	}
+	_, info, _ := strings.Cut(text, "Lock Info:")
+	for line := range strings.Lines(info) {
+		if m := lockField.FindStringSubmatch(strings.TrimRight(line, " \r\n")); m != nil {
+			*fields[m[1]] = m[2]
+		}
+	}
+	return l
+}

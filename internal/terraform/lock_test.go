@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseLock(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   Lock
+	}{
+		"Complete": {
+			reason: "all fields, in the form of all backends",
+			text: `Error message: resource temporarily unavailable
+Lock Info:
+  ID:        3937d8ce-99e6-f005-7582-6c1d9c7feb75
+  Path:      terraform.tfstate.d/ws/terraform.tfstate
+  Operation: OperationTypeApply
+  Who:       root@vm
+  Version:   1.12.6
+  Created:   2026-11-21 10:51:21.563908972 +0000 UTC
+  Info:      
+
+
+OpenTofu acquires a state lock to protect the state from being written
+by multiple users at the same time.`,
+			want: Lock{
+				ID: "3937d8ce-99e6-f005-7582-6c1d9c7feb75", Path: "terraform.tfstate.d/ws/terraform.tfstate",
+				Operation: "OperationTypeApply", Who: "root@vm", Version: "1.12.6",
+				Created: "2026-11-21 10:51:21.563908972 +0000 UTC",
+			},
+		},
+		"Partial": {reason: "fields may be missing", text: "Lock Info:\n  ID: x\n", want: Lock{ID: "x"}},
+		"None":    {reason: "a backend may not know", text: "Error message: x\nID: not of a lock"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, parseLock(tc.text)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLocked(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
+		ctx, cancel := context.WithCancel(t.Context())
+		first := start(t, ws, func(ws Workspace) error {
+			_, err := c.Apply(ctx, ws, ApplyOptions{})
+			return err
+		})
+
+		_, applyErr := c.Apply(t.Context(), ws, ApplyOptions{})
+		deleteErr := c.DeleteWorkspace(t.Context(), ws)
+		for op, err := range map[string]error{"apply": applyErr, "workspace delete": deleteErr} {
+			if !IsLocked(err) {
+				t.Errorf("%s: want the state to be locked, got %v", op, err)
+				continue
+			}
+			if !strings.HasPrefix(err.Error(), "Error acquiring the state lock: ") {
+				t.Errorf("%s: want the words of the CLI, got %v", op, err)
+			}
+			l, ok := LockOf(err)
+			if !ok || l.ID == "" || l.Who == "" || l.Created == "" {
+				t.Errorf("%s: want to know who has it since when, got %+v", op, l)
+			}
+			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version()}, []string{l.Operation, l.Version}); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", op, diff)
+			}
+		}
+		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err != nil {
+			t.Errorf("a plan takes no lock, got %v", err)
+		}
+		if _, err := c.PullState(t.Context(), ws); err != nil {
+			t.Errorf("neither does reading the state, got %v", err)
+		}
+
+		cancel()
+		<-first.done
+	})
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// exitChanges is how a plan with -detailed-exitcode says that there are changes.
+const exitChanges = 2
+
+const opPlan = "plan"
+
+// PlanOptions are the options of Plan.
+type PlanOptions struct {
+	// VarFiles are files with variables; later ones win.
+	VarFiles []string
+	// Args are further arguments. They win over VarFiles.
+	Args []string
+	// Out is where to write the plan, relative to the directory of the workspace.
+	// What is there is replaced.
+	Out string
+}
+
+// A Plan is what would make the infrastructure what the configuration says.
+type Plan struct {
+	// File is the saved plan, for Apply. It holds secrets; to remove it is up to
+	// the caller.
+	File string
+	// Changes tells whether there is anything to apply, be it only an output.
+	Changes bool
+	Summary Summary
+	// Drift has the addresses of what was changed outside of Terraform.
+	Drift []string
+	// Changed has what would be done with which resource instance.
+	Changed []Change
+	// Prior is the state that was planned from, as PullState would have returned
+	// it: changes found outside are not in it yet. It is nil if the plan does not
+	// tell, which is so if OpenTofu encrypts plans.
+	Prior *State
+}
+
+// Plan compares the configuration with the infrastructure. It takes no lock: it
+// changes nothing that an apply in between would not turn into a stale plan. A
+// plan that failed leaves no file.
+func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
+	path := o.Out
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(ws.Dir, path)
+	}
+	if err := createPrivate(path); err != nil {
+		return nil, errors.Wrapf(err, "cannot create plan file %q", o.Out)
+	}
+	p, err := c.plan(ctx, ws, o)
+	if err != nil {
+		_ = os.Remove(path) // The CLI writes one even then.
+		return nil, err
+	}
+	p.Prior = readPlanFile(path)
+	return p, nil
+}
+
+func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
+	cmd := planCommand(o)
+	r, res, err := c.runJSON(ctx, ws, cmd, nil)
+	if err != nil {
+		return nil, err
+	}
+	changes := res.code == exitChanges
+	switch {
+	case res.code != 0 && !changes,
+		changes && r.summary == nil, // A Go program that panics ends with the same code.
+		res.interrupted != nil:      // Nobody knows whether it has looked at everything.
+		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+	}
+	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift, Changed: r.changed}
+	if r.summary != nil {
+		p.Summary = *r.summary
+	}
+	return p, nil
+}
+
+// planCommand puts the file last, so that no other argument wins over it.
+func planCommand(o PlanOptions) command {
+	args := []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false"}
+	args = append(args, varFileArgs(o.VarFiles)...)
+	args = append(args, o.Args...)
+	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
+}
+
+// createPrivate creates an empty file that only its owner can read. The CLI, which
+// would create it for everyone, writes into the file that is there. Whatever else
+// is there goes: a module may bring a link of that name.
+func createPrivate(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // The caller names the file.
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

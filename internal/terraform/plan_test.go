@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestPlanCommand(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		o      PlanOptions
+		want   []string
+	}{
+		"Plain": {
+			reason: "the fixed arguments",
+			o:      PlanOptions{Out: "f"},
+			want:   []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=f"},
+		},
+		"Full": {
+			reason: "the user's arguments win over files and the lock, but not over where the plan goes",
+			o:      PlanOptions{Out: "f", VarFiles: []string{"a", "b"}, Args: []string{"-var=x=1", "-lock=true", "-out=g"}},
+			want: []string{
+				"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false",
+				"-var-file=a", "-var-file=b", "-var=x=1", "-lock=true", "-out=g", "-out=f",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := command{op: "plan", args: tc.want, inWorkspace: true}
+			if diff := cmp.Diff(want, planCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPlan(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf": `
+variable "v" {}
+resource "terraform_data" "a" { input = var.v }
+resource "terraform_data" "b" { triggers_replace = var.v }
+output "v" { value = var.v }`,
+			"one.tfvars": `v = "one"`,
+			"two.tfvars": `v = "two"`,
+			"elsewhere":  "",
+		})
+		// The operator's arguments must not send the plan elsewhere.
+		ws.Env = append(ws.Env, "TF_CLI_ARGS_plan=-out=elsewhere")
+		// A module may bring whatever it likes under the name of the plan.
+		if err := os.Symlink("elsewhere", filepath.Join(ws.Dir, "plan")); err != nil {
+			t.Fatal(err)
+		}
+		plan := func(files ...string) *Plan {
+			t.Helper()
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", VarFiles: files})
+			if err != nil {
+				t.Fatalf("plan: %v", err)
+			}
+			return p
+		}
+		lineage := cmpopts.IgnoreFields(State{}, "Lineage", "Serial")
+		text := func(s string) Output {
+			return Output{Value: json.RawMessage(`"` + s + `"`), Type: json.RawMessage(`"string"`)}
+		}
+
+		// Nothing is there yet.
+		want := &Plan{
+			File: "plan", Changes: true, Summary: Summary{Add: 2},
+			Changed: []Change{{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"}},
+			Prior:   &State{},
+		}
+		byAddress := cmpopts.SortSlices(func(a, b Change) bool { return a.Address < b.Address })
+		got := plan("two.tfvars", "one.tfvars")
+		if diff := cmp.Diff(want, got, byAddress); diff != "" {
+			t.Errorf("creation: -want, +got:\n%s", diff)
+		}
+		info, err := os.Lstat(filepath.Join(ws.Dir, "plan"))
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("want a plan for nobody else's eyes, got %v, %v", info.Mode(), err)
+		}
+		if b, err := os.ReadFile(filepath.Join(ws.Dir, "elsewhere")); err != nil || len(b) > 0 {
+			t.Errorf("want the plan nowhere else, got %d bytes, %v", len(b), err)
+		}
+		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: "plan"}); err != nil {
+			t.Fatalf("apply: %v", err)
+		}
+
+		// Nothing has changed.
+		want = &Plan{File: "plan", Prior: &State{Resources: 2, Outputs: map[string]Output{"v": text("one")}}}
+		got = plan("one.tfvars")
+		if diff := cmp.Diff(want, got, lineage); diff != "" {
+			t.Errorf("no change: -want, +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(mustPull(t, c, ws), got.Prior); diff != "" {
+			t.Errorf("the prior state is not the one that is there: -pulled, +prior:\n%s", diff)
+		}
+
+		// The configuration has.
+		want = &Plan{
+			File: "plan", Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
+			Changed: []Change{{Address: "terraform_data.a", Action: "update"}, {Address: "terraform_data.b", Action: "replace"}},
+			Prior:   &State{Resources: 2, Outputs: map[string]Output{"v": text("one")}},
+		}
+		got = plan("two.tfvars")
+		if diff := cmp.Diff(want, got, byAddress, lineage); diff != "" {
+			t.Errorf("change: -want, +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(mustPull(t, c, ws), got.Prior); diff != "" {
+			t.Errorf("the prior state is not the one that is there: -pulled, +prior:\n%s", diff)
+		}
+	})
+}
+
+func TestPlanOfAnOutput(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		other := func(v string) string {
+			return `{"version":4,"serial":1,"lineage":"x","outputs":{"v":{"value":"` + v + `","type":"string"}},"resources":[]}`
+		}
+		ws := newWorkspace(t, map[string]string{
+			"main.tf": `
+data "terraform_remote_state" "other" {
+  backend = "local"
+  config  = { path = "other.tfstate" }
+}
+output "v" { value = data.terraform_remote_state.other.outputs.v }`,
+			"other.tfstate": other("one"),
+		})
+		mustApply(t, c, ws)
+		writeFiles(t, ws, map[string]string{"other.tfstate": other("two")})
+		p := mustPlan(t, c, ws)
+		if !p.Changes || p.Summary != (Summary{}) || p.Prior == nil || p.Prior.Resources != 1 {
+			t.Errorf("want a change of nothing but an output, and a data source in the state, got %+v", p)
+		}
+		if diff := cmp.Diff(mustPull(t, c, ws), p.Prior); diff != "" {
+			t.Errorf("want the output that is recorded, not the one to come: -pulled, +prior:\n%s", diff)
+		}
+	})
+}
+
+func TestPlanFails(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		cases := map[string]struct {
+			reason string
+			config string
+			args   []string
+			want   string
+		}{
+			"InvalidHCL": {
+				reason: "what is wrong and where",
+				config: "resource \"terraform_data\" \"x\" {\n  foo = 1\n}\n",
+				want:   `Unsupported argument: An argument named "foo" is not expected here. (on main.tf line 2, in resource "terraform_data" "x")`,
+			},
+			"MissingVariables": {
+				reason: "all of them",
+				config: "variable \"v\" {}\nvariable \"w\" {}\n",
+				want: `No value for required variable: The root module input variable "v" is not set, and has no default value. ` +
+					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 1); ` +
+					`No value for required variable: The root module input variable "w" is not set, and has no default value. ` +
+					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 2)`,
+			},
+			"UnknownArgument": {
+				reason: "an argument that there is not",
+				args:   []string{"-foo"},
+				want:   "Failed to parse command-line flags: flag provided but not defined: -foo",
+			},
+		}
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old"})
+				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", Args: tc.args})
+				if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+					t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
+				}
+				e := &Error{}
+				if !errors.As(err, &e) || e.Op != "plan" || e.ExitCode != 1 {
+					t.Errorf("%s: want the error of a plan with exit code 1, got %#v", tc.reason, err)
+				}
+				if NeedsInit(err) || IsStalePlan(err) || IsLocked(err) {
+					t.Errorf("%s: it is nothing special", tc.reason)
+				}
+				if _, err := os.Lstat(filepath.Join(ws.Dir, "plan")); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: want no plan to be left, got %v", tc.reason, err)
+				}
+			})
+		}
+	})
+}
+
+func TestInterruptedPlan(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		// A server that never answers keeps the plan waiting.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			conn, err := l.Accept()
+			_ = l.Close()
+			cancel()
+			if err == nil {
+				_ = conn.Close() // The CLI finishes what it has begun.
+			}
+		}()
+		ws := newWorkspace(t, map[string]string{"main.tf": `
+data "terraform_remote_state" "other" {
+  backend = "http"
+  config  = { address = "http://` + l.Addr().String() + `", retry_max = "0" }
+}`})
+		_, err = c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("want %v, got %v", context.Canceled, err)
+		}
+		if _, err := os.Lstat(filepath.Join(ws.Dir, "plan")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("want no plan to be left, got %v", err)
+		}
+	})
+}
+
+func TestPlanAnswers(t *testing.T) {
+	t.Parallel()
+	summary := `{"changes":{"add":1},"type":"change_summary"}`
+	cases := map[string]struct {
+		reason string
+		stdout string
+		code   string
+		want   *Plan
+	}{
+		"Changes": {
+			reason: "code 2 means changes",
+			stdout: summary, code: "2",
+			want: &Plan{File: "plan", Changes: true, Summary: Summary{Add: 1}},
+		},
+		"NoChanges": {
+			reason: "code 0 means none",
+			stdout: summary, code: "0",
+			want: &Plan{File: "plan", Summary: Summary{Add: 1}},
+		},
+		"Panic": {
+			reason: "a Go program that panics ends with code 2 too",
+			stdout: "", code: "2",
+		},
+		"Other": {
+			reason: "any other code is a failure",
+			stdout: summary, code: "3",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := stubWorkspace(t, "say", "STUB_STDOUT="+tc.stdout, "STUB_CODE="+tc.code)
+			got, err := findStub(t).Plan(t.Context(), ws, PlanOptions{Out: "plan"})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if (err == nil) != (tc.want != nil) {
+				t.Errorf("%s: got %v", tc.reason, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"archive/zip"
+	"io"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A plan file is a zip with two states in it, both as a state file has them. The
+// one that was read has the resources and outputs that are recorded, but never a
+// lineage and a serial. The one that was refreshed has these, but its outputs are
+// those that the configuration says by now.
+const (
+	entryRead      = "tfstate-prev"
+	entryRefreshed = "tfstate"
+)
+
+// readPlanFile returns the state that the plan was made from, or nil if it is not
+// to be had, for whatever reason: the format is nobody's promise.
+func readPlanFile(path string) *State {
+	r, err := zip.OpenReader(path)
+	if err != nil {
+		return nil
+	}
+	defer r.Close() //nolint:errcheck // Nothing was written.
+	return planState(&r.Reader)
+}
+
+func planState(r *zip.Reader) *State {
+	read, err := stateEntry(r, entryRead)
+	if err != nil {
+		return nil
+	}
+	refreshed, err := stateEntry(r, entryRefreshed)
+	if err != nil {
+		return nil
+	}
+	read.Lineage, read.Serial = refreshed.Lineage, refreshed.Serial
+	return read
+}
+
+func stateEntry(r *zip.Reader, name string) (*State, error) {
+	f, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	raw, err := io.ReadAll(io.LimitReader(f, maxAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxAnswer {
+		return nil, errors.Errorf("%q is longer than %d bytes", name, maxAnswer)
+	}
+	return parseState(raw)
+}

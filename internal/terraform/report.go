@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// maxDiagnostics is how many diagnostics of a run are kept.
+const maxDiagnostics = 100
+
+// A Summary counts what a plan would do, or what an apply or a destroy did.
+type Summary struct {
+	Add, Change, Destroy, Import int
+}
+
+// A Change is what a plan would do with one resource instance.
+type Change struct {
+	Address string
+	// Action is the word of the CLI: create, update, delete, replace, read, move,
+	// import, remove, forget.
+	Action string
+}
+
+// A Progress tells how far a run is with one resource instance.
+type Progress struct {
+	// Event is apply_start, apply_progress (every 10 seconds), apply_complete or
+	// apply_errored.
+	Event   string
+	Address string
+	// Action is the word of the CLI: create, update, delete, read.
+	Action  string
+	Elapsed time.Duration
+}
+
+// An Output is one output value of the root module.
+type Output struct {
+	// Value as compact JSON, with numbers to the last digit. Nil if it was not
+	// told, as apply does with sensitive ones.
+	Value json.RawMessage
+	// Type as the CLIs write types in JSON, such as "string" or ["list","string"].
+	Type      json.RawMessage
+	Sensitive bool
+}
+
+// A report is what a run says in JSON lines. The zero value is ready for use.
+type report struct {
+	progress func(Progress) // May be nil.
+
+	diagnostics []Diagnostic
+	drift       []string
+	changed     []Change
+	summary     *Summary // The last one; nil if there was none.
+	outputs     map[string]Output
+}
+
+// message is the part of a JSON line that is used here.
+type message struct {
+	Level   string `json:"@level"`
+	Message string `json:"@message"`
+	Type    string `json:"type"`
+
+	Diagnostic *jsonDiagnostic `json:"diagnostic"`
+	Change     *struct {
+		Resource jsonResource `json:"resource"`
+		Action   string       `json:"action"`
+	} `json:"change"`
+	Changes *struct {
+		Add    int `json:"add"`
+		Change int `json:"change"`
+		Remove int `json:"remove"`
+		Import int `json:"import"`
+	} `json:"changes"`
+	Hook    *jsonHook             `json:"hook"`
+	Outputs map[string]jsonOutput `json:"outputs"`
+}
+
+type jsonResource struct {
+	Address string `json:"addr"`
+}
+
+type jsonHook struct {
+	Resource jsonResource `json:"resource"`
+	Action   string       `json:"action"`
+	Elapsed  float64      `json:"elapsed_seconds"`
+}
+
+type jsonOutput struct {
+	Value     json.RawMessage `json:"value"`
+	Type      json.RawMessage `json:"type"`
+	Sensitive bool            `json:"sensitive"`
+}
+
+// output returns the value in the form that does not depend on where it came
+// from: states are indented, messages are not.
+func (o jsonOutput) output() Output {
+	return Output{Value: compact(o.Value), Type: compact(o.Type), Sensitive: o.Sensitive}
+}
+
+func compact(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil // Not reached: the decoder has accepted it.
+	}
+	return b.Bytes()
+}
+
+// add takes one line and returns its text for people. A line that is not a message
+// is text itself.
+func (r *report) add(line []byte) string {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return string(line)
+	}
+	switch {
+	case m.Diagnostic != nil:
+		r.diagnose(m.Diagnostic.diagnostic())
+	case m.Type == "resource_drift" && m.Change != nil:
+		r.drift = append(r.drift, m.Change.Resource.Address)
+	case m.Type == "planned_change" && m.Change != nil:
+		r.changed = append(r.changed, Change{Address: m.Change.Resource.Address, Action: m.Change.Action})
+	case m.Type == "change_summary" && m.Changes != nil:
+		r.summary = &Summary{Add: m.Changes.Add, Change: m.Changes.Change, Destroy: m.Changes.Remove, Import: m.Changes.Import}
+	case m.Type == "outputs":
+		r.outputs = applied(m.Outputs)
+	case m.Hook != nil:
+		r.follow(m.Type, *m.Hook)
+	case m.Level == string(SeverityError):
+		r.diagnose(Diagnostic{Severity: SeverityError, Summary: m.Message})
+	}
+	return m.Message
+}
+
+func (r *report) diagnose(d Diagnostic) {
+	if len(r.diagnostics) < maxDiagnostics {
+		r.diagnostics = append(r.diagnostics, d)
+	}
+}
+
+// follow passes an event on that tells about progress.
+func (r *report) follow(event string, h jsonHook) {
+	switch event {
+	case "apply_start", "apply_progress", "apply_complete", "apply_errored":
+	default:
+		return
+	}
+	if r.progress != nil {
+		r.progress(Progress{
+			Event:   event,
+			Address: h.Resource.Address,
+			Action:  h.Action,
+			Elapsed: time.Duration(h.Elapsed * float64(time.Second)),
+		})
+	}
+}
+
+// applied returns the outputs, or nil if they are those of a plan: these have an
+// action instead of a type.
+func applied(in map[string]jsonOutput) map[string]Output {
+	for _, o := range in {
+		if len(o.Type) == 0 {
+			return nil
+		}
+	}
+	return outputs(in)
+}
+
+func outputs(in map[string]jsonOutput) map[string]Output {
+	out := make(map[string]Output, len(in))
+	for name, o := range in {
+		out[name] = o.output()
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		Text        []string
+		Diagnostics []Diagnostic
+		Drift       []string
+		Changed     []Change
+		Summary     *Summary
+		Outputs     map[string]Output
+		Progress    []Progress
+	}
+	cases := map[string]struct {
+		reason string
+		lines  string
+		want   want
+	}{
+		"Nothing": {
+			reason: "a run may say nothing",
+		},
+		"NotJSON": {
+			reason: "what is no message is text",
+			lines:  "panic: oh\n[]\n",
+			want:   want{Text: []string{"panic: oh", "[]"}},
+		},
+		"UnknownType": {
+			reason: "types that are not known, now or yet, are text only",
+			lines:  `{"@level":"info","@message":"Terraform 1.11.4","terraform":"1.11.4","type":"version","ui":"1.2"}`,
+			want:   want{Text: []string{"Terraform 1.11.4"}},
+		},
+		"Diagnostic": {
+			reason: "all parts of a diagnostic are kept",
+			lines:  `{"@level":"error","@message":"Error: S","diagnostic":{"severity":"error","summary":"S","detail":"D\n","address":"a.b","range":{"filename":"main.tf","start":{"line":7,"column":30,"byte":156},"end":{"line":7,"column":31,"byte":157}},"snippet":{"context":"resource \"a\" \"b\"","code":"secret","start_line":7}},"type":"diagnostic"}`,
+			want: want{
+				Text: []string{"Error: S"},
+				Diagnostics: []Diagnostic{{
+					Severity: SeverityError, Summary: "S", Detail: "D\n", Address: "a.b",
+					File: "main.tf", Line: 7, Context: `resource "a" "b"`,
+				}},
+			},
+		},
+		"BareDiagnostic": {
+			reason: "a diagnostic may have neither address, range nor context",
+			lines:  `{"@level":"warn","@message":"Warning: S","diagnostic":{"severity":"warning","summary":"S","detail":"","snippet":{"context":null}},"type":"diagnostic"}`,
+			want:   want{Text: []string{"Warning: S"}, Diagnostics: []Diagnostic{{Severity: SeverityWarning, Summary: "S"}}},
+		},
+		"ErrorWithoutDiagnostic": {
+			reason: "an error that comes as a message is an error",
+			lines:  `{"@level":"error","@message":"canceled"}`,
+			want:   want{Text: []string{"canceled"}, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "canceled"}}},
+		},
+		"Plan": {
+			reason: "a plan tells of drift, changes and their number",
+			lines: `{"@message":"d","change":{"resource":{"addr":"a.d"},"action":"update"},"type":"resource_drift"}
+{"@message":"p","change":{"resource":{"addr":"a.p[\"x\"]"},"action":"replace","reason":"tainted"},"type":"planned_change"}
+{"@message":"s","changes":{"add":1,"change":2,"import":4,"remove":3,"operation":"plan"},"type":"change_summary"}
+{"@message":"o","outputs":{"o":{"sensitive":false,"action":"create"}},"type":"outputs"}`,
+			want: want{
+				Text:    []string{"d", "p", "s", "o"},
+				Drift:   []string{"a.d"},
+				Changed: []Change{{Address: `a.p["x"]`, Action: "replace"}},
+				Summary: &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4},
+			},
+		},
+		"Apply": {
+			reason: "what an apply did wins over what it planned; numbers are exact",
+			lines: `{"@message":"s","changes":{"add":9},"type":"change_summary"}
+{"@message":"o","outputs":{"n":{"sensitive":false,"action":"create"}},"type":"outputs"}
+{"@message":"s","changes":{"add":1},"type":"change_summary"}
+{"@message":"o","outputs":{"n":{"sensitive":false,"type":"number","value":12345678901234567890},"s":{"sensitive":true,"type":["list","string"]}},"type":"outputs"}`,
+			want: want{
+				Text:    []string{"s", "o", "s", "o"},
+				Summary: &Summary{Add: 1},
+				Outputs: map[string]Output{
+					"n": {Value: json.RawMessage(`12345678901234567890`), Type: json.RawMessage(`"number"`)},
+					"s": {Type: json.RawMessage(`["list","string"]`), Sensitive: true},
+				},
+			},
+		},
+		"NoOutputs": {
+			reason: "no outputs are not the same as not told",
+			lines:  `{"@message":"o","outputs":{},"type":"outputs"}`,
+			want:   want{Text: []string{"o"}, Outputs: map[string]Output{}},
+		},
+		"Progress": {
+			reason: "the steps of an apply are passed on, those of a refresh are not",
+			lines: `{"@message":"1","hook":{"resource":{"addr":"a.b"},"id_key":"id"},"type":"refresh_start"}
+{"@message":"2","hook":{"resource":{"addr":"a.b"},"action":"create"},"type":"apply_start"}
+{"@message":"3","hook":{"resource":{"addr":"a.b"},"action":"create","elapsed_seconds":10},"type":"apply_progress"}
+{"@message":"4","hook":{"resource":{"addr":"a.b"},"action":"create","elapsed_seconds":12.5},"type":"apply_complete"}
+{"@message":"5","hook":{"resource":{"addr":"a.c"},"action":"delete"},"type":"apply_errored","@level":"error"}`,
+			want: want{
+				Text: []string{"1", "2", "3", "4", "5"},
+				Progress: []Progress{
+					{Event: "apply_start", Address: "a.b", Action: "create"},
+					{Event: "apply_progress", Address: "a.b", Action: "create", Elapsed: 10 * time.Second},
+					{Event: "apply_complete", Address: "a.b", Action: "create", Elapsed: 12500 * time.Millisecond},
+					{Event: "apply_errored", Address: "a.c", Action: "delete"},
+				},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got want
+			r := &report{progress: func(p Progress) { got.Progress = append(got.Progress, p) }}
+			for line := range strings.Lines(tc.lines) {
+				got.Text = append(got.Text, r.add([]byte(strings.TrimSpace(line))))
+			}
+			got.Diagnostics, got.Drift, got.Changed, got.Summary, got.Outputs = r.diagnostics, r.drift, r.changed, r.summary, r.outputs
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			silent := &report{}
+			for line := range strings.Lines(tc.lines) {
+				silent.add([]byte(line)) // Must do without a listener.
+			}
+		})
+	}
+}
+
+func TestReportIsBounded(t *testing.T) {
+	t.Parallel()
+	r := &report{}
+	for range 2 * maxDiagnostics {
+		r.add([]byte(`{"diagnostic":{"severity":"error","summary":"S"}}`))
+	}
+	if got := len(r.diagnostics); got != maxDiagnostics {
+		t.Errorf("want %d diagnostics, got %d", maxDiagnostics, got)
+	}
+}
+
+// FuzzReport checks that no line makes the parser panic, and that every value it
+// hands out is JSON.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte(`{"@level":"error","@message":"E","diagnostic":{"severity":"error","summary":"S","range":{"start":{"line":1}}}}`))
+	f.Add([]byte(`{"outputs":{"a":{"type":"string","value":"x"},"b":{"sensitive":true,"type":["map","number"]}},"type":"outputs"}`))
+	f.Add([]byte(`{"changes":{"add":1},"type":"change_summary"}`))
+	f.Add([]byte(`{"hook":{"elapsed_seconds":1e300},"type":"apply_progress"}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		r := &report{progress: func(Progress) {}}
+		r.add(line)
+		for name, o := range r.outputs {
+			if len(o.Value) > 0 && !json.Valid(o.Value) || !json.Valid(o.Type) {
+				t.Errorf("output %q is not JSON: %q of type %q", name, o.Value, o.Type)
+			}
+		}
+		for _, d := range r.diagnostics {
+			if strings.ContainsAny(d.String(), "\r\n") {
+				t.Errorf("not one line: %q", d.String())
+			}
+		}
+	})
+}

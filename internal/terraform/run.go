@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// What is kept of the output of a run. Anything longer is not needed for what it
+// is kept for, or not sane.
+const (
+	maxLine   = 4 << 20   // One line; the longest ones hold all outputs.
+	maxStderr = 64 << 10  // Only its end tells why a run failed.
+	maxAnswer = 256 << 20 // A state.
+)
+
+// A command is what one run does. Functions that return one do nothing else.
+type command struct {
+	op          string   // What errors call it.
+	args        []string // Without the program.
+	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
+}
+
+// environ returns the environment of the command in ws. It is never nil, which
+// os/exec would take for the environment of this process.
+func (cmd command) environ(ws Workspace) []string {
+	env := make([]string, 0, len(ws.Env)+1)
+	for _, kv := range ws.Env {
+		if !strings.HasPrefix(kv, "TF_WORKSPACE=") {
+			env = append(env, kv)
+		}
+	}
+	if cmd.inWorkspace {
+		env = append(env, "TF_WORKSPACE="+ws.name())
+	}
+	return env
+}
+
+// run runs a command that answers with plain text, and returns that text. It is
+// not logged: a state is full of secrets.
+func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
+	answer := &limitedBuffer{max: maxAnswer}
+	res, err := c.execute(ctx, ws, cmd, answer, ws.Log)
+	if err != nil {
+		return nil, err
+	}
+	if res.code != 0 {
+		return nil, newError(cmd.op, ws.Dir, res, nil)
+	}
+	if answer.overflow {
+		return nil, errors.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
+	}
+	return answer.Bytes(), nil
+}
+
+// runLogged runs a command whose plain text is for people only.
+func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
+	log := serialized(ws.Log)
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, string(line)) }}
+	res, err := c.execute(ctx, ws, cmd, stdout, log)
+	if err != nil {
+		return err
+	}
+	stdout.flush()
+	if res.code != 0 {
+		return newError(cmd.op, ws.Dir, res, nil)
+	}
+	return nil
+}
+
+// runJSON runs a command that reports in JSON lines, and returns the report. It
+// leaves to the caller which results are failures.
+func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
+	log := serialized(ws.Log)
+	r := &report{progress: progress}
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, r.add(line)) }}
+	res, err := c.execute(ctx, ws, cmd, stdout, log)
+	if err != nil {
+		return nil, result{}, err
+	}
+	stdout.flush()
+	return r, res, nil
+}
+
+// A result is how a run ended.
+type result struct {
+	code        int    // -1 if a signal ended it.
+	status      string // For people: "exit status 1", "signal: killed".
+	stderr      string // The end of it.
+	interrupted error  // The error of the context, if that was done by then.
+}
+
+// execute runs a command to its end. Stdout gets what the command writes there,
+// log what it writes to stderr, by line; both may be in use at the same time. The
+// error is not nil if there was no run.
+//
+// When a context ends, the command gets SIGINT. It, not its group: the CLI has to
+// talk to its providers, which share the group, until the state is saved and the
+// lock released. After the grace period it is killed. However it ends, what is
+// left of its group is killed with it: providers, and what a provisioner started.
+func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.stop, cancel)()
+
+	end := &tail{max: maxStderr}
+	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
+		end.add(line)
+		logText(log, string(line))
+	}}
+
+	child := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is what the package is for.
+	child.Dir = ws.Dir
+	child.Env = cmd.environ(ws)
+	child.Stdout = stdout
+	child.Stderr = stderr
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+	child.WaitDelay = c.grace
+
+	// Pdeathsig fires when the thread that forked ends, not when the process does.
+	// Locked to this goroutine, that thread is there until the child is gone.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	if c.stop.Err() != nil {
+		cancel() // AfterFunc would, but perhaps only after the start.
+	}
+	if err := child.Start(); err != nil {
+		if ctx.Err() != nil {
+			return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
+		}
+		return result{}, errors.Wrapf(err, "cannot start %q in %q", c.path, ws.Dir)
+	}
+	start := time.Now()
+	err := wait(child)
+	if child.ProcessState == nil {
+		return result{}, errors.Wrapf(err, "cannot wait for %q", c.path)
+	}
+	stderr.flush()
+	res := result{
+		code:        child.ProcessState.ExitCode(),
+		status:      child.ProcessState.String(),
+		stderr:      end.String(),
+		interrupted: ctx.Err(),
+	}
+	c.observe(cmd.op, time.Since(start), res.failure(cmd))
+	return res, nil
+}
+
+// failure returns why the command counts as failed, or nil.
+func (r result) failure(cmd command) error {
+	switch {
+	case r.interrupted != nil:
+		return r.interrupted
+	case r.code == 0, cmd.op == opPlan && r.code == exitChanges:
+		return nil
+	default:
+		return errors.New(r.status)
+	}
+}
+
+// wait waits for the child, and kills what is left of its group.
+func wait(child *exec.Cmd) error {
+	pid := child.Process.Pid
+	for {
+		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and
+		// with it that of its group, cannot become that of another process.
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	_ = unix.Kill(-pid, unix.SIGKILL)
+	return child.Wait()
+}
+
+// serialized returns log, made safe for use by several goroutines. Nil stays nil.
+func serialized(log func(string)) func(string) {
+	if log == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log(line)
+	}
+}
+
+// logText logs the lines of text that are not empty.
+func logText(log func(string), text string) {
+	if log == nil {
+		return
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			log(line)
+		}
+	}
+}
+
+// A limitedBuffer keeps what is written to it, up to max bytes. It never refuses
+// more, which would stop the writer, but remembers that there was more.
+type limitedBuffer struct {
+	bytes.Buffer
+
+	max      int
+	overflow bool
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.max {
+		b.overflow = true
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}

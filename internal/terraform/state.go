@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// stateVersion is the version of the state files that both CLIs have written since
+// Terraform 0.12.
+const stateVersion = 4
+
+// A State is what is recorded of the infrastructure of a workspace. The zero value
+// is the state of a workspace that has none.
+type State struct {
+	// Lineage is given to a state when it is first written, and stays.
+	Lineage string
+	// Serial grows with every change.
+	Serial uint64
+	// Resources counts resource instances, data sources included.
+	Resources int
+	// Outputs of the root module, those that are null excepted. The values of
+	// sensitive ones are there too. Nil if there are none.
+	Outputs map[string]Output
+}
+
+// PullState reads the state of the workspace. No state, or no workspace, is a zero
+// State. The workspace is not locked.
+func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
+	raw, err := c.run(ctx, ws, pullStateCommand())
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return &State{}, nil
+	}
+	s, err := parseState(raw)
+	return s, errors.Wrap(err, "cannot read the state that was pulled")
+}
+
+func pullStateCommand() command {
+	return command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true}
+}
+
+// parseState parses a state file.
+func parseState(raw []byte) (*State, error) {
+	var file struct {
+		Version   int                   `json:"version"`
+		Lineage   string                `json:"lineage"`
+		Serial    uint64                `json:"serial"`
+		Outputs   map[string]jsonOutput `json:"outputs"`
+		Resources []struct {
+			Instances []struct {
+				IndexKey json.RawMessage `json:"index_key"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, errors.Wrap(err, "not a state file")
+	}
+	if file.Version != stateVersion {
+		return nil, errors.Errorf("version %d of the state file is not supported, only %d is", file.Version, stateVersion)
+	}
+	s := &State{Lineage: file.Lineage, Serial: file.Serial}
+	if len(file.Outputs) > 0 {
+		s.Outputs = outputs(file.Outputs)
+	}
+	for _, r := range file.Resources {
+		// An instance that is being replaced is listed twice, under one key.
+		keys := map[string]bool{}
+		for _, i := range r.Instances {
+			keys[string(i.IndexKey)] = true
+		}
+		s.Resources += len(keys)
+	}
+	return s, nil
+}

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseState(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		raw    string
+		want   *State
+		err    string
+	}{
+		"Empty": {
+			reason: "a state with nothing in it",
+			raw:    `{"version":4,"serial":2,"lineage":"l","outputs":{},"resources":[]}`,
+			want:   &State{Lineage: "l", Serial: 2},
+		},
+		"Indented": {
+			reason: "values do not depend on how the file is laid out; numbers are exact",
+			raw: `{
+  "version": 4, "serial": 18446744073709551615, "lineage": "l",
+  "outputs": {
+    "s": {"value": {"a": "se\u003ccret\u003e", "n": [1, 12345678901234567890.5]}, "type": ["object", {"a": "string"}], "sensitive": true}
+  }
+}`,
+			want: &State{Lineage: "l", Serial: 18446744073709551615, Outputs: map[string]Output{"s": {
+				Value:     json.RawMessage(`{"a":"se\u003ccret\u003e","n":[1,12345678901234567890.5]}`),
+				Type:      json.RawMessage(`["object",{"a":"string"}]`),
+				Sensitive: true,
+			}}},
+		},
+		"Instances": {
+			reason: "instances count, of resources and data sources; one that is being replaced counts once",
+			raw: `{"version":4,"resources":[
+				{"mode":"data","type":"t","name":"d","instances":[{}]},
+				{"mode":"managed","type":"t","name":"none","instances":[]},
+				{"mode":"managed","type":"t","name":"one","instances":[{"deposed":"6d701b55"},{}]},
+				{"mode":"managed","type":"t","name":"two","instances":[{"index_key":0},{"index_key":1}]},
+				{"module":"module.m","mode":"managed","type":"t","name":"two","instances":[{"index_key":"a"},{"index_key":"a","deposed":"6d701b55"},{"index_key":"b"}]}]}`,
+			want: &State{Resources: 6},
+		},
+		"OtherVersion": {reason: "an older format", raw: `{"version":3}`, err: "version 3 of the state file is not supported, only 4 is"},
+		"NotJSON":      {reason: "no state at all", raw: `x`, err: "not a state file: "},
+		"Null":         {reason: "no state at all", raw: `null`, err: "version 0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseState([]byte(tc.raw))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.err)) {
+				t.Errorf("%s: want error %q, got %v", tc.reason, tc.err, err)
+			}
+		})
+	}
+}
+
+func TestPullState(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `
+resource "terraform_data" "x" { count = 3 }
+output "o" { value = 1 }`})
+		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
+			t.Errorf("no state: -want, +got:\n%s", diff)
+		}
+		mustApply(t, c, ws)
+		first := mustPull(t, c, ws)
+		if first.Lineage == "" || first.Serial == 0 || first.Resources != 3 || len(first.Outputs) != 1 {
+			t.Errorf("want what was applied, got %+v", first)
+		}
+		mustApply(t, c, ws, "-replace=terraform_data.x[0]")
+		second := mustPull(t, c, ws)
+		if second.Lineage != first.Lineage || second.Serial <= first.Serial {
+			t.Errorf("want the same state, later: got %+v after %+v", second, first)
+		}
+		ws.Name = "another"
+		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
+			t.Errorf("another workspace: -want, +got:\n%s", diff)
+		}
+
+		writeFiles(t, ws, map[string]string{"main.tf": "foo {"})
+		_, err := c.PullState(t.Context(), ws)
+		want := `Unsupported block type: Blocks of type "foo" are not expected here. (on main.tf line 1); `
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	})
+}
+
+// FuzzParseState checks that a state that is accepted has values that are JSON.
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte(stateRead))
+	f.Add([]byte(`{"version":4,"outputs":{"a":{"value":null},"b":{"value":[ 1e999, "x" ],"sensitive":true}},"resources":[{"instances":[{"index_key":1},{"index_key":"1"}]}]}`))
+	f.Add([]byte(`{"version":4,"serial":-1}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s, err := parseState(raw)
+		if err != nil {
+			return
+		}
+		for name, o := range s.Outputs {
+			if len(o.Value) > 0 && !json.Valid(o.Value) {
+				t.Errorf("output %q is not JSON: %q", name, o.Value)
+			}
+		}
+	})
+}

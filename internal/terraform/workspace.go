@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DefaultWorkspace is the workspace that always exists and cannot be deleted, and
+// the only one of a backend that has no named workspaces.
+const DefaultWorkspace = "default"
+
+// A Workspace is one root module directory and one named Terraform workspace, with
+// everything that a run in it needs.
+type Workspace struct {
+	// Dir is the absolute path of the root module.
+	Dir string
+	// Name of the Terraform workspace, DefaultWorkspace if empty. It need not exist.
+	Name string
+	// Env is the complete environment of a run, as KEY=VALUE. See Environ.
+	Env []string
+	// Log, if not nil, gets what a run says, line by line and as a person would
+	// see it. It is never called by two goroutines at once during one run. The
+	// lines may hold whatever the configuration prints, secrets included.
+	Log func(line string)
+}
+
+func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
+
+// forgetSelection drops the workspace that somebody selected in this directory
+// with `workspace select`: the selection would decide for runs without
+// TF_WORKSPACE, and a selected workspace cannot be deleted. If it cannot be
+// dropped, the run that follows tells what is wrong.
+func (ws Workspace) forgetSelection() {
+	dataDir := ".terraform"
+	for _, kv := range ws.Env {
+		if dir, ok := strings.CutPrefix(kv, "TF_DATA_DIR="); ok && dir != "" {
+			dataDir = dir
+		}
+	}
+	// Through a Root, because the module decides where .terraform points to.
+	root, err := os.OpenRoot(ws.Dir)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // Nothing was written.
+	_ = root.Remove(filepath.Join(dataDir, "environment"))
+}
+
+// Environ returns the environment of a run: base, then what makes the CLI neither
+// ask nor call home, then extra. The last value of a key wins. The result is
+// sorted, without duplicates, and equal for equal arguments.
+//
+// Base is the environment of this process. What would change in which state or
+// from which files a run works (TF_WORKSPACE, TF_DATA_DIR) is not taken from it.
+// Everything else is the choice of whoever operates this process and stays, such
+// as proxies, TF_LOG, TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS with its relatives: the
+// CLI puts those before the arguments of the run, which therefore win. Extra may
+// set anything but the workspace, which is always that of the Workspace.
+func Environ(base []string, extra ...string) []string {
+	env := map[string]string{}
+	set := func(kvs ...string) {
+		for _, kv := range kvs {
+			if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+				env[k] = v
+			}
+		}
+	}
+	set(base...)
+	delete(env, "TF_WORKSPACE")
+	delete(env, "TF_DATA_DIR")
+	set("TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
+	set(extra...)
+
+	keys := slices.Sorted(maps.Keys(env))
+	for i, k := range keys {
+		keys[i] = k + "=" + env[k]
+	}
+	return keys
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	always := []string{"CHECKPOINT_DISABLE=1", "TF_INPUT=0", "TF_IN_AUTOMATION=1"}
+	cases := map[string]struct {
+		reason string
+		base   []string
+		extra  []string
+		want   []string
+	}{
+		"Empty": {
+			reason: "automation is told to the CLI in any case",
+			want:   always,
+		},
+		"DroppedFromBase": {
+			reason: "the process must not choose the state or the files of a run by accident",
+			base:   []string{"TF_WORKSPACE=x", "TF_DATA_DIR=x", "TF_INPUT=1", "TF_IN_AUTOMATION=", "CHECKPOINT_DISABLE="},
+			want:   always,
+		},
+		"KeptFromBase": {
+			reason: "what the operator set for all runs stays",
+			base:   []string{"TF_CLI_ARGS_plan=-parallelism=3", "TF_LOG=TRACE", "TF_PLUGIN_CACHE_DIR=/p", "HOME=/h"},
+			want: []string{
+				"CHECKPOINT_DISABLE=1", "HOME=/h", "TF_CLI_ARGS_plan=-parallelism=3",
+				"TF_INPUT=0", "TF_IN_AUTOMATION=1", "TF_LOG=TRACE", "TF_PLUGIN_CACHE_DIR=/p",
+			},
+		},
+		"LastWins": {
+			reason: "extra wins over base, and later over earlier",
+			base:   []string{"A=1", "A=2", "B=1", "C=1"},
+			extra:  []string{"B=2", "B=3", "C=", "D=a=b"},
+			want:   []string{"A=2", "B=3", "C=", "CHECKPOINT_DISABLE=1", "D=a=b", "TF_INPUT=0", "TF_IN_AUTOMATION=1"},
+		},
+		"ExtraDecides": {
+			reason: "extra may set what base may not",
+			extra:  []string{"TF_DATA_DIR=d", "TF_INPUT=1"},
+			want:   []string{"CHECKPOINT_DISABLE=1", "TF_DATA_DIR=d", "TF_INPUT=1", "TF_IN_AUTOMATION=1"},
+		},
+		"NotVariables": {
+			reason: "what is not KEY=VALUE is dropped",
+			base:   []string{"", "A", "=B"},
+			want:   always,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, Environ(tc.base, tc.extra...)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestForgetSelection(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	cases := map[string]struct {
+		reason string
+		env    []string
+		file   string // Relative to the directory of the workspace.
+		link   string // A link to make, to outside.
+		kept   bool
+	}{
+		"Default": {
+			reason: "the selection is in .terraform",
+			file:   ".terraform/environment",
+		},
+		"DataDir": {
+			reason: "the environment may say where else",
+			env:    []string{"TF_DATA_DIR=data"},
+			file:   "data/environment",
+		},
+		"Link": {
+			reason: "a link that a module brought does not lead to another directory",
+			link:   ".terraform",
+			file:   ".terraform/environment",
+			kept:   true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := Workspace{Dir: t.TempDir(), Env: tc.env}
+			if tc.link != "" {
+				if err := os.Symlink(outside, filepath.Join(ws.Dir, tc.link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writeFiles(t, ws, map[string]string{tc.file: "old"})
+			ws.forgetSelection()
+			_, err := os.Stat(filepath.Join(ws.Dir, tc.file))
+			if kept := err == nil; kept != tc.kept {
+				t.Errorf("%s: kept: %t, want %t", tc.reason, kept, tc.kept)
+			}
+		})
+	}
+}
