@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package drain lets reconciles that are in progress finish while the process
+// shuts down. controller-runtime cancels the context of a reconcile as soon as
+// the manager stops; an apply that has just created infrastructure could then
+// record neither its status nor its annotations.
+package drain
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+var (
+	_ manager.Runnable               = &Drain{}
+	_ manager.LeaderElectionRunnable = &Drain{}
+)
+
+// A Drain decorates reconcilers and, added to the same manager, keeps it from
+// stopping until all of their reconciles have ended.
+//
+// It relies on the order in which a manager stops, which is that of
+// engageStopProcedure in controller-runtime's pkg/manager/internal.go (v0.24.1):
+// first the runnables that need no leader election, then those that need it,
+// controllers and this one among them, then the caches; the leader Lease is
+// released after all of them. So whatever a reconcile in progress needs is there
+// until Start returns, and nobody else becomes leader before.
+//
+// All of that is cut short when Options.GracefulShutdownTimeout of the manager
+// runs out: it then releases the Lease whatever is still running. The manager of
+// a Drain therefore needs a negative one (no limit); grace is the limit.
+type Drain struct {
+	grace time.Duration
+
+	// A context in a struct is not the context of a call: this one is the
+	// lifetime of all CLI runs, see Runs.
+	runs       context.Context //nolint:containedctx // See above.
+	cancelRuns context.CancelFunc
+
+	// mu orders the last reconcile that begins before the shutdown: no
+	// reconcile is added to inFlight once stopping is true, so that waiting for
+	// inFlight waits for all there will ever be.
+	mu       sync.Mutex
+	stopping bool
+	inFlight sync.WaitGroup
+}
+
+// New returns a Drain that lets CLI runs in progress go on for at most grace
+// after the shutdown began.
+func New(grace time.Duration) *Drain {
+	runs, cancel := context.WithCancel(context.Background())
+	return &Drain{grace: grace, runs: runs, cancelRuns: cancel}
+}
+
+// Runs returns the context that ends CLI runs at a shutdown. It is canceled when
+// grace is over, or earlier when nothing is in progress. Reconciles are not
+// canceled by it: one whose run was interrupted still has to record that.
+func (d *Drain) Runs() context.Context { return d.runs }
+
+// Reconciler returns inner, except that its reconciles keep their deadline and
+// values but are not canceled when the manager stops, and that none begins once
+// the manager is stopping. Those that do not begin report success, and that
+// nothing has to be requeued: the queue goes away with the process.
+func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		// controller-runtime's workers empty their queue after the shutdown
+		// began, with a context that is done.
+		if ctx.Err() != nil || !d.begin() {
+			return reconcile.Result{}, nil
+		}
+		defer d.inFlight.Done()
+
+		ctx, cancel := withoutCancel(ctx)
+		defer cancel()
+		return inner.Reconcile(ctx, req)
+	})
+}
+
+// Start waits until ctx is done and then until no reconcile is in progress. When
+// it returns, none is, and none will ever be.
+func (d *Drain) Start(ctx context.Context) error {
+	<-ctx.Done()
+
+	d.mu.Lock()
+	d.stopping = true
+	d.mu.Unlock()
+
+	idle := make(chan struct{})
+	go func() {
+		d.inFlight.Wait()
+		close(idle)
+	}()
+
+	grace := time.NewTimer(d.grace)
+	defer grace.Stop()
+	select {
+	case <-idle:
+	case <-grace.C:
+	}
+	d.cancelRuns()
+	<-idle
+	return nil
+}
+
+// Abort is for a manager that stops without waiting for its runnables, because it
+// lost its Lease: it ends CLI runs in progress at once and waits until no reconcile
+// is in progress.
+func (d *Drain) Abort() {
+	d.mu.Lock()
+	d.stopping = true
+	d.mu.Unlock()
+
+	d.cancelRuns()
+	d.inFlight.Wait()
+}
+
+// NeedLeaderElection puts the Drain into the group of runnables that the
+// controllers are in, so that both learn of the shutdown at the same moment. The
+// other group stops earlier: controllers would go on taking requests off their
+// queues while the Drain refuses them.
+func (d *Drain) NeedLeaderElection() bool { return true }
+
+// begin adds a reconcile to those in flight, unless it is too late for that.
+func (d *Drain) begin() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopping {
+		return false
+	}
+	d.inFlight.Add(1)
+	return true
+}
+
+// withoutCancel keeps the values and the deadline of ctx, which
+// context.WithoutCancel alone would drop.
+func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	ctx = context.WithoutCancel(ctx)
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline)
+}

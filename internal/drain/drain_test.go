@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const grace = 10 * time.Second
+
+func TestReconciler(t *testing.T) {
+	t.Parallel()
+
+	errBoom := errors.New("boom")
+	type key struct{}
+	deadline := time.Now().Add(time.Hour)
+
+	type want struct {
+		Called bool
+		Result reconcile.Result
+		Err    error
+	}
+	cases := map[string]struct {
+		reason string
+		ctx    func(ctx context.Context) context.Context
+		inner  func(ctx context.Context) (reconcile.Result, error)
+		want   want
+	}{
+		"PassesThrough": {
+			reason: "What the inner reconciler returns is returned.",
+			inner: func(_ context.Context) (reconcile.Result, error) {
+				return reconcile.Result{RequeueAfter: time.Minute}, errBoom
+			},
+			want: want{Called: true, Result: reconcile.Result{RequeueAfter: time.Minute}, Err: errBoom},
+		},
+		"KeepsValues": {
+			reason: "The logger of a reconcile is a value of its context.",
+			ctx:    func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, "value") },
+			inner: func(ctx context.Context) (reconcile.Result, error) {
+				if diff := cmp.Diff("value", ctx.Value(key{})); diff != "" {
+					return reconcile.Result{}, errors.New(diff)
+				}
+				return reconcile.Result{}, nil
+			},
+			want: want{Called: true},
+		},
+		"KeepsDeadline": {
+			reason: "The time limit of a reconcile holds.",
+			ctx: func(ctx context.Context) context.Context {
+				ctx, cancel := context.WithDeadline(ctx, deadline)
+				context.AfterFunc(t.Context(), cancel)
+				return ctx
+			},
+			inner: func(ctx context.Context) (reconcile.Result, error) {
+				got, _ := ctx.Deadline()
+				if diff := cmp.Diff(deadline, got); diff != "" {
+					return reconcile.Result{}, errors.New(diff)
+				}
+				return reconcile.Result{}, nil
+			},
+			want: want{Called: true},
+		},
+		"NoDeadline": {
+			reason: "No time limit is made up.",
+			inner: func(ctx context.Context) (reconcile.Result, error) {
+				if _, ok := ctx.Deadline(); ok {
+					return reconcile.Result{}, errors.New("there is a deadline")
+				}
+				return reconcile.Result{}, nil
+			},
+			want: want{Called: true},
+		},
+		"Done": {
+			reason: "A reconcile of the queue that is emptied after the shutdown began does not begin.",
+			ctx: func(ctx context.Context) context.Context {
+				ctx, cancel := context.WithCancel(ctx)
+				cancel()
+				return ctx
+			},
+			inner: func(_ context.Context) (reconcile.Result, error) {
+				return reconcile.Result{RequeueAfter: time.Minute}, errBoom
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ctx := t.Context()
+			if tc.ctx != nil {
+				ctx = tc.ctx(ctx)
+			}
+			var got want
+			r := New(grace).Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				got.Called = true
+				return tc.inner(ctx)
+			}))
+			got.Result, got.Err = r.Reconcile(ctx, reconcile.Request{})
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestStart shuts down while a reconcile runs the CLI, which ends when its
+// context is done or after the time it needs.
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		// Both are measured from the beginning of the shutdown.
+		RunsCanceled, Returned time.Duration
+		// Interrupted says that the run was, ReconcileErr what became of the
+		// reconcile's own context.
+		Interrupted  bool
+		ReconcileErr error
+	}
+	cases := map[string]struct {
+		reason string
+		// needs is how long the CLI runs after the shutdown began, and after
+		// is what the reconcile does once the run has ended.
+		needs, after time.Duration
+		idle         bool
+		want         want
+	}{
+		"Idle": {
+			reason: "Nothing is waited for when nothing is in progress.",
+			idle:   true,
+		},
+		"WithinGrace": {
+			reason: "A run that ends within the grace is not interrupted, and its reconcile writes what came of it.",
+			needs:  3 * time.Second,
+			after:  time.Second,
+			want:   want{RunsCanceled: 4 * time.Second, Returned: 4 * time.Second},
+		},
+		"BeyondGrace": {
+			reason: "A run that takes longer than the grace is interrupted, but its reconcile writes what came of it.",
+			needs:  time.Hour,
+			after:  time.Second,
+			want:   want{RunsCanceled: grace, Returned: grace + time.Second, Interrupted: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got want
+				ctx, shutdown := context.WithCancel(t.Context())
+				d := New(grace)
+				r := d.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+					select {
+					case <-d.Runs().Done():
+						got.Interrupted = true
+					case <-time.After(tc.needs):
+					}
+					time.Sleep(tc.after)
+					got.ReconcileErr = ctx.Err()
+					return reconcile.Result{}, nil
+				}))
+
+				returned := make(chan time.Time)
+				go func() {
+					if err := d.Start(ctx); err != nil {
+						t.Error(err)
+					}
+					returned <- time.Now()
+				}()
+				if !tc.idle {
+					go func() { _, _ = r.Reconcile(ctx, reconcile.Request{}) }()
+				}
+				synctest.Wait()
+
+				begin := time.Now()
+				shutdown()
+				<-d.Runs().Done()
+				got.RunsCanceled = time.Since(begin)
+				got.Returned = (<-returned).Sub(begin)
+
+				if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+					t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// While the manager runs, nothing ends its CLI runs.
+func TestRunsBeforeShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, shutdown := context.WithCancel(t.Context())
+		d := New(grace)
+		go func() { _ = d.Start(ctx) }()
+		time.Sleep(24 * time.Hour)
+		if err := d.Runs().Err(); err != nil {
+			t.Errorf("CLI runs were canceled without a shutdown: %v", err)
+		}
+		shutdown()
+		<-d.Runs().Done()
+	})
+}
+
+// A reconcile that begins while Start waits for another would keep it waiting
+// for ever, and one that begins after Start returned would not be waited for.
+// The context of the manager's own group may still be alive in both cases.
+func TestNoneBeginsAfterShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, shutdown := context.WithCancel(t.Context())
+		d := New(grace)
+		var calls atomic.Int32
+		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			return reconcile.Result{RequeueAfter: time.Second}, nil
+		}))
+		done := make(chan struct{})
+		go func() {
+			_ = d.Start(ctx)
+			close(done)
+		}()
+		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+		synctest.Wait()
+		shutdown()
+		synctest.Wait()
+
+		for _, when := range []string{"while Start waits", "after Start returned"} {
+			result, err := r.Reconcile(t.Context(), reconcile.Request{})
+			if err != nil {
+				t.Errorf("%s: %v", when, err)
+			}
+			if diff := cmp.Diff(reconcile.Result{}, result); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", when, diff)
+			}
+			<-done
+		}
+		if diff := cmp.Diff(int32(1), calls.Load()); diff != "" {
+			t.Errorf("reconciles that began: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+// Many workers go on reconciling while the shutdown begins at some moment: those
+// that began are waited for, the rest does not begin.
+func TestShutdownUnderLoad(t *testing.T) {
+	t.Parallel()
+
+	const workers = 32
+	for range 50 {
+		ctx, shutdown := context.WithCancel(t.Context())
+		d := New(grace)
+		var inFlight, began atomic.Int32
+		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			inFlight.Add(1)
+			defer inFlight.Add(-1)
+			if began.Add(1) == 10*workers {
+				shutdown()
+			}
+			return reconcile.Result{}, nil
+		}))
+
+		stop := make(chan struct{})
+		for range workers {
+			go reconcileUntil(context.WithoutCancel(ctx), stop, r)
+		}
+		if err := d.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		atReturn := began.Load()
+		if diff := cmp.Diff(int32(0), inFlight.Load()); diff != "" {
+			t.Fatalf("reconciles in flight when Start returned: -want, +got:\n%s", diff)
+		}
+		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
+		if diff := cmp.Diff(atReturn, began.Load()); diff != "" {
+			t.Fatalf("reconciles that began when Start had returned: -want, +got:\n%s", diff)
+		}
+		close(stop)
+	}
+}
+
+// reconcileUntil reconciles again and again until stop is closed.
+func reconcileUntil(ctx context.Context, stop <-chan struct{}, r reconcile.Reconciler) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			_, _ = r.Reconcile(ctx, reconcile.Request{})
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package metrics holds the Prometheus collectors of this provider. Whoever
+// counts something declares the one or two methods it needs as an interface of
+// its own; Metrics has them all.
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Values of the label result of a CLI run.
+const (
+	resultSuccess  = "success"
+	resultError    = "error"
+	resultCanceled = "canceled"
+)
+
+// Metrics is safe for concurrent use.
+type Metrics struct {
+	shardInfo       *prometheus.GaugeVec
+	workdirsDeleted prometheus.Counter
+	gcFailures      prometheus.Counter
+	cliRuns         *prometheus.CounterVec
+	cliRunDuration  *prometheus.HistogramVec
+}
+
+// NewNop returns Metrics that nobody can collect.
+func NewNop() *Metrics {
+	return &Metrics{
+		shardInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_shard_info",
+			Help: "Always 1. The labels tell which shard this instance serves.",
+		}, []string{"shard", "mode"}),
+		workdirsDeleted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_workdirs_deleted_total",
+			Help: "Working directories that were deleted because their Workspace is gone.",
+		}),
+		gcFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_gc_failures_total",
+			Help: "Rounds of the garbage collector of working directories that failed.",
+		}),
+		cliRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_cli_runs_total",
+			Help: "Finished runs of the terraform or tofu program.",
+		}, []string{"command", "result"}),
+		cliRunDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "provider_terraform_cli_run_duration_seconds",
+			Help: "How long runs of the terraform or tofu program took.",
+			// 0.1 s to 27 min: from a plan of nothing to what the default
+			// timeout of a reconcile allows.
+			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
+		}, []string{"command"}),
+	}
+}
+
+// New returns Metrics whose collectors are registered with r.
+func New(r prometheus.Registerer) (*Metrics, error) {
+	m := NewNop()
+	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.cliRuns, m.cliRunDuration} {
+		if err := r.Register(c); err != nil {
+			return nil, errors.Wrap(err, "cannot register metrics")
+		}
+	}
+	return m, nil
+}
+
+// Shard tells which shard this instance serves, and how: see shard.ID.
+func (m *Metrics) Shard(name, mode string) {
+	m.shardInfo.WithLabelValues(name, mode).Set(1)
+}
+
+// WorkdirDeleted counts a working directory that was deleted.
+func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
+
+// GCFailed counts a round of the garbage collector that failed.
+func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
+
+// CLIRun counts a finished run of the CLI: its subcommand, how long it took, and
+// the error it ended with. A run that was told to stop, or that ran out of time,
+// counts as canceled: that says nothing about the module.
+func (m *Metrics) CLIRun(command string, took time.Duration, err error) {
+	m.cliRuns.WithLabelValues(command, result(err)).Inc()
+	m.cliRunDuration.WithLabelValues(command).Observe(took.Seconds())
+}
+
+func result(err error) string {
+	switch {
+	case err == nil:
+		return resultSuccess
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return resultCanceled
+	default:
+		return resultError
+	}
+}

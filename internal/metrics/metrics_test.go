@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+
+	errBoom := errors.New("boom")
+
+	cases := map[string]struct {
+		reason string
+		do     func(m *Metrics)
+		name   string
+		want   string
+	}{
+		"ShardInfo": {
+			reason: "The shard and the mode are labels of a gauge that is 1.",
+			do:     func(m *Metrics) { m.Shard("shard-0", "shard") },
+			name:   "provider_terraform_shard_info",
+			want: `
+# HELP provider_terraform_shard_info Always 1. The labels tell which shard this instance serves.
+# TYPE provider_terraform_shard_info gauge
+provider_terraform_shard_info{mode="shard",shard="shard-0"} 1
+`,
+		},
+		"WorkdirsDeleted": {
+			reason: "Each deleted directory counts.",
+			do:     func(m *Metrics) { m.WorkdirDeleted(); m.WorkdirDeleted() },
+			name:   "provider_terraform_workdirs_deleted_total",
+			want: `
+# HELP provider_terraform_workdirs_deleted_total Working directories that were deleted because their Workspace is gone.
+# TYPE provider_terraform_workdirs_deleted_total counter
+provider_terraform_workdirs_deleted_total 2
+`,
+		},
+		"GCFailures": {
+			reason: "The counter is there before the first failure, so that its increase can be alerted on.",
+			do:     func(_ *Metrics) {},
+			name:   "provider_terraform_gc_failures_total",
+			want: `
+# HELP provider_terraform_gc_failures_total Rounds of the garbage collector of working directories that failed.
+# TYPE provider_terraform_gc_failures_total counter
+provider_terraform_gc_failures_total 0
+`,
+		},
+		"GCFailed": {
+			reason: "A failed round counts.",
+			do:     func(m *Metrics) { m.GCFailed() },
+			name:   "provider_terraform_gc_failures_total",
+			want: `
+# HELP provider_terraform_gc_failures_total Rounds of the garbage collector of working directories that failed.
+# TYPE provider_terraform_gc_failures_total counter
+provider_terraform_gc_failures_total 1
+`,
+		},
+		"CLIRuns": {
+			reason: "Runs are counted by subcommand and by how they ended, a wrapped error included.",
+			do: func(m *Metrics) {
+				m.CLIRun("plan", time.Second, nil)
+				m.CLIRun("plan", time.Second, nil)
+				m.CLIRun("apply", time.Second, errBoom)
+				m.CLIRun("apply", time.Second, errors.Wrap(context.Canceled, "apply"))
+				m.CLIRun("apply", time.Second, errors.Wrap(context.DeadlineExceeded, "apply"))
+			},
+			name: "provider_terraform_cli_runs_total",
+			want: `
+# HELP provider_terraform_cli_runs_total Finished runs of the terraform or tofu program.
+# TYPE provider_terraform_cli_runs_total counter
+provider_terraform_cli_runs_total{command="apply",result="canceled"} 2
+provider_terraform_cli_runs_total{command="apply",result="error"} 1
+provider_terraform_cli_runs_total{command="plan",result="success"} 2
+`,
+		},
+		"CLIRunDuration": {
+			reason: "Durations are in seconds.",
+			do: func(m *Metrics) {
+				m.CLIRun("plan", 300*time.Millisecond, nil)
+				m.CLIRun("plan", time.Hour, nil)
+			},
+			name: "provider_terraform_cli_run_duration_seconds",
+			want: `
+# HELP provider_terraform_cli_run_duration_seconds How long runs of the terraform or tofu program took.
+# TYPE provider_terraform_cli_run_duration_seconds histogram
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.1"} 0
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.2"} 0
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="1.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="3.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="6.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="12.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="25.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="51.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="102.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="204.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="409.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="819.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="1638.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="+Inf"} 2
+provider_terraform_cli_run_duration_seconds_sum{command="plan"} 3600.3
+provider_terraform_cli_run_duration_seconds_count{command="plan"} 2
+`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := prometheus.NewPedanticRegistry()
+			m, err := New(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.do(m)
+			if err := testutil.GatherAndCompare(r, strings.NewReader(tc.want), tc.name); err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// A second registration is a wiring mistake that must not end in a panic.
+func TestNewTwice(t *testing.T) {
+	t.Parallel()
+
+	r := prometheus.NewRegistry()
+	if _, err := New(r); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := New(r); err == nil {
+		t.Errorf("the same collectors were registered twice: %v", m)
+	}
+}
+
+func TestNewNop(t *testing.T) {
+	t.Parallel()
+
+	m := NewNop()
+	m.Shard("shard-0", "shard")
+	m.WorkdirDeleted()
+	m.GCFailed()
+	m.CLIRun("plan", time.Second, nil)
+}

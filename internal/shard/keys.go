@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+// Label and annotation keys of this product. They are API: people and
+// Compositions write them, dashboards select by them, so they never change.
+const (
+	// LabelKey is the label on a Workspace that names the shard it belongs to.
+	// Whoever writes it (a person, a Composition) decides which instance serves
+	// the Workspace. A Workspace without it belongs to no shard.
+	LabelKey = "terraform.crossplane.io/shard"
+
+	// ClaimAnnotationKey is the annotation on a Workspace that names the one
+	// instance that may run the CLI for it now, as "<Lease name>/<holder
+	// identity>". Instances write it; people leave it alone.
+	ClaimAnnotationKey = "terraform.crossplane.io/claimed-by"
+)

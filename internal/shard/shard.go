@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shard says which Workspaces an instance serves: the name of its shard,
+// and everything that follows from the name. It has no state and does no I/O.
+package shard
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// What Mode returns.
+const (
+	// ModeUnsharded is the mode of an instance that serves every Workspace.
+	ModeUnsharded = "unsharded"
+	// ModeShard is the mode of an instance that serves one named shard.
+	ModeShard = "shard"
+)
+
+const (
+	// leaseName is what an unsharded instance has always called its Lease. An
+	// older version that still holds it keeps a newer one waiting, so it stays.
+	leaseName = "crossplane-leader-election-provider-terraform"
+
+	// reserved is not a shard's name, because its Lease would be that of the
+	// instance that serves the Workspaces without a shard label.
+	reserved = "catch-all"
+)
+
+// An ID is what one instance serves. The zero value is unsharded: every
+// Workspace. IDs can be compared with ==.
+type ID struct {
+	name string
+}
+
+// Parse returns the ID of the shard called name, or of an unsharded instance if
+// name is empty. The name ends up in a label value and in the name of a Lease,
+// so it must be a DNS-1123 label.
+func Parse(name string) (ID, error) {
+	if name == "" {
+		return ID{}, nil
+	}
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ID{}, errors.Errorf("shard name %q is not allowed: use 1 to %d lower-case letters, digits and '-', with a letter or digit first and last",
+			name, validation.DNS1123LabelMaxLength)
+	}
+	if name == reserved {
+		return ID{}, errors.Errorf("shard name %q is not allowed: it is reserved, any other DNS-1123 label will do", name)
+	}
+	return ID{name: name}, nil
+}
+
+// Name of the shard, empty if unsharded.
+func (id ID) Name() string { return id.name }
+
+// Sharded reports whether the instance serves less than every Workspace.
+func (id ID) Sharded() bool { return id.name != "" }
+
+// Mode is ModeUnsharded or ModeShard.
+func (id ID) Mode() string {
+	if id.Sharded() {
+		return ModeShard
+	}
+	return ModeUnsharded
+}
+
+// Selector selects the labels of the Workspaces that the instance serves.
+func (id ID) Selector() labels.Selector {
+	if !id.Sharded() {
+		return labels.Everything()
+	}
+	return labels.SelectorFromValidatedSet(labels.Set{LabelKey: id.name})
+}
+
+// Serves reports whether the instance serves a Workspace that has these labels.
+// It is the same rule as Selector, for a Workspace that is at hand.
+func (id ID) Serves(l map[string]string) bool {
+	return id.Selector().Matches(labels.Set(l))
+}
+
+// LeaseName is the name of the Lease that the instance holds. No two IDs share
+// one.
+func (id ID) LeaseName() string {
+	if !id.Sharded() {
+		return leaseName
+	}
+	return leaseName + "-" + id.name
+}
+
+// String describes the ID to a person.
+func (id ID) String() string {
+	if !id.Sharded() {
+		return ModeUnsharded
+	}
+	return ModeShard + " " + id.name
+}

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+
+	longest := strings.Repeat("a", 63)
+
+	cases := map[string]struct {
+		reason  string
+		name    string
+		want    ID
+		message []string
+	}{
+		"Empty": {
+			reason: "No name means unsharded.",
+			name:   "",
+			want:   ID{},
+		},
+		"Label": {
+			reason: "A DNS-1123 label names a shard.",
+			name:   "shard-0",
+			want:   ID{name: "shard-0"},
+		},
+		"StartsWithDigit": {
+			reason: "A DNS-1123 label may start with a digit.",
+			name:   "0",
+			want:   ID{name: "0"},
+		},
+		"Longest": {
+			reason: "63 characters are the most that a label value holds.",
+			name:   longest,
+			want:   ID{name: longest},
+		},
+		"TooLong": {
+			reason:  "64 characters do not fit into a label value.",
+			name:    longest + "a",
+			message: []string{longest + "a", "63"},
+		},
+		"UpperCase": {
+			reason:  "A Lease name has no upper-case letters.",
+			name:    "Shard",
+			message: []string{`"Shard"`, "lower-case"},
+		},
+		"Dot": {
+			reason:  "A label has no dots, although a Lease name may.",
+			name:    "a.b",
+			message: []string{`"a.b"`, "letters, digits and '-'"},
+		},
+		"Underscore": {
+			reason:  "A label value may hold an underscore, a Lease name may not.",
+			name:    "a_b",
+			message: []string{`"a_b"`},
+		},
+		"LeadingDash": {
+			reason:  "A DNS-1123 label starts with a letter or digit.",
+			name:    "-a",
+			message: []string{`"-a"`, "first and last"},
+		},
+		"TrailingDash": {
+			reason:  "A DNS-1123 label ends with a letter or digit.",
+			name:    "a-",
+			message: []string{`"a-"`},
+		},
+		"Space": {
+			reason:  "White space is neither trimmed nor taken for no name.",
+			name:    " ",
+			message: []string{`" "`},
+		},
+		"NewLine": {
+			reason:  "A name read from a file with its line end is refused on one line.",
+			name:    "a\n",
+			message: []string{`"a\n"`},
+		},
+		"Reserved": {
+			reason:  "The name of the catch-all instance is not a shard's.",
+			name:    "catch-all",
+			message: []string{`"catch-all"`, "reserved"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := Parse(tc.name)
+			var wantErr error
+			if tc.message != nil {
+				wantErr = cmpopts.AnyError
+			}
+			if diff := cmp.Diff(wantErr, err, cmpopts.EquateErrors()); diff != "" {
+				t.Fatalf("%s\nParse(%q): -want error, +got error:\n%s", tc.reason, tc.name, diff)
+			}
+			for _, m := range tc.message {
+				if !strings.Contains(err.Error(), m) {
+					t.Errorf("%s\nParse(%q): %q does not say %q", tc.reason, tc.name, err, m)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(ID{})); diff != "" {
+				t.Errorf("%s\nParse(%q): -want, +got:\n%s", tc.reason, tc.name, diff)
+			}
+		})
+	}
+}
+
+func TestID(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		Name, Mode, Selector, LeaseName, String string
+		Sharded                                 bool
+	}
+	cases := map[string]struct {
+		reason string
+		id     ID
+		want   want
+	}{
+		"Unsharded": {
+			reason: "Without a shard the Lease has the name it always had and nothing is filtered.",
+			id:     ID{},
+			want: want{
+				Mode:      "unsharded",
+				LeaseName: "crossplane-leader-election-provider-terraform",
+				String:    "unsharded",
+			},
+		},
+		"Shard": {
+			reason: "A shard has a Lease of its own and lets the API server filter by the label.",
+			id:     ID{name: "shard-0"},
+			want: want{
+				Name:      "shard-0",
+				Mode:      "shard",
+				Selector:  "terraform.crossplane.io/shard=shard-0",
+				LeaseName: "crossplane-leader-election-provider-terraform-shard-0",
+				String:    "shard shard-0",
+				Sharded:   true,
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := want{
+				Name:      tc.id.Name(),
+				Mode:      tc.id.Mode(),
+				Selector:  tc.id.Selector().String(),
+				LeaseName: tc.id.LeaseName(),
+				String:    tc.id.String(),
+				Sharded:   tc.id.Sharded(),
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestServes(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		id     ID
+		labels map[string]string
+		want   bool
+	}{
+		"UnshardedUnlabelled": {
+			reason: "An unsharded instance serves a Workspace without labels.",
+			id:     ID{},
+			want:   true,
+		},
+		"UnshardedLabelled": {
+			reason: "An unsharded instance serves a Workspace of any shard.",
+			id:     ID{},
+			labels: map[string]string{LabelKey: "shard-0"},
+			want:   true,
+		},
+		"ShardOwn": {
+			reason: "A shard serves the Workspaces that carry its name, whatever else they carry.",
+			id:     ID{name: "shard-0"},
+			labels: map[string]string{LabelKey: "shard-0", "team": "a"},
+			want:   true,
+		},
+		"ShardOther": {
+			reason: "A shard leaves the Workspaces of another alone.",
+			id:     ID{name: "shard-0"},
+			labels: map[string]string{LabelKey: "shard-1"},
+		},
+		"ShardUnlabelled": {
+			reason: "A shard leaves Workspaces without the label alone.",
+			id:     ID{name: "shard-0"},
+			labels: map[string]string{"team": "a"},
+		},
+		"ShardEmptyLabel": {
+			reason: "An empty label value names no shard.",
+			id:     ID{name: "shard-0"},
+			labels: map[string]string{LabelKey: ""},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, tc.id.Serves(tc.labels)); diff != "" {
+				t.Errorf("%s\n%s.Serves(%v): -want, +got:\n%s", tc.reason, tc.id, tc.labels, diff)
+			}
+		})
+	}
+}
+
+// Every name that Parse accepts must be good for the objects that carry it.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "a", "shard-0", "catch-all", "A", "-", "a.b", strings.Repeat("z", 63), strings.Repeat("z", 64)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		id, err := Parse(name)
+		if err != nil {
+			return
+		}
+		if msgs := validation.IsDNS1123Subdomain(id.LeaseName()); len(msgs) > 0 {
+			t.Errorf("Parse(%q) leads to an invalid Lease name %q: %v", name, id.LeaseName(), msgs)
+		}
+		if msgs := validation.IsValidLabelValue(id.Name()); len(msgs) > 0 {
+			t.Errorf("Parse(%q) leads to an invalid label value: %v", name, msgs)
+		}
+		if !id.Serves(map[string]string{LabelKey: name}) {
+			t.Errorf("Parse(%q) leads to an instance that does not serve its own Workspaces", name)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vars
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Kind says how the CLI reads the text that it is given for a variable.
+type Kind int
+
+const (
+	// Literal text is the value. That is so for variables of the types string,
+	// number and bool, and for those that are declared without a type.
+	Literal Kind = iota
+
+	// Expression text is an HCL expression. That is so for all other types.
+	Expression
+)
+
+// Declarations are the variables that a module declares.
+type Declarations struct {
+	kinds map[string]Kind
+
+	// complete says that the whole module could be read, so that a variable that
+	// is not in kinds is not declared.
+	complete bool
+}
+
+// Declared returns the variables that the root module in dir declares. Files that
+// cannot be read or parsed are left out: the CLI complains about them better.
+//
+// Terraform does not read *.tofu, and OpenTofu reads them in place of *.tf of the
+// same name. Both are read here, and *.tofu wins.
+func Declared(dir fs.FS) (Declarations, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return Declarations{}, errors.Wrap(err, "cannot list module")
+	}
+
+	d := Declarations{kinds: map[string]Kind{}, complete: true}
+
+	var overrides []string
+
+	// In the order of names, in which *.tofu comes after *.tf.
+	for _, e := range entries {
+		base, ok := configuration(e.Name())
+		switch {
+		case e.IsDir() || !ok:
+		case base == "override" || strings.HasSuffix(base, "_override"):
+			overrides = append(overrides, e.Name())
+		default:
+			for name, typ := range d.read(dir, e.Name()) {
+				d.kinds[name] = kindOf(typ)
+			}
+		}
+	}
+
+	// An override changes what it mentions of a variable that is declared elsewhere.
+	for _, file := range overrides {
+		for name, typ := range d.read(dir, file) {
+			if typ != nil {
+				d.kinds[name] = kindOf(typ)
+			}
+		}
+	}
+
+	return d, nil
+}
+
+// configuration returns the name of a file without its extension if the CLI reads
+// it as a part of the module.
+func configuration(name string) (string, bool) {
+	// Hidden files and what editors leave behind.
+	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
+		return "", false
+	}
+
+	for _, extension := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
+		if base, ok := strings.CutSuffix(name, extension); ok {
+			return base, true
+		}
+	}
+
+	return "", false
+}
+
+// read returns the types, nil where there is none, of the variables that one file
+// declares. If that may not be all of them, the declarations are not complete.
+func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
+	src, err := fs.ReadFile(dir, name)
+	if err != nil {
+		d.complete = false
+		return nil
+	}
+
+	parse := hclparse.NewParser().ParseHCL
+	if strings.HasSuffix(name, ".json") {
+		parse = hclparse.NewParser().ParseJSON
+	}
+
+	f, diags := parse(src, name)
+	if diags.HasErrors() {
+		d.complete = false
+		return nil
+	}
+
+	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "variable", LabelNames: []string{"name"}},
+	}})
+	if diags.HasErrors() {
+		d.complete = false
+	}
+
+	types := map[string]*hcl.Attribute{}
+
+	for _, b := range root.Blocks {
+		variable, _, diags := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
+		if diags.HasErrors() {
+			d.complete = false
+			continue
+		}
+
+		types[b.Labels[0]] = variable.Attributes["type"]
+	}
+
+	return types
+}
+
+func kindOf(typ *hcl.Attribute) Kind {
+	if typ == nil {
+		return Literal
+	}
+
+	switch hcl.ExprAsKeyword(typ.Expr) {
+	case "string", "number", "bool":
+		return Literal
+	default:
+		return Expression
+	}
+}

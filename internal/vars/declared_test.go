@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vars
+
+import (
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDeclared(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		module map[string]string
+		want   Declarations
+	}{
+		"Nothing": {
+			reason: "A module without variables declares none, and that is all there is to know.",
+			module: map[string]string{"main.tf": `output "a" { value = 1 }`},
+			want:   Declarations{kinds: map[string]Kind{}, complete: true},
+		},
+		"Types": {
+			reason: "Text is taken literally for primitive types and without a type, and parsed for all others.",
+			module: map[string]string{"main.tf": `
+				variable "string"  { type = string }
+				variable "number"  { type = number }
+				variable "bool"    { type = bool }
+				variable "parens"  { type = (string) }
+				variable "untyped" {}
+				variable "default" { default = [] }
+				variable "any"     { type = any }
+				variable "list"    { type = list(string) }
+				variable "set"     { type = set(number) }
+				variable "map"     { type = map(bool) }
+				variable "tuple"   { type = tuple([string, number]) }
+				variable "object"  { type = object({ a = optional(string) }) }
+				variable "bare"    { type = list }
+			`},
+			want: Declarations{
+				kinds: map[string]Kind{
+					"string":  Literal,
+					"number":  Literal,
+					"bool":    Literal,
+					"parens":  Literal,
+					"untyped": Literal,
+					"default": Literal,
+					"any":     Expression,
+					"list":    Expression,
+					"set":     Expression,
+					"map":     Expression,
+					"tuple":   Expression,
+					"object":  Expression,
+					"bare":    Expression,
+				},
+				complete: true,
+			},
+		},
+		"JSON": {
+			reason: "The JSON syntax means the same.",
+			module: map[string]string{"main.tf.json": `{"variable": {
+				"string": {"type": "string"},
+				"untyped": {},
+				"list": [{"type": "list(string)"}],
+				"any": {"type": "any"}
+			}}`},
+			want: Declarations{
+				kinds:    map[string]Kind{"string": Literal, "untyped": Literal, "list": Expression, "any": Expression},
+				complete: true,
+			},
+		},
+		"AllFiles": {
+			reason: "All files of the root module count, and no others.",
+			module: map[string]string{
+				"a.tf":               `variable "a" {}`,
+				"b.tofu":             `variable "b" {}`,
+				"c.tf.json":          `{"variable": {"c": {}}}`,
+				"d.tofu.json":        `{"variable": {"d": {}}}`,
+				"sub/e.tf":           `variable "e" {}`,
+				".f.tf":              `variable "f" {}`,
+				"g.tf~":              `variable "g" {}`,
+				"#h.tf#":             `variable "h" {}`,
+				"i.tfvars":           `variable = 1`,
+				"j.tftest.hcl":       `variable "j" {}`,
+				"directory.tf/k.txt": ``,
+			},
+			want: Declarations{
+				kinds:    map[string]Kind{"a": Literal, "b": Literal, "c": Literal, "d": Literal},
+				complete: true,
+			},
+		},
+		"TofuWins": {
+			reason: "OpenTofu reads *.tofu in place of *.tf of the same name.",
+			module: map[string]string{
+				"main.tf":   `variable "a" {}`,
+				"main.tofu": `variable "a" { type = any }`,
+			},
+			want: Declarations{kinds: map[string]Kind{"a": Expression}, complete: true},
+		},
+		"Override": {
+			reason: "An override file changes a type, or leaves it.",
+			module: map[string]string{
+				"a_override.tf": `
+					variable "to_list" { type = list(string) }
+					variable "kept"    { default = "x" }
+				`,
+				"main.tf": `
+					variable "to_list"   { type = string }
+					variable "to_string" { type = list(string) }
+					variable "kept"      { type = any }
+				`,
+				"override.tf": `variable "to_string" { type = string }`,
+			},
+			want: Declarations{
+				kinds:    map[string]Kind{"to_list": Expression, "to_string": Literal, "kept": Expression},
+				complete: true,
+			},
+		},
+		"Broken": {
+			reason: "A file that does not parse is left out, and so nobody knows all that is declared.",
+			module: map[string]string{
+				"a.tf": `variable "a" { type = any }`,
+				"b.tf": `variable "b" {`,
+			},
+			want: Declarations{kinds: map[string]Kind{"a": Expression}},
+		},
+		"BrokenJSON": {
+			reason: "A JSON file that does not parse is left out.",
+			module: map[string]string{
+				"a.tf":      `variable "a" { type = any }`,
+				"b.tf.json": `{`,
+			},
+			want: Declarations{kinds: map[string]Kind{"a": Expression}},
+		},
+		"BrokenBlock": {
+			reason: "A variable without a name is one that nobody knows.",
+			module: map[string]string{"main.tf": `
+				variable {}
+				variable "a" {}
+			`},
+			want: Declarations{kinds: map[string]Kind{"a": Literal}},
+		},
+		"OtherBlocks": {
+			reason: "What else a module has, known or not, does not matter.",
+			module: map[string]string{"main.tf": `
+				terraform { required_version = ">= 1" }
+				locals { a = 1 }
+				something "new" "and" "unknown" {}
+				variable "a" {
+					description = "a"
+					sensitive   = true
+					something   = new
+					validation {
+						condition     = var.a != ""
+						error_message = "empty"
+					}
+				}
+			`},
+			want: Declarations{kinds: map[string]Kind{"a": Literal}, complete: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := Declared(module(tc.module))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Declarations{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A link that leads nowhere is a file that the CLI cannot read either.
+func TestDeclaredUnreadable(t *testing.T) {
+	t.Parallel()
+
+	m := module(map[string]string{"a.tf": `variable "a" {}`})
+	m["b.tf"] = &fstest.MapFile{Data: []byte("missing"), Mode: 0o777 | fs.ModeSymlink}
+
+	got, err := Declared(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(Declarations{kinds: map[string]Kind{"a": Literal}}, got, cmp.AllowUnexported(Declarations{})); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func module(files map[string]string) fstest.MapFS {
+	m := fstest.MapFS{}
+	for name, content := range files {
+		m[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+
+	return m
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vars
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A File holds values of variables.
+type File struct {
+	Data []byte
+
+	// JSON says that Data is JSON, as opposed to HCL.
+	JSON bool
+}
+
+// Env resolves the supplied variables to an environment of KEY=VALUE, in their
+// order. A value that is not empty wins over a ConfigMap, and that over a Secret;
+// with none of them the variable is empty.
+func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]string, error) {
+	env := make([]string, 0, len(vars))
+
+	for _, v := range vars {
+		value := v.Value
+
+		switch {
+		case value != "":
+		case v.ConfigMapKeyReference != nil:
+			data, err := configMapKey(ctx, kube, *v.ConfigMapKeyReference)
+			if err != nil {
+				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
+			}
+
+			value = string(data)
+		case v.SecretKeyReference != nil:
+			data, err := secretKey(ctx, kube, *v.SecretKeyReference)
+			if err != nil {
+				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
+			}
+
+			value = string(data)
+		}
+
+		env = append(env, v.Name+"="+value)
+	}
+
+	return env, nil
+}
+
+// Files resolves the files of variables of a Workspace, in the order in which the
+// CLI is to read them: varFiles, then varmap, which wins.
+func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters) ([]File, error) {
+	files := make([]File, 0, len(p.VarFiles)+1)
+
+	for i, f := range p.VarFiles {
+		data, err := varFile(ctx, kube, f)
+		if err != nil {
+			return nil, errors.Wrapf(err, "varFiles[%d]", i)
+		}
+
+		files = append(files, File{Data: data, JSON: ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON})
+	}
+
+	if p.VarMap != nil && len(p.VarMap.Raw) > 0 {
+		files = append(files, File{Data: p.VarMap.Raw, JSON: true})
+	}
+
+	return files, nil
+}
+
+func varFile(ctx context.Context, kube client.Reader, f commonv1beta1.VarFile) ([]byte, error) {
+	switch f.Source {
+	case commonv1beta1.VarFileSourceConfigMapKey:
+		if f.ConfigMapKeyReference == nil {
+			return nil, errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
+		}
+
+		return configMapKey(ctx, kube, *f.ConfigMapKeyReference)
+	case commonv1beta1.VarFileSourceSecretKey:
+		if f.SecretKeyReference == nil {
+			return nil, errors.New("source is SecretKey, but secretKeyRef is not set")
+		}
+
+		return secretKey(ctx, kube, *f.SecretKeyReference)
+	default:
+		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
+	}
+}
+
+func configMapKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
+	cm := &corev1.ConfigMap{}
+	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, cm); err != nil {
+		return nil, errors.Wrap(err, "cannot get ConfigMap")
+	}
+
+	data, ok := cm.Data[ref.Key]
+	if !ok {
+		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s/%s", ref.Key, ref.Namespace, ref.Name)
+	}
+
+	return []byte(data), nil
+}
+
+func secretKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
+	s := &corev1.Secret{}
+	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, s); err != nil {
+		return nil, errors.Wrap(err, "cannot get Secret")
+	}
+
+	data, ok := s.Data[ref.Key]
+	if !ok {
+		return nil, errors.Errorf("couldn't find key %s in Secret %s/%s", ref.Key, ref.Namespace, ref.Name)
+	}
+
+	return data, nil
+}

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vars
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// Render returns a .tfvars file that means what an argument -var=key=value means
+// for each of the supplied variables, in HCL. Of several values of one variable the
+// last one wins. A variable that the module does not declare is an error, as is an
+// expression that is not exactly one. Errors name the variable and never its value,
+// which may be a secret.
+func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
+	last := make(map[string]int, len(vars))
+	for i, v := range vars {
+		last[v.Key] = i
+	}
+
+	var file []byte
+
+	for i, v := range vars {
+		if last[v.Key] != i {
+			continue
+		}
+
+		if !hclsyntax.ValidIdentifier(v.Key) {
+			return nil, errors.Errorf("%q is not the name of a variable", v.Key)
+		}
+
+		kind, ok := d.kinds[v.Key]
+		if !ok && d.complete {
+			return nil, errors.Errorf("the module declares no variable %q", v.Key)
+		}
+
+		render := literal
+		if kind == Expression {
+			render = expression
+		}
+
+		value, err := render(v.Value)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot use the value of variable %q", v.Key)
+		}
+
+		file = fmt.Appendf(file, "%s = %s\n", v.Key, value)
+	}
+
+	return file, nil
+}
+
+// literal returns an HCL expression whose value is the text, as it stands.
+func literal(text string) (string, error) {
+	if !utf8.ValidString(text) {
+		return "", errors.New("it is not UTF-8")
+	}
+
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()), nil
+}
+
+// expression returns the HCL expression that the text is. It must be one, and
+// nothing but one: it must not be able to end, and then to set another variable.
+func expression(text string) (string, error) {
+	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
+		return "", errors.Errorf("its type takes an HCL expression: %s: %s", diags[0].Subject, diags[0].Summary)
+	}
+
+	// The CLI reads an argument as if it were in parentheses, that is, over as
+	// many lines as it has. A comment at the end goes to the end of its line.
+	return "(" + text + "\n)", nil
+}

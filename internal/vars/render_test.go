@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vars
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+
+	declared := Declarations{kinds: map[string]Kind{"text": Literal, "other": Literal, "list": Expression}, complete: true}
+
+	type want struct {
+		File string
+		Err  error
+	}
+	cases := map[string]struct {
+		reason   string
+		declared Declarations
+		vars     []commonv1beta1.Var
+		want     want
+	}{
+		"Nothing": {
+			reason:   "No variables make an empty file.",
+			declared: declared,
+		},
+		"Literal": {
+			reason:   "Text is a string, whatever it looks like.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "text", Value: `a "b" ${c} %{d} \n`}, {Key: "other", Value: "1"}},
+			want:     want{File: "text = \"a \\\"b\\\" $${c} %%{d} \\\\n\"\nother = \"1\"\n"},
+		},
+		"Expression": {
+			reason:   "An expression stays what it is.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: `["a", "b"]`}},
+			want:     want{File: "list = ([\"a\", \"b\"]\n)\n"},
+		},
+		"LastWins": {
+			reason:   "The last value of a variable counts, even if an earlier one is wrong.",
+			declared: declared,
+			vars: []commonv1beta1.Var{
+				{Key: "list", Value: "["},
+				{Key: "text", Value: "a"},
+				{Key: "list", Value: "[]"},
+			},
+			want: want{File: "text = \"a\"\nlist = ([]\n)\n"},
+		},
+		"Undeclared": {
+			reason:   "The CLI only warns about a variable in a file that the module does not declare.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "undeclared", Value: "hidden"}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"Unknown": {
+			reason:   "Nobody knows whether a module that is broken declares a variable: the CLI says what is wrong with it.",
+			declared: Declarations{kinds: map[string]Kind{"list": Expression}},
+			vars:     []commonv1beta1.Var{{Key: "undeclared", Value: "hidden"}, {Key: "list", Value: "[]"}},
+			want:     want{File: "undeclared = \"hidden\"\nlist = ([]\n)\n"},
+		},
+		"EmptyKey": {
+			reason:   "Nothing is not a name.",
+			declared: Declarations{},
+			vars:     []commonv1beta1.Var{{Key: "", Value: "hidden"}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"KeySmuggles": {
+			reason:   "A name cannot set another variable, even if nobody knows what is declared.",
+			declared: Declarations{},
+			vars:     []commonv1beta1.Var{{Key: "a = 1\nb", Value: "hidden"}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"ExpressionSmuggles": {
+			reason:   "An expression cannot set another variable.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: "1\nother = \"hidden\""}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"ExpressionClosesParentheses": {
+			reason:   "An expression cannot leave the parentheses that it is written in.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: "1)\nother = (\"hidden\""}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"ExpressionOpensComment": {
+			reason:   "An expression cannot hide what comes after it.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: "hidden /*"}, {Key: "text", Value: "a"}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"ExpressionEmpty": {
+			reason:   "Nothing is not an expression.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: ""}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+		"NotUTF8": {
+			reason:   "HCL is UTF-8.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "text", Value: "hidden\xb2"}},
+			want:     want{Err: cmpopts.AnyError},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			data, err := Render(tc.declared, tc.vars)
+			got := want{File: string(data), Err: err}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if err == nil {
+				return
+			}
+
+			last := tc.vars[len(tc.vars)-1]
+			if !strings.Contains(err.Error(), strings.Split(last.Key, "\n")[0]) && !strings.Contains(err.Error(), tc.vars[0].Key) {
+				t.Errorf("%s\n%q does not name the variable", tc.reason, err)
+			}
+
+			if strings.Contains(err.Error(), "hidden") {
+				t.Errorf("%s\n%q tells the value", tc.reason, err)
+			}
+		})
+	}
+}
+
+// Whatever text a variable without a type is given is its value.
+func FuzzRenderLiteral(f *testing.F) {
+	for _, s := range []string{
+		"", "a", `"`, `\`, `\"`, `\n`, "\n", "\r\n", "\t", "\x00", "$", "${", "$${", "$$${", "${a}", "%{", "%%{", "%%%{ if a }", "}", "$\u0301{",
+		"e\u0301", "\u0301", "\ufeff", "\u2028", "\U0001f600", "\U0010ffff", "\xb2", "12345678901234567890", "null", "true", "<<EOT\na\nEOT\n", "# a", "/*", "*/",
+	} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		data, err := Render(Declarations{kinds: map[string]Kind{"a": Literal}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
+		if err != nil {
+			if utf8.ValidString(text) {
+				t.Errorf("%q is UTF-8, but not accepted: %v", text, err)
+			}
+
+			return
+		}
+
+		// That is the value that the CLI makes of the same argument.
+		want := cty.StringVal(text)
+		if got := parse(t, data); len(got) != 1 || !got["a"].RawEquals(want) {
+			t.Errorf("%q was rendered as\n%s\nand that means %#v", text, data, got)
+		}
+	})
+}
+
+// Whatever text a variable with a type is given, it sets that variable and no
+// other, and to the value of the text as an argument.
+func FuzzRenderExpression(f *testing.F) {
+	for _, s := range []string{
+		"", "1", "[1, 2]", "[\n1,\n2\n]", `{ a = 1, "b" : [true, null] }`, "1 +\n2", "(1)", "1)", "(1", "1\nb = 2", "1)\nb = (2", "1 # a", "1 // a", "1 /* a */", "1 /*", "/* a */ 1",
+		"<<EOT\na\nEOT\n", "<<EOT\na\nEOT", "<<-EOT\n  a\n  EOT\n)", `"${"a"}"`, `"$${a}"`, `"%{ if true }a%{ endif }"`, "\ufeff1", "1\x00", "[for a in [1]: a]", "a.b", "f(1)", "f(1...)", "1 ? 2 : 3",
+		"12345678901234567890.5", "-1e400", "null", "any", "\"\xb2\"", "'a'", "1;2", "{", "}", "{}\n}", "\n1\n", "1\r\n",
+	} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		data, err := Render(Declarations{kinds: map[string]Kind{"a": Expression}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
+		// That is how the CLI reads the same argument.
+		expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+		if diff := cmp.Diff(diags.HasErrors(), err != nil); diff != "" {
+			t.Fatalf("whether %q is refused: -CLI, +Render:\n%s\nby the CLI: %v\nby Render: %v", text, diff, diags, err)
+		}
+		if err != nil {
+			return
+		}
+
+		want, diags := expr.Value(nil)
+		if diags.HasErrors() {
+			want = cty.NilVal
+		}
+
+		if got := parse(t, data); len(got) != 1 || !got["a"].RawEquals(want) {
+			t.Errorf("%q was rendered as\n%s\nand that means %#v, and not %#v", text, data, got, want)
+		}
+	})
+}
+
+// parse reads a .tfvars file as the CLI does. A variable whose expression has no
+// value, because it needs others, is cty.NilVal.
+func parse(t *testing.T, data []byte) map[string]cty.Value {
+	t.Helper()
+
+	f, diags := hclsyntax.ParseConfig(data, "", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatalf("the file does not parse: %v\n%s", diags, data)
+	}
+
+	attributes, diags := f.Body.JustAttributes()
+	if diags.HasErrors() {
+		t.Fatalf("the file has other things than variables: %v\n%s", diags, data)
+	}
+
+	values := map[string]cty.Value{}
+
+	for name, a := range attributes {
+		v, diags := a.Expr.Value(nil)
+		if diags.HasErrors() {
+			v = cty.NilVal
+		}
+
+		values[name] = v
+	}
+
+	return values
+}

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Digest returns the SHA-256, in hexadecimal, of the names and contents of the
+// files, in whatever order, and of the extra strings in theirs. No two different
+// inputs are encoded the same before they are hashed.
+func Digest(files map[string]File, extra ...string) string {
+	// The count and the lengths come first, so that no content can look like the
+	// beginning of the next.
+	b := fmt.Appendf(nil, "%d,", len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		b = fmt.Appendf(b, "%d:%s,%d:%s,", len(name), name, len(files[name].Data), files[name].Data)
+	}
+	for _, s := range extra {
+		b = fmt.Appendf(b, "%d:%s,", len(s), s)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

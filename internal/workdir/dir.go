@@ -1,0 +1,315 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Names in the directory of a Workspace that no input may have, wherever in it.
+const (
+	manifestName = ".crossplane-files.json"
+	markerName   = ".crossplane-initialized.json"
+	tempName     = ".crossplane-temporary"
+)
+
+// A File is an input of the CLI.
+type File struct {
+	Data []byte
+
+	// Secret files are removed by RemoveSecrets.
+	Secret bool
+}
+
+// A Dir is the directory of one Workspace. Its methods must not be called
+// concurrently: only the one reconcile of the Workspace may use it.
+//
+// The CLI and whatever a module makes it run can write to the directory as well.
+// So nothing that is found there is trusted: no symbolic link is followed on the
+// way to an input, and nothing outside is touched.
+type Dir struct {
+	root *Root
+	uid  string
+}
+
+// Path of the directory, absolute.
+func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
+
+// Sync makes the inputs in the directory those that are given, by their slash
+// separated names relative to the directory: it writes those that differ, and
+// removes those that an earlier Sync wrote and that are not given now. Each file
+// is replaced as a whole, has mode 0600, and keeps its modification time if its
+// content stays. Files that no Sync wrote are left alone unless a name given now
+// is theirs.
+//
+// Names that lead out of the directory, or that the package uses itself, are
+// refused before anything is written.
+func (d *Dir) Sync(files map[string]File) error {
+	for name := range files {
+		if err := checkName(name); err != nil {
+			return err
+		}
+	}
+	root, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+
+	written, err := readManifest(root)
+	if err != nil {
+		return err
+	}
+
+	// What is about to be written is recorded first: whatever happens in between,
+	// no file is ever there that the next Sync does not know of.
+	all := written.with(files)
+	if err := all.write(root, written); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := writeInput(root, name, files[name].Data); err != nil {
+			return errors.Wrapf(err, "cannot write %q", name)
+		}
+	}
+	for name := range all {
+		if _, ok := files[name]; ok {
+			continue
+		}
+		if err := removeInput(root, name); err != nil {
+			return errors.Wrapf(err, "cannot remove %q", name)
+		}
+	}
+	return manifest{}.with(files).write(root, all)
+}
+
+// RemoveSecrets removes the secret files that Sync wrote. It is called when a run
+// is over, however it ended. It succeeds if there is nothing to remove.
+func (d *Dir) RemoveSecrets() error {
+	root, err := d.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	written, err := readManifest(root)
+	if err != nil {
+		return err
+	}
+	// The file that a Sync was interrupted in may hold half of a secret.
+	errs := []error{removeInput(root, tempName)}
+	for name, e := range written {
+		if e.Secret {
+			errs = append(errs, errors.Wrapf(removeInput(root, name), "cannot remove %q", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Entrypoint returns the absolute path of a directory below this one. An empty
+// entrypoint is this directory itself, and so is a slash: a leading one has
+// always been ignored. The path has no symbolic links below Path, so that it can
+// serve, made relative to Path again, as the beginning of names for Sync.
+func (d *Dir) Entrypoint(entrypoint string) (string, error) {
+	rel, err := d.resolve(entrypoint)
+	if err != nil {
+		return "", errors.Wrapf(reason(err), "cannot use entrypoint %q", entrypoint)
+	}
+	return filepath.Join(d.Path(), rel), nil
+}
+
+// resolve returns the path of the entrypoint, relative and without symbolic
+// links.
+func (d *Dir) resolve(entrypoint string) (string, error) {
+	rel, err := cleanEntrypoint(entrypoint)
+	if err != nil {
+		return "", err
+	}
+	root, err := d.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	// It is os.Root that decides: what follows merely spells the path.
+	sub, err := root.OpenRoot(rel)
+	if err != nil {
+		return "", err
+	}
+	defer sub.Close() //nolint:errcheck // Nothing is written through it.
+
+	base, err := filepath.EvalSymlinks(d.Path())
+	if err != nil {
+		return "", err
+	}
+	target, err := filepath.EvalSymlinks(filepath.Join(base, rel))
+	if err != nil {
+		return "", err
+	}
+	rel, err = filepath.Rel(base, target)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsLocal(rel) {
+		return "", errors.New("it leaves the module")
+	}
+	return rel, nil
+}
+
+func cleanEntrypoint(entrypoint string) (string, error) {
+	rel := filepath.Clean(strings.TrimLeft(entrypoint, "/"))
+	if !filepath.IsLocal(rel) {
+		return "", errors.New("it leaves the module")
+	}
+	return rel, nil
+}
+
+// open returns the directory itself, and not what a symbolic link in its place
+// points to.
+func (d *Dir) open() (*os.Root, error) {
+	root, err := os.OpenRoot(d.root.path)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open the root of working directories")
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+	if err := checkDir(root, d.uid); err != nil {
+		return nil, errors.Wrap(err, "cannot open working directory")
+	}
+	sub, err := root.OpenRoot(d.uid)
+	return sub, errors.Wrap(err, "cannot open working directory")
+}
+
+// checkName refuses the names that Sync cannot use.
+func checkName(name string) error {
+	switch {
+	// The manifest is JSON, which cannot hold every name that a file can have.
+	case name == "", name == ".", !filepath.IsLocal(name), path.Clean(name) != name, !utf8.ValidString(name):
+		return errors.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
+	case slices.Contains([]string{manifestName, markerName, tempName}, path.Base(name)):
+		return errors.Errorf("cannot write %q: the name is reserved", name)
+	}
+	return nil
+}
+
+// writeInput writes a file unless it is there already, and as it should be.
+func writeInput(root *os.Root, name string, data []byte) error {
+	if err := mkParents(root, name); err != nil {
+		return err
+	}
+	if same, err := hasContent(root, name, data); same || err != nil {
+		return err
+	}
+	return writeFile(root, name, data)
+}
+
+// mkParents creates the directories that name is in. Where one of them is a
+// symbolic link it fails.
+func mkParents(root *os.Root, name string) error {
+	for _, dir := range parents(name) {
+		err := root.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			err = checkDir(root, dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeInput removes a file if it is there. What lies behind a directory that was
+// replaced by something else is not what was written.
+func removeInput(root *os.Root, name string) error {
+	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
+		return nil
+	}
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return nil
+	}
+	return root.Remove(name)
+}
+
+// hasContent reports whether name is a regular file with this content and mode
+// 0600.
+func hasContent(root *os.Root, name string, data []byte) (bool, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular(), info.Mode().Perm() != 0o600, info.Size() != int64(len(data)):
+		return false, nil
+	}
+	got, err := root.ReadFile(name)
+	return string(got) == string(data), err
+}
+
+// writeFile replaces whatever has that name by a file. The content is complete,
+// and on disk, before the name is given to it.
+func writeFile(root *os.Root, name string, data []byte) error {
+	if err := root.RemoveAll(tempName); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(tempName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = root.Rename(tempName, name)
+	}
+	if err != nil {
+		_ = root.Remove(tempName)
+	}
+	return err
+}
+
+// checkDir fails unless name is a directory, as opposed to a link to one.
+func checkDir(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.Errorf("%q is not a directory", name)
+	}
+	return nil
+}
+
+// parents returns the directories that name is in, from the outermost.
+func parents(name string) []string {
+	var dirs []string
+	for i, r := range name {
+		if r == '/' {
+			dirs = append(dirs, name[:i])
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// dataDir is where init leaves what it installed, in the directory that it ran
+// in.
+const dataDir = ".terraform"
+
+// A marker says what the directory was initialized with.
+type marker struct {
+	Entrypoint string `json:"entrypoint"`
+	Digest     string `json:"digest"`
+}
+
+// MarkInitialized records that init succeeded in the entrypoint, and the digest of
+// everything that its result depends on. An earlier mark is forgotten.
+func (d *Dir) MarkInitialized(entrypoint, digest string) error {
+	rel, err := d.resolve(entrypoint)
+	if err != nil {
+		return errors.Wrapf(reason(err), "cannot use entrypoint %q", entrypoint)
+	}
+	root, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+
+	data, err := json.Marshal(marker{Entrypoint: rel, Digest: digest})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the result of init")
+	}
+	return errors.Wrap(writeFile(root, markerName, data), "cannot record that init succeeded")
+}
+
+// Initialized returns the digest that MarkInitialized recorded for the entrypoint.
+// It is empty if there is none, or if what init left is no longer there: either
+// way init has to run.
+func (d *Dir) Initialized(entrypoint string) string {
+	rel, err := d.resolve(entrypoint)
+	if err != nil {
+		return ""
+	}
+	root, err := d.open()
+	if err != nil {
+		return ""
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	data, err := root.ReadFile(markerName)
+	if err != nil {
+		return ""
+	}
+	m := marker{}
+	if err := json.Unmarshal(data, &m); err != nil || m.Entrypoint != rel {
+		return ""
+	}
+	if err := checkDir(root, filepath.Join(rel, dataDir)); err != nil {
+		return ""
+	}
+	return m.Digest
+}
+
+// ClearInitialized forgets what MarkInitialized recorded. It is called before
+// init, which may fail halfway.
+func (d *Dir) ClearInitialized() error {
+	root, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	if err := root.Remove(markerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Wrap(err, "cannot forget that init succeeded")
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workdir keeps one directory for each Workspace, named after its UID,
+// below a common root that several instances may share. Whatever names it is
+// given, it touches nothing outside of the directory they belong to.
+package workdir
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// deleting is what the name of a directory starts with while it is removed. No
+// UID does, so that a half-removed directory is never taken for a live one.
+const deleting = ".deleting-"
+
+// A Root is the directory that holds the directories of all Workspaces. Its
+// methods may be called concurrently, by other processes too.
+type Root struct {
+	path string
+}
+
+// Open returns the Root at path, which it creates if it does not exist. It fails
+// if this process could not make directories there.
+func Open(path string) (*Root, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot use %q as the root of working directories", path)
+	}
+	if err := probe(abs); err != nil {
+		return nil, errors.Wrapf(reason(err), "cannot use %q as the root of working directories: set XP_TF_DIR to a directory that user %d may create and write to",
+			path, os.Geteuid())
+	}
+	return &Root{path: abs}, nil
+}
+
+// probe makes and removes a file below path.
+func probe(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+	name := ".probe-" + rand.Text()
+	if err := root.WriteFile(name, nil, 0o600); err != nil {
+		return err
+	}
+	return root.Remove(name)
+}
+
+// Path of the root, absolute.
+func (r *Root) Path() string { return r.path }
+
+// Dir returns the directory of the Workspace with this UID. It is created if it
+// does not exist.
+func (r *Root) Dir(uid string) (*Dir, error) {
+	if !isUID(uid) {
+		return nil, errors.Errorf("%q is not the UID of a Workspace", uid)
+	}
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open the root of working directories")
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	err = root.Mkdir(uid, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		err = restrict(root, uid)
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create working directory")
+	}
+	return &Dir{root: r, uid: uid}, nil
+}
+
+// restrict takes all access to a directory from all other users.
+func restrict(root *os.Root, name string) error {
+	if err := checkDir(root, name); err != nil {
+		return err
+	}
+	return root.Chmod(name, 0o700)
+}
+
+// List returns the UIDs for which there is a directory. Everything else below
+// the root, symbolic links included, is somebody else's.
+func (r *Root) List() ([]string, error) {
+	entries, err := os.ReadDir(r.path)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list working directories")
+	}
+	uids := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.IsDir() && isUID(e.Name()) {
+			uids = append(uids, e.Name())
+		}
+	}
+	return uids, nil
+}
+
+// Remove removes the directory of the Workspace with this UID, and what is left
+// of any removal that was interrupted earlier. It succeeds if there is none.
+func (r *Root) Remove(uid string) error {
+	if !isUID(uid) {
+		return errors.Errorf("%q is not the UID of a Workspace", uid)
+	}
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return errors.Wrap(err, "cannot open the root of working directories")
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	if err := sweep(root); err != nil {
+		return err
+	}
+	if err := root.Rename(uid, deleting+uid); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Wrap(err, "cannot remove working directory")
+	}
+	return sweep(root)
+}
+
+// sweep removes the directories that are marked for it.
+func sweep(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return errors.Wrap(err, "cannot list working directories")
+	}
+	for _, e := range entries {
+		uid, ok := strings.CutPrefix(e.Name(), deleting)
+		if !ok || !isUID(uid) {
+			continue
+		}
+		if err := root.RemoveAll(e.Name()); err != nil {
+			return errors.Wrap(err, "cannot remove working directory")
+		}
+	}
+	return nil
+}
+
+// isUID reports whether s is a UID the way Kubernetes writes it. The many other
+// forms of a UUID are refused: two names must never mean the same Workspace.
+func isUID(s string) bool {
+	u, err := uuid.Parse(s)
+	return err == nil && u.String() == s
+}
+
+// reason is what went wrong, without the operation and the path that package os
+// puts before it, for messages that name the path in the words of the user.
+func reason(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

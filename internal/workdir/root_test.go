@@ -1,0 +1,438 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const (
+	uidA = "0b4b5d1c-1f0a-4f0e-9a36-3f1b1c8b0a01"
+	uidB = "7f3c2a9e-55d0-4c57-8f4a-d4f6f2a3b902"
+)
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		path    func(dir string) string
+		message []string
+	}{
+		"Exists": {
+			reason: "A directory that is there is used.",
+			path:   func(dir string) string { return dir },
+		},
+		"Missing": {
+			reason: "A missing directory is created, with all above it.",
+			path:   func(dir string) string { return filepath.Join(dir, "a", "b") },
+		},
+		"NotADirectory": {
+			reason: "The message names the path, the cause and the remedy.",
+			path: func(dir string) string {
+				path := filepath.Join(dir, "file")
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					return err.Error()
+				}
+				return path
+			},
+			message: []string{"/file", "not a directory", "XP_TF_DIR"},
+		},
+		"NotWritable": {
+			reason:  "A directory in which nothing can be made is refused, even if it can be read.",
+			path:    func(_ string) string { return "/proc/self" },
+			message: []string{`"/proc/self"`, "XP_TF_DIR", "write"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			path := tc.path(t.TempDir())
+			var wantErr error
+			if tc.message != nil {
+				wantErr = cmpopts.AnyError
+			}
+			r, err := Open(path)
+			if diff := cmp.Diff(wantErr, err, cmpopts.EquateErrors()); diff != "" {
+				t.Fatalf("%s\nOpen(%q): -want error, +got error:\n%s", tc.reason, path, diff)
+			}
+			for _, m := range tc.message {
+				if !strings.Contains(err.Error(), m) {
+					t.Errorf("%s\nOpen(%q): %q does not say %q", tc.reason, path, err, m)
+				}
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(path, r.Path()); diff != "" {
+				t.Errorf("%s\nPath: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff([]string{}, names(t, path)); diff != "" {
+				t.Errorf("%s\nwhat Open left behind: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// The CLI runs in another directory than the provider.
+func TestOpenRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r, err := Open("relative")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !filepath.IsAbs(r.Path()) {
+		t.Errorf("%q is not an absolute path", r.Path())
+	}
+}
+
+func TestRootDir(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		uid    string
+		// prepare the root; outside is a directory beside it.
+		prepare func(t *testing.T, root, outside string)
+		err     error
+	}{
+		"New": {
+			reason: "A directory is made for a UID.",
+			uid:    uidA,
+		},
+		"Again": {
+			reason: "The directory stays what it is, but nobody else may read it.",
+			uid:    uidA,
+			prepare: func(t *testing.T, root, _ string) {
+				t.Helper()
+				mkdir(t, filepath.Join(root, uidA), 0o755)
+			},
+		},
+		"Empty": {
+			reason: "No UID would mean the root itself.",
+			uid:    "",
+			err:    cmpopts.AnyError,
+		},
+		"Parent": {
+			reason: "A name that leads out of the root is refused.",
+			uid:    "..",
+			err:    cmpopts.AnyError,
+		},
+		"Path": {
+			reason: "A path is no UID, even if it ends in one.",
+			uid:    "../" + uidA,
+			err:    cmpopts.AnyError,
+		},
+		"Name": {
+			reason: "The name of a Workspace is no UID.",
+			uid:    "my-workspace",
+			err:    cmpopts.AnyError,
+		},
+		"UpperCase": {
+			reason: "Another way to write a UID would be a second directory for the same Workspace.",
+			uid:    strings.ToUpper(uidA),
+			err:    cmpopts.AnyError,
+		},
+		"Braces": {
+			reason: "Another way to write a UID would be a second directory for the same Workspace.",
+			uid:    "{" + uidA + "}",
+			err:    cmpopts.AnyError,
+		},
+		"File": {
+			reason: "A file in the place of the directory is reported.",
+			uid:    uidA,
+			prepare: func(t *testing.T, root, _ string) {
+				t.Helper()
+				write(t, filepath.Join(root, uidA), "")
+			},
+			err: cmpopts.AnyError,
+		},
+		"SymlinkOutside": {
+			reason: "A link in the place of the directory does not lead out of the root.",
+			uid:    uidA,
+			prepare: func(t *testing.T, root, outside string) {
+				t.Helper()
+				symlink(t, outside, filepath.Join(root, uidA))
+			},
+			err: cmpopts.AnyError,
+		},
+		"SymlinkToOther": {
+			reason: "A link in the place of the directory does not lead to that of another Workspace.",
+			uid:    uidA,
+			prepare: func(t *testing.T, root, _ string) {
+				t.Helper()
+				mkdir(t, filepath.Join(root, uidB), 0o700)
+				symlink(t, uidB, filepath.Join(root, uidA))
+			},
+			err: cmpopts.AnyError,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := openRoot(t)
+			outside := t.TempDir()
+			if tc.prepare != nil {
+				tc.prepare(t, r.Path(), outside)
+			}
+			d, err := r.Dir(tc.uid)
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Fatalf("%s\nDir(%q): -want error, +got error:\n%s", tc.reason, tc.uid, diff)
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(filepath.Join(r.Path(), tc.uid), d.Path()); diff != "" {
+				t.Errorf("%s\nPath: -want, +got:\n%s", tc.reason, diff)
+			}
+			info, err := os.Stat(d.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(os.ModeDir|0o700, info.Mode()); diff != "" {
+				t.Errorf("%s\nmode: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	for _, name := range []string{uidA, uidB, "plugin-cache", ".deleting-" + uidA, strings.ToUpper(uidA), "urn:uuid:" + uidA, strings.ReplaceAll(uidA, "-", "")} {
+		mkdir(t, filepath.Join(r.Path(), name), 0o700)
+	}
+	write(t, filepath.Join(r.Path(), "11111111-1111-4111-8111-111111111111"), "a file")
+	symlink(t, uidA, filepath.Join(r.Path(), "22222222-2222-4222-8222-222222222222"))
+
+	got, err := r.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{uidA, uidB}, got); diff != "" {
+		t.Errorf("only directories named like a UID are those of Workspaces: -want, +got:\n%s", diff)
+	}
+}
+
+// An empty list would be the answer of a root without Workspaces, and that is not
+// what a missing one is.
+func TestListMissing(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	if err := os.Remove(r.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.List(); err == nil {
+		t.Errorf("List of a root that is gone returned %v", got)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		prepare func(t *testing.T, root string)
+		uid     string
+		err     error
+		want    []string
+	}{
+		"Directory": {
+			reason: "The directory is removed with all that is in it, and no other.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, uidA, ".terraform", "modules", "a"), "a")
+				write(t, filepath.Join(root, uidB, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{uidB},
+		},
+		"Missing": {
+			reason: "There is nothing to do for a directory that is not there.",
+			uid:    uidA,
+			want:   []string{},
+		},
+		"Interrupted": {
+			reason: "What an earlier removal left of the same directory is not in the way.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-"+uidA, "main.tf"), "")
+				write(t, filepath.Join(root, uidA, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{},
+		},
+		"InterruptedOther": {
+			reason: "What an earlier removal left of another directory goes too: nobody lists it any more.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-"+uidB, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{},
+		},
+		"Foreign": {
+			reason: "Hidden names that no removal left are somebody else's.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-plugins", "a"), "")
+			},
+			uid:  uidA,
+			want: []string{".deleting-plugins"},
+		},
+		"NotAUID": {
+			reason: "Only directories of Workspaces are removed.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, "plugin-cache", "a"), "")
+			},
+			uid:  "plugin-cache",
+			err:  cmpopts.AnyError,
+			want: []string{"plugin-cache"},
+		},
+		"Root": {
+			reason: "The root is not removed.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, uidA, "main.tf"), "")
+			},
+			uid:  ".",
+			err:  cmpopts.AnyError,
+			want: []string{uidA},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := openRoot(t)
+			if tc.prepare != nil {
+				tc.prepare(t, r.Path())
+			}
+			for _, time := range []string{"first", "second"} {
+				err := r.Remove(tc.uid)
+				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+					t.Errorf("%s\n%s Remove(%q): -want error, +got error:\n%s", tc.reason, time, tc.uid, diff)
+				}
+				if diff := cmp.Diff(tc.want, names(t, r.Path())); diff != "" {
+					t.Errorf("%s\nleft after the %s Remove(%q): -want, +got:\n%s", tc.reason, time, tc.uid, diff)
+				}
+			}
+		})
+	}
+}
+
+// Symbolic links in a directory are removed, and not what they point to.
+func TestRemoveKeepsLinkTargets(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "keep"), "")
+	write(t, filepath.Join(r.Path(), uidB, "keep"), "")
+	mkdir(t, filepath.Join(r.Path(), uidA), 0o700)
+	symlink(t, outside, filepath.Join(r.Path(), uidA, "outside"))
+	symlink(t, "../"+uidB, filepath.Join(r.Path(), uidA, "other"))
+
+	if err := r.Remove(uidA); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(outside, "keep"), filepath.Join(r.Path(), uidB, "keep")} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("the target of a link was removed: %v", err)
+		}
+	}
+}
+
+// A removal that cannot be finished is reported, and the directory is no longer
+// taken for one of a Workspace.
+func TestRemoveHalfway(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("file permissions do not hold for root")
+	}
+
+	r := openRoot(t)
+	stuck := filepath.Join(r.Path(), uidA, "stuck")
+	write(t, filepath.Join(stuck, "file"), "")
+	if err := os.Chmod(stuck, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.Chmod(filepath.Join(r.Path(), ".deleting-"+uidA, "stuck"), 0o700)
+	})
+
+	if err := r.Remove(uidA); err == nil {
+		t.Error("Remove succeeded although a file is left")
+	}
+	got, err := r.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{}, got); diff != "" {
+		t.Errorf("List after half a removal: -want, +got:\n%s", diff)
+	}
+}
+
+func openRoot(t *testing.T) *Root {
+	t.Helper()
+	r, err := Open(filepath.Join(t.TempDir(), "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func mkdir(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	mkdir(t, filepath.Dir(path), 0o700)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// names of all that is directly in a directory.
+func names(t *testing.T, path string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]string, 0, len(entries))
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	return got
+}
