@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app is one instance of the provider: its options, and the wiring of
+// everything that runs in it.
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+
+	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
+	"github.com/crossplane-contrib/provider-terraform/internal/drain"
+	"github.com/crossplane-contrib/provider-terraform/internal/gc"
+	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
+	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/gate"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// An instance that stops without releasing its Lease is followed after
+	// leaseDuration at the latest. It stops itself when it could not renew for
+	// renewDeadline, and has the difference to end its runs. These are the values
+	// that users of this provider are used to.
+	leaseDuration = 60 * time.Second
+	renewDeadline = 50 * time.Second
+	retryPeriod   = 2 * time.Second
+
+	// interruptGrace is how long an interrupted run may take to save its state and
+	// to release its lock. Together with the default of --shutdown-grace it is less
+	// than the 30 seconds that Kubernetes gives a pod to stop, and alone less than
+	// the 30 seconds that the managed reconciler adds to its timeout.
+	interruptGrace = 10 * time.Second
+)
+
+// Run an instance until ctx is done. When it returns, no run of the CLI is left
+// and the Lease is released.
+func Run(ctx context.Context, o *Options) error {
+	ctrl.SetLogger(newLogger(o))
+	log := logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform"))
+
+	root, err := workdir.Open(o.Root)
+	if err != nil {
+		return errors.Wrap(err, "XP_TF_DIR")
+	}
+
+	if err := ensurePluginCache(o.Environ); err != nil {
+		return err
+	}
+
+	m, err := ourmetrics.New(metrics.Registry)
+	if err != nil {
+		return err
+	}
+
+	m.Shard(o.Shard.Name(), o.Shard.Mode())
+
+	d := drain.New(o.ShutdownGrace)
+
+	cli, err := terraform.Find(ctx, o.CLI, terraform.WithGracePeriod(interruptGrace), terraform.WithStop(d.Runs()), terraform.WithObserver(m.CLIRun))
+	if err != nil {
+		return errors.Wrap(err, "--cli")
+	}
+
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+
+	if err := addProbes(mgr, o); err != nil {
+		return err
+	}
+
+	if err := mgr.Add(d); err != nil {
+		return errors.Wrap(err, "cannot add drain")
+	}
+
+	if o.GCInterval > 0 {
+		if err := mgr.Add(gc.New(root, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.GCInterval, gc.WithLogger(log), gc.WithMetrics(m))); err != nil {
+			return errors.Wrap(err, "cannot add garbage collector")
+		}
+	}
+
+	co, closeOptions, err := controllerOptions(o, log)
+	if err != nil {
+		return err
+	}
+	defer closeOptions()
+
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	wo := workspacectrl.Options{
+		Options:    co,
+		CLI:        cli,
+		Root:       root,
+		Environ:    o.Environ,
+		Timeout:    o.Timeout,
+		PollJitter: o.PollJitter,
+		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) reconcile.Reconciler {
+			return d.Reconciler(gate.NewReconciler(r, mgr.GetClient(), kind.Object, o.Shard))
+		},
+	}
+
+	wm := inflight.NewManager(mgr, workspace.GroupVersionKinds()...)
+	if err := setupControllers(ctx, mgr, wm, wo, fail); err != nil {
+		return err
+	}
+
+	log.Info("Starting", "version", Version(), "serves", o.Shard.String(), "cli", cli.Path(), "cli-version", cli.Version(), "root", o.Root)
+
+	if err := mgr.Start(ctx); err != nil {
+		// The Lease is lost or an essential part failed. Whoever takes over must
+		// not find this instance's runs still going.
+		d.Abort()
+
+		return errors.Wrap(err, "cannot run")
+	}
+
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+
+	return nil
+}
+
+func newManager(o *Options) (manager.Manager, error) {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot load the configuration of the Kubernetes client: set KUBECONFIG, or run in a cluster")
+	}
+
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = float32(5 * o.MaxReconcileRate)
+	cfg.Burst = 10 * o.MaxReconcileRate
+
+	// The scheme is complete before the manager is made: the cache needs it to
+	// tell which of the kinds in ByObject are namespaced.
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+
+	// The API server, not the reconciler, keeps other shards' Workspaces away, so
+	// that an instance holds its share of them in memory.
+	byObject := map[client.Object]cache.ByObject{
+		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+	}
+	for _, k := range workspace.Kinds() {
+		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
+	}
+
+	uncached := []client.Object{&corev1.ConfigMap{}}
+	if !o.EnableSecretCache {
+		uncached = append(uncached, &corev1.Secret{})
+	}
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: scheme,
+		Cache: cache.Options{
+			SyncPeriod:       &o.SyncInterval,
+			ByObject:         byObject,
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
+		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              o.Shard.LeaseName(),
+		LeaderElectionNamespace:       o.LeaseNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+		// The drain limits the shutdown. A limit here would release the Lease
+		// while a run is still going.
+		GracefulShutdownTimeout: new(time.Duration(-1)),
+	})
+
+	return mgr, errors.Wrap(err, "cannot make manager")
+}
+
+// ensurePluginCache makes the directory that TF_PLUGIN_CACHE_DIR names, because
+// the CLI refuses to run without it.
+func ensurePluginCache(environ []string) error {
+	for _, kv := range environ {
+		dir, ok := strings.CutPrefix(kv, "TF_PLUGIN_CACHE_DIR=")
+		if !ok || dir == "" {
+			continue
+		}
+
+		if _, err := workdir.Open(filepath.Clean(dir)); err != nil {
+			return errors.Wrap(err, "TF_PLUGIN_CACHE_DIR")
+		}
+	}
+
+	return nil
+}

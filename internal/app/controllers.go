@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	changelogsv1alpha1 "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	xpgate "github.com/crossplane/crossplane-runtime/v2/pkg/gate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	configctrl "github.com/crossplane-contrib/provider-terraform/internal/controller/config"
+	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// controllerOptions returns what all controllers share, and a function that
+// closes what it opened.
+func controllerOptions(o *Options, log logging.Logger) (controller.Options, func(), error) {
+	co := controller.Options{
+		Logger:                  log,
+		MaxConcurrentReconciles: o.MaxReconcileRate,
+		PollInterval:            o.PollInterval,
+		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
+		Features:                &feature.Flags{},
+		MetricOptions: &controller.MetricOptions{
+			PollStateMetricInterval: o.PollStateMetricInterval,
+			MRMetrics:               managed.NewMRMetricRecorder(),
+			MRStateMetrics:          statemetrics.NewMRStateMetrics(),
+		},
+	}
+
+	if err := metrics.Registry.Register(co.MetricOptions.MRMetrics); err != nil {
+		return controller.Options{}, nil, errors.Wrap(err, "cannot register metrics of managed resources")
+	}
+
+	if err := metrics.Registry.Register(co.MetricOptions.MRStateMetrics); err != nil {
+		return controller.Options{}, nil, errors.Wrap(err, "cannot register state metrics of managed resources")
+	}
+
+	if o.EnableManagementPolicies {
+		co.Features.Enable(feature.EnableBetaManagementPolicies)
+	}
+
+	if !o.EnableChangeLogs {
+		return co, func() {}, nil
+	}
+
+	// The socket is local to the pod: there is nobody to hide its content from.
+	conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return controller.Options{}, nil, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)
+	}
+
+	co.Features.Enable(feature.EnableAlphaChangeLogs)
+	co.ChangeLogOptions = &controller.ChangeLogOptions{
+		ChangeLogger: managed.NewGRPCChangeLogger(changelogsv1alpha1.NewChangeLogServiceClient(conn), managed.WithProviderVersion(Version())),
+	}
+
+	return co, func() { _ = conn.Close() }, nil
+}
+
+// setupControllers adds a controller for every kind: at once, or, where the
+// instance may watch CustomResourceDefinitions, each when its own are there. A
+// failure of the latter kind is passed to fail. Workspaces are reconciled with
+// wm, everything else with mgr.
+func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, fail context.CancelCauseFunc) error {
+	safe, err := mayWatchCRDs(ctx, mgr.GetClient())
+	if err != nil {
+		return err
+	}
+
+	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
+
+	if safe {
+		g := &xpgate.Gate[schema.GroupVersionKind]{}
+		o.Gate = g
+
+		if err := customresourcesgate.Setup(mgr, o.Options); err != nil {
+			return errors.Wrap(err, "cannot set up CRD gate")
+		}
+
+		start = func(setup func() error, needs ...schema.GroupVersionKind) error {
+			g.Register(func() {
+				if err := setup(); err != nil {
+					fail(err)
+				}
+			}, needs...)
+
+			return nil
+		}
+	}
+
+	for _, k := range providerconfig.Kinds() {
+		if err := start(func() error { return configctrl.Setup(mgr, k, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
+			return err
+		}
+	}
+
+	for _, k := range workspace.Kinds() {
+		if err := start(func() error { return workspacectrl.Setup(wm, k, o) }, k.GroupVersionKind); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// mayWatchCRDs says whether this instance has the right to see when
+// CustomResourceDefinitions come. Crossplane grants it to providers with the
+// capability SafeStart.
+func mayWatchCRDs(ctx context.Context, kube client.Client) (bool, error) {
+	for _, verb := range []string{"get", "list", "watch"} {
+		review := &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Group:    "apiextensions.k8s.io",
+					Resource: "customresourcedefinitions",
+					Verb:     verb,
+				},
+			},
+		}
+		if err := kube.Create(ctx, review); err != nil {
+			return false, errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+		}
+
+		if !review.Status.Allowed {
+			return false, nil
+		}
+	}
+
+	return true, nil
+}

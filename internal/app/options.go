@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gopkg.in/alecthomas/kingpin.v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// namespaceFile tells a process in a pod the namespace of that pod.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// Options of one instance. Their zero value is not usable: see ParseOptions.
+type Options struct {
+	Debug       bool
+	LogEncoding string
+
+	SyncInterval            time.Duration
+	PollInterval            time.Duration
+	PollJitter              time.Duration
+	PollStateMetricInterval time.Duration
+	Timeout                 time.Duration
+	GCInterval              time.Duration
+	ShutdownGrace           time.Duration
+	MaxReconcileRate        int
+
+	LeaderElection bool
+	LeaseNamespace string
+	ShardName      string
+
+	EnableManagementPolicies bool
+	EnableChangeLogs         bool
+	ChangeLogsSocketPath     string
+	EnableSecretCache        bool
+
+	CLI                    string
+	MetricsBindAddress     string
+	HealthProbeBindAddress string
+
+	// Root of the working directories, from the environment variable XP_TF_DIR.
+	Root string
+
+	// Environ is the environment of this process, as KEY=VALUE.
+	Environ []string
+
+	// Shard that ShardName names. Set by Complete.
+	Shard shard.ID
+}
+
+// ParseOptions parses the arguments of the program of the supplied name. Flags
+// win over environment variables, and those over defaults. Usage and version go
+// to out.
+func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
+	o := &Options{Environ: os.Environ(), Root: "/tf"}
+	if root, ok := os.LookupEnv("XP_TF_DIR"); ok {
+		o.Root = root
+	}
+
+	a := kingpin.New(filepath.Base(name), "Runs Terraform or OpenTofu for Crossplane.").DefaultEnvars()
+	a.UsageWriter(out)
+	a.ErrorWriter(out)
+	a.Version(Version())
+	a.HelpFlag.Short('h')
+	o.addFlags(a)
+
+	if _, err := a.Parse(args); err != nil {
+		return nil, err
+	}
+
+	return o, o.complete()
+}
+
+func (o *Options) addFlags(a *kingpin.Application) {
+	a.Flag("debug", "Log debug messages.").Short('d').BoolVar(&o.Debug)
+	a.Flag("log-encoding", "Encoding of the log: console or json.").Default("console").EnumVar(&o.LogEncoding, "console", "json")
+
+	a.Flag("sync", "How often the cache is compared with what the controllers have seen.").Short('s').Default("1h").DurationVar(&o.SyncInterval)
+	a.Flag("poll", "How often a Workspace that is up to date is checked for drift.").Default("10m").DurationVar(&o.PollInterval)
+	a.Flag("poll-jitter", "Random part of each poll interval, added or taken away; at most half the interval.").Default("1m").DurationVar(&o.PollJitter)
+	a.Flag("poll-state-metric", "How often the metrics of the state of all Workspaces are updated.").Default("5s").DurationVar(&o.PollStateMetricInterval)
+	a.Flag("timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.").Default("20m").DurationVar(&o.Timeout)
+	a.Flag("gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.").Default("1h").DurationVar(&o.GCInterval)
+	a.Flag("shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.").Default("15s").DurationVar(&o.ShutdownGrace)
+	a.Flag("max-reconcile-rate", "Workers of each controller, and reconciles per second.").Default("1").IntVar(&o.MaxReconcileRate)
+
+	a.Flag("leader-election", "Hold a Lease, so that one of several replicas is active.").Short('l').Envar("LEADER_ELECTION").BoolVar(&o.LeaderElection)
+	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
+	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
+
+	a.Flag("enable-management-policies", "Honor spec.managementPolicies.").Default("true").Envar("ENABLE_MANAGEMENT_POLICIES").BoolVar(&o.EnableManagementPolicies)
+	a.Flag("enable-changelogs", "Send a change log entry for every create, update and delete.").Envar("ENABLE_CHANGE_LOGS").BoolVar(&o.EnableChangeLogs)
+	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
+	a.Flag("enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.").Default("true").Envar("ENABLE_SECRET_CACHE").BoolVar(&o.EnableSecretCache)
+
+	a.Flag("cli", "Program to run: terraform, tofu, or the path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
+	a.Flag("metrics-bind-address", "Address of the metrics endpoint; 0 disables it.").Default(":8080").StringVar(&o.MetricsBindAddress)
+	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
+}
+
+// complete and validate the options. Every error names the flag, its value and
+// what is allowed.
+func (o *Options) complete() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+		zero  bool
+	}{
+		{flag: "sync", value: o.SyncInterval},
+		{flag: "poll", value: o.PollInterval},
+		{flag: "poll-jitter", value: o.PollJitter, zero: true},
+		{flag: "poll-state-metric", value: o.PollStateMetricInterval},
+		{flag: "timeout", value: o.Timeout},
+		{flag: "gc-interval", value: o.GCInterval, zero: true},
+		{flag: "shutdown-grace", value: o.ShutdownGrace, zero: true},
+	} {
+		if d.value < 0 || (d.value == 0 && !d.zero) {
+			allowed := "greater than 0"
+			if d.zero {
+				allowed = "0 or greater"
+			}
+
+			return errors.Errorf("--%s is %s: it must be %s", d.flag, d.value, allowed)
+		}
+	}
+
+	if o.MaxReconcileRate < 1 {
+		return errors.Errorf("--max-reconcile-rate is %d: it must be 1 or greater", o.MaxReconcileRate)
+	}
+
+	id, err := shard.Parse(o.ShardName)
+	if err != nil {
+		return errors.Wrap(err, "--shard-name")
+	}
+
+	o.Shard = id
+	// Without a Lease nobody could tell whether the shard is served.
+	o.LeaderElection = o.LeaderElection || id.Sharded()
+
+	return o.completeLeaseNamespace()
+}
+
+func (o *Options) completeLeaseNamespace() error {
+	if !o.LeaderElection || o.LeaseNamespace != "" {
+		return nil
+	}
+
+	b, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election and --shard-name need")
+	}
+
+	o.LeaseNamespace = strings.TrimSpace(string(b))
+
+	return nil
+}

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// probeTimeout limits what one probe waits for. Kubernetes gives up after a
+// second unless it is told otherwise.
+const probeTimeout = 900 * time.Millisecond
+
+// addProbes adds the checks behind /healthz and /readyz.
+func addProbes(mgr manager.Manager, o *Options) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return errors.Wrap(err, "cannot add health check")
+	}
+
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
+		return errors.Wrap(err, "cannot add readiness check")
+	}
+
+	if !o.LeaderElection {
+		return nil
+	}
+
+	key := types.NamespacedName{Namespace: o.LeaseNamespace, Name: o.Shard.LeaseName()}
+
+	return errors.Wrap(mgr.AddReadyzCheck("lease", leaseKnown(mgr.GetAPIReader(), key, mgr.Elected())), "cannot add readiness check")
+}
+
+func cachesSynced(c cache.Cache) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
+		defer cancel()
+
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("caches are not synced")
+		}
+
+		return nil
+	}
+}
+
+// leaseKnown says whether it is settled who holds the Lease: this instance, or
+// another one that it stands by for. A replica that stands by is ready, because a
+// Deployment waits for all of them.
+func leaseKnown(kube client.Reader, key types.NamespacedName, elected <-chan struct{}) healthz.Checker {
+	known := &atomic.Bool{}
+
+	return func(r *http.Request) error {
+		select {
+		case <-elected:
+			return nil
+		default:
+		}
+
+		if known.Load() {
+			return nil
+		}
+
+		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
+		defer cancel()
+
+		l := &coordinationv1.Lease{}
+		if err := kube.Get(ctx, key, l); err != nil {
+			return errors.Wrapf(err, "cannot get Lease %s", key)
+		}
+
+		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+			return errors.Errorf("nobody holds Lease %s", key)
+		}
+
+		known.Store(true)
+
+		return nil
+	}
+}

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config runs the controllers of ProviderConfigs: they count the
+// Workspaces that use each, and keep a ProviderConfig that is in use from being
+// deleted.
+//
+// Every instance runs them, and every instance sees the usages of all shards,
+// because usages carry no shard label. The instances write the same count, so
+// that they agree as soon as their caches do.
+package config
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+)
+
+// Setup adds a controller for the supplied kind of ProviderConfig.
+func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
+	name := xpproviderconfig.ControllerName(kind.GroupKind)
+
+	r := xpproviderconfig.NewReconciler(mgr, kind.ProviderConfigKinds,
+		xpproviderconfig.WithLogger(o.Logger.WithValues("controller", name)),
+		// The legacy recorder: providers are not granted events of events.k8s.io.
+		xpproviderconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // See above.
+
+	guarded := &liveReconciler{
+		inner:  r,
+		client: mgr.GetClient(),
+		live:   mgr.GetAPIReader(),
+		scheme: mgr.GetScheme(),
+		kind:   kind,
+	}
+
+	return errors.Wrapf(builder.ControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(o.ForControllerRuntime()).
+		For(kind.Object).
+		Watches(kind.Usage, &resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}).
+		Complete(ratelimiter.NewReconciler(name, guarded, o.GlobalRateLimiter)), "cannot set up controller %s", name)
+}

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"os"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// A connector makes an external client for one reconcile of a Workspace. It
+// gathers all that a run would need, but leaves the disk and the CLI alone: most
+// reconciles need no run.
+type connector struct {
+	kube     client.Client
+	configs  *providerconfig.Resolver
+	cli      *terraform.CLI
+	root     *workdir.Root
+	environ  []string
+	memory   *memory
+	schedule *schedule
+	log      logging.Logger
+}
+
+// Connect resolves the ProviderConfig, its credentials and the inputs of the
+// supplied Workspace, and opens its working directory.
+func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
+	pc, err := c.configs.Resolve(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+
+	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, pc)
+	if err != nil {
+		return nil, err
+	}
+
+	in, err := gather(ctx, c.kube, ws.GetParameters(), pc, credentials)
+	if err != nil {
+		return nil, err
+	}
+
+	dir, err := c.root.Dir(string(ws.GetUID()))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open working directory")
+	}
+
+	s := &session{
+		cli:     c.cli,
+		dir:     dir,
+		in:      in,
+		name:    meta.GetExternalName(ws),
+		environ: c.environ,
+	}
+
+	if ws.GetParameters().EnableTerraformCLILogging {
+		log := c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+		s.log = func(line string) { log.Info(line) }
+	}
+
+	// A new request for a reconcile asks for a new look.
+	request, _ := meta.GetReconcileRequest(ws)
+
+	return &external{
+		session:  s,
+		memory:   c.memory,
+		schedule: c.schedule,
+		inputs:   s.digest(request),
+	}, nil
+}

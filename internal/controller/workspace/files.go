@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"maps"
+	"path"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// Names of files that the provider writes beside a module. Users may refer to
+// them, so they are as they always were.
+const (
+	// configurationFile holds spec.configuration of the ProviderConfig.
+	configurationFile = "crossplane-provider-config.tf"
+
+	// backendFile holds spec.backendFile of the ProviderConfig.
+	backendFile = "crossplane.remote.tfbackend"
+
+	// cliConfigFile is the credentials file that configures the CLI itself.
+	cliConfigFile = ".terraformrc"
+
+	// varsFile holds spec.forProvider.vars. Their values must not be arguments,
+	// which everybody on the node can read.
+	varsFile = "crossplane-provider-terraform-vars.tfvars"
+
+	// planFile is what plan leaves for apply.
+	planFile = ".crossplane.tfplan"
+)
+
+// varFileName returns the name of the n-th file of variables.
+func varFileName(n int, json bool) string {
+	name := fmt.Sprintf("crossplane-provider-terraform-%d.tfvars", n)
+	if json {
+		name += ".json"
+	}
+
+	return name
+}
+
+// A fileSet is what a directory below the one of a Workspace is to contain. Its
+// files are known by their names relative to the directory of the Workspace.
+type fileSet struct {
+	dir   string
+	files map[string]workdir.File
+}
+
+func newFileSet(dir string) fileSet {
+	return fileSet{dir: dir, files: map[string]workdir.File{}}
+}
+
+func (s fileSet) add(name string, f workdir.File) {
+	s.files[path.Join(s.dir, name)] = f
+}
+
+func (s fileSet) get(name string) (workdir.File, bool) {
+	f, ok := s.files[path.Join(s.dir, name)]
+
+	return f, ok
+}
+
+// merge returns the files of all sets. Those of later sets win.
+func merge(sets ...fileSet) map[string]workdir.File {
+	all := map[string]workdir.File{}
+	for _, s := range sets {
+		maps.Copy(all, s.files)
+	}
+
+	return all
+}

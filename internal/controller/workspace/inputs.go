@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/vars"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// inputs are all that the runs of a Workspace depend on, but for the CLI itself.
+type inputs struct {
+	// parameters of the Workspace.
+	parameters commonv1beta1.WorkspaceParameters
+
+	// module holds the files of the module, config those that are written beside
+	// it. Names are relative to the directory of the Workspace.
+	module, config fileSet
+
+	// varFiles are names of files of variables, relative to the directory that the
+	// CLI runs in. Later ones win.
+	varFiles []string
+
+	// backend says that there is a partial backend configuration.
+	backend bool
+
+	// cliConfig says that the credentials configure the CLI itself.
+	cliConfig bool
+
+	// pluginCache says that runs may use the plugin cache.
+	pluginCache bool
+
+	// env of the runs, as KEY=VALUE.
+	env []string
+}
+
+// gather everything that the supplied parameters and configuration refer to.
+func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*inputs, error) {
+	files, err := module.Get(p)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot get module")
+	}
+
+	in := &inputs{
+		parameters:  p,
+		module:      newFileSet(""),
+		config:      newFileSet(p.Entrypoint),
+		pluginCache: ptr.Deref(pc.PluginCache, true),
+	}
+
+	for name, data := range files {
+		in.module.add(name, workdir.File{Data: data})
+	}
+
+	for name, data := range credentials {
+		in.config.add(name, workdir.File{Data: data, Secret: true})
+		in.cliConfig = in.cliConfig || name == cliConfigFile
+	}
+
+	if pc.Configuration != nil {
+		in.config.add(configurationFile, workdir.File{Data: []byte(*pc.Configuration)})
+	}
+
+	if pc.BackendFile != nil {
+		in.config.add(backendFile, workdir.File{Data: []byte(*pc.BackendFile)})
+		in.backend = true
+	}
+
+	in.env, err = vars.Env(ctx, kube, p.Env)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot resolve variables")
+	}
+
+	varFiles, err := vars.Files(ctx, kube, p)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot resolve variables")
+	}
+
+	for n, f := range varFiles {
+		name := varFileName(n, f.JSON)
+		in.config.add(name, workdir.File{Data: f.Data, Secret: true})
+		in.varFiles = append(in.varFiles, name)
+	}
+
+	return in, nil
+}
+
+// digest of everything that the result of a plan depends on.
+func (in *inputs) digest(extra ...string) string {
+	p := in.parameters
+
+	return workdir.Digest(in.all(), append([]string{
+		digestible(p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
+	}, extra...)...)
+}
+
+// initDigest of what init depends on and plan does not complain about. The module
+// is not part of it: when its providers, modules or backend change, plan fails in
+// a way that asks for init, and everything else of it may change without.
+func (in *inputs) initDigest(extra ...string) string {
+	relevant := newFileSet("")
+
+	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
+		if f, ok := in.config.get(name); ok {
+			relevant.add(name, f)
+		}
+	}
+
+	return workdir.Digest(relevant.files, append([]string{
+		digestible(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint),
+	}, extra...)...)
+}
+
+// mentionsBackend matches text that may say where state is kept. It sees more than
+// there is, in comments for example, but misses nothing.
+var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
+
+// stateWithoutModule says whether the state can be found without the module: the
+// configuration says where it is, or nothing does. A module that says so itself
+// cannot be left out, because an empty state would be found elsewhere.
+func (in *inputs) stateWithoutModule() bool {
+	if f, ok := in.config.get(configurationFile); ok && module.DeclaresBackend(f.Data) {
+		return true
+	}
+
+	for _, f := range in.all() {
+		if mentionsBackend.Match(f.Data) {
+			return false
+		}
+	}
+
+	return true
+}
+
+func (in *inputs) all() map[string]workdir.File {
+	return merge(in.module, in.config)
+}
+
+// digestible returns an unambiguous text for values of plain types.
+func digestible(values ...any) string {
+	// Marshalling strings, booleans and slices of them cannot fail.
+	b, _ := json.Marshal(values)
+
+	return string(b)
+}

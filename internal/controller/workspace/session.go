@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/vars"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// A session runs the CLI for one Workspace during one reconcile. It writes the
+// inputs when they are first needed, and must be closed so that no secret stays
+// on disk. It must not be used concurrently.
+type session struct {
+	cli     *terraform.CLI
+	dir     *workdir.Dir
+	in      *inputs
+	name    string
+	environ []string
+	log     func(line string)
+
+	// written says that there may be inputs on disk.
+	written bool
+
+	// target of the runs. Set by prepare.
+	target *terraform.Workspace
+
+	// varFiles to pass to plan and destroy, as absolute paths. Set by prepare.
+	varFiles []string
+}
+
+// digest of everything that the result of a plan depends on. The token asks for a
+// new one when it changes.
+func (s *session) digest(token string) string {
+	return s.in.digest(s.cli.Path(), s.cli.Version(), s.name, token)
+}
+
+// initDigest of everything that the result of init depends on.
+func (s *session) initDigest() string {
+	return s.in.initDigest(s.cli.Path(), s.cli.Version())
+}
+
+// prepare the directory for a run: write the inputs, and initialize it unless
+// that was done with the same inputs before.
+func (s *session) prepare(ctx context.Context) error {
+	if s.target != nil {
+		return nil
+	}
+
+	if err := s.write(); err != nil {
+		return err
+	}
+
+	if s.dir.Initialized(s.in.parameters.Entrypoint) == s.initDigest() {
+		return nil
+	}
+
+	return s.init(ctx, terraform.InitOptions{})
+}
+
+// write the inputs to the directory.
+func (s *session) write() error {
+	s.written = true
+
+	files := s.in.all()
+	if err := s.dir.Sync(files); err != nil {
+		return errors.Wrap(err, "cannot write module")
+	}
+
+	path, err := s.dir.Entrypoint(s.in.parameters.Entrypoint)
+	if err != nil {
+		return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
+	}
+
+	names := s.in.varFiles
+
+	if len(s.in.parameters.Vars) > 0 {
+		// How a value is to be read depends on the variable that the module, by
+		// now on disk, declares.
+		declared, err := vars.Declared(os.DirFS(path))
+		if err != nil {
+			return errors.Wrap(err, "cannot read variables of module")
+		}
+
+		data, err := vars.Render(declared, s.in.parameters.Vars)
+		if err != nil {
+			return errors.Wrap(err, "cannot use spec.forProvider.vars")
+		}
+
+		files[filepath.Join(s.in.parameters.Entrypoint, varsFile)] = workdir.File{Data: data, Secret: true}
+		if err := s.dir.Sync(files); err != nil {
+			return errors.Wrap(err, "cannot write variables")
+		}
+
+		// First, so that all others win.
+		names = slices.Insert(slices.Clone(names), 0, varsFile)
+	}
+
+	s.varFiles = nil
+	for _, name := range names {
+		s.varFiles = append(s.varFiles, filepath.Join(path, name))
+	}
+
+	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: s.env(path), Log: s.log}
+
+	return nil
+}
+
+// env returns the environment of the runs: what the Workspace asks for wins.
+func (s *session) env(path string) []string {
+	var base []string
+
+	for _, kv := range s.environ {
+		if !s.in.pluginCache && isVariable(kv, pluginCacheVariable) {
+			continue
+		}
+
+		base = append(base, kv)
+	}
+
+	if s.in.cliConfig {
+		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
+	}
+
+	return terraform.Environ(base, s.in.env...)
+}
+
+// init initializes the directory, whether or not that was done before.
+func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
+	o.Args = s.in.parameters.InitArgs
+	if s.in.backend {
+		o.BackendConfigFile = filepath.Join(s.target.Dir, backendFile)
+	}
+
+	unlock, err := lockPluginCache(ctx, s.target.Env)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	// A directory that is half initialized counts as not initialized.
+	if err := s.dir.ClearInitialized(); err != nil {
+		return err
+	}
+
+	if err := s.cli.Init(ctx, *s.target, o); err != nil {
+		return errors.Wrap(err, "cannot initialize")
+	}
+
+	return s.dir.MarkInitialized(s.in.parameters.Entrypoint, s.initDigest())
+}
+
+// initialized calls run. If that fails because it needs other providers, modules
+// or another backend than were initialized, it initializes and calls it again.
+func (s *session) initialized(ctx context.Context, run func() error) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+
+	err := run()
+	if !terraform.NeedsInit(err) {
+		return err
+	}
+
+	if err := s.init(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
+		return err
+	}
+
+	return run()
+}
+
+// plan what has to be done.
+func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
+	var p *terraform.Plan
+
+	err := s.initialized(ctx, func() (err error) {
+		p, err = s.cli.Plan(ctx, *s.target, terraform.PlanOptions{
+			VarFiles: s.varFiles,
+			Args:     s.in.parameters.PlanArgs,
+			Out:      filepath.Join(s.dir.Path(), planFile),
+		})
+
+		return errors.Wrap(err, "cannot plan")
+	})
+
+	return p, err
+}
+
+// apply the supplied plan, or one that is made now if there is none. A plan that
+// became stale, because the state changed meanwhile, is made again, once.
+func (s *session) apply(ctx context.Context, p *terraform.Plan) (*terraform.Applied, error) {
+	if p == nil {
+		var err error
+		if p, err = s.plan(ctx); err != nil {
+			return nil, err
+		}
+	}
+
+	a, err := s.applyPlan(ctx, p)
+	if terraform.IsStalePlan(err) {
+		if p, err = s.plan(ctx); err != nil {
+			return nil, err
+		}
+
+		a, err = s.applyPlan(ctx, p)
+	}
+
+	return a, errors.Wrap(err, "cannot apply")
+}
+
+func (s *session) applyPlan(ctx context.Context, p *terraform.Plan) (*terraform.Applied, error) {
+	o := terraform.ApplyOptions{Args: s.in.parameters.ApplyArgs, VarFiles: s.varFiles}
+
+	// planArgs and applyArgs do not influence one another. With arguments of either
+	// that make another plan, the one at hand is not what is to be applied.
+	if terraform.AppliesSavedPlan(s.in.parameters.PlanArgs) {
+		o.PlanFile = p.File
+	}
+
+	return s.cli.Apply(ctx, *s.target, o)
+}
+
+// destroy everything that is in the state.
+func (s *session) destroy(ctx context.Context) error {
+	return s.initialized(ctx, func() error {
+		_, err := s.cli.Destroy(ctx, *s.target, terraform.DestroyOptions{
+			VarFiles: s.varFiles,
+			Args:     s.in.parameters.DestroyArgs,
+		})
+
+		return errors.Wrap(err, "cannot destroy")
+	})
+}
+
+// state returns the whole state, sensitive outputs included.
+func (s *session) state(ctx context.Context) (*terraform.State, error) {
+	var st *terraform.State
+
+	err := s.initialized(ctx, func() (err error) {
+		st, err = s.cli.PullState(ctx, *s.target)
+
+		return errors.Wrap(err, "cannot read state")
+	})
+
+	return st, err
+}
+
+// deleteWorkspace deletes the Terraform workspace, which has to be empty.
+func (s *session) deleteWorkspace(ctx context.Context) error {
+	return s.initialized(ctx, func() error {
+		return errors.Wrap(s.cli.DeleteWorkspace(ctx, *s.target), "cannot delete Terraform workspace")
+	})
+}
+
+// withoutModule makes the session forget the module, so that the state can be
+// reached although the module is broken. It returns false, and does nothing, if
+// that would lead to another state.
+func (s *session) withoutModule() bool {
+	if !s.in.stateWithoutModule() {
+		return false
+	}
+
+	s.in.module = newFileSet("")
+	s.in.varFiles = nil
+	s.in.parameters.Vars = nil
+	s.target = nil
+
+	return true
+}
+
+// close removes the plan and every secret from the directory.
+func (s *session) close() error {
+	if !s.written {
+		return nil
+	}
+
+	if err := os.Remove(filepath.Join(s.dir.Path(), planFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Wrap(err, "cannot remove plan")
+	}
+
+	return errors.Wrap(s.dir.RemoveSecrets(), "cannot remove secrets")
+}

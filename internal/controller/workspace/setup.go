@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workspace runs the controllers of Workspaces. There is one
+// implementation for every kind; it has never heard of shards.
+package workspace
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Options of the Workspace controllers.
+type Options struct {
+	controller.Options
+
+	// CLI runs terraform or tofu.
+	CLI *terraform.CLI
+
+	// Root holds the working directories of all Workspaces.
+	Root *workdir.Root
+
+	// Environ is the environment that every run starts from, as KEY=VALUE.
+	Environ []string
+
+	// Timeout of everything that one reconcile does outside of Kubernetes.
+	Timeout time.Duration
+
+	// PollJitter is added to or taken from each poll interval, at random.
+	PollJitter time.Duration
+
+	// Wrap the reconciler of the supplied kind before it is added to its
+	// controller. It decides what is passed on.
+	Wrap func(r reconcile.Reconciler, kind workspace.Kind) reconcile.Reconciler
+}
+
+// Setup adds a controller for the supplied kind of Workspace. The client of mgr
+// must be able to read a Workspace that is being reconciled until the reconcile
+// is over.
+func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
+	name := managed.ControllerName(kind.GroupKind)
+	log := o.Logger.WithValues("controller", name)
+
+	// The legacy recorder: providers are not granted events of events.k8s.io.
+	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
+
+	m := newMemory()
+	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
+
+	ro := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
+			kube:     mgr.GetClient(),
+			configs:  providerconfig.NewResolver(mgr.GetClient()),
+			cli:      o.CLI,
+			root:     o.Root,
+			environ:  o.Environ,
+			memory:   m,
+			schedule: s,
+			log:      log,
+		}),
+		managed.WithLogger(log),
+		managed.WithRecorder(recorder),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithMinPollInterval(minPollInterval),
+		managed.WithPollIntervalHook(s.wait),
+		managed.WithTimeout(o.Timeout),
+		// The name of the Terraform workspace is known before it is created, and
+		// its state makes creation repeatable.
+		managed.WithDeterministicExternalName(true),
+		// What a plan says of the state is true at once. There is nothing to wait
+		// for before a Workspace that was just created can be deleted.
+		managed.WithCreationGracePeriod(0),
+		managed.WithMetricRecorder(o.MetricOptions.MRMetrics),
+	}
+
+	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
+		ro = append(ro, managed.WithManagementPolicies())
+	}
+
+	if o.Features.Enabled(feature.EnableAlphaChangeLogs) {
+		ro = append(ro, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
+	}
+
+	list, ok := kind.List.DeepCopyObject().(resource.ManagedList)
+	if !ok {
+		return errors.Errorf("%T is not a list of managed resources", kind.List)
+	}
+
+	if err := mgr.Add(statemetrics.NewMRStateRecorder(mgr.GetClient(), log, o.MetricOptions.MRStateMetrics, list, o.MetricOptions.PollStateMetricInterval)); err != nil {
+		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
+	}
+
+	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
+
+	return errors.Wrapf(builder.ControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(o.ForControllerRuntime()).
+		For(kind.Object, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(kind.Object, m.handler()).
+		Complete(o.Wrap(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter), kind)), "cannot set up controller %s", name)
+}

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gc deletes the working directories of Workspaces that are gone.
+package gc
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// defaultPageSize is how many Workspaces are asked for at once.
+const defaultPageSize = 500
+
+var (
+	_ manager.Runnable               = &Collector{}
+	_ manager.LeaderElectionRunnable = &Collector{}
+)
+
+// Directories are the working directories, by UID of their Workspace.
+type Directories interface {
+	List() ([]string, error)
+	Remove(uid string) error
+}
+
+// Metrics count what a Collector does.
+type Metrics interface {
+	WorkdirDeleted()
+	GCFailed()
+}
+
+type nopMetrics struct{}
+
+func (nopMetrics) WorkdirDeleted() {}
+func (nopMetrics) GCFailed()       {}
+
+// A Collector deletes a working directory when its UID is missing from a complete
+// listing of all Workspaces that was taken after the directory was seen. Several
+// Collectors may look after one volume.
+type Collector struct {
+	dirs     Directories
+	live     client.Reader
+	kinds    []schema.GroupVersionKind
+	interval time.Duration
+	pageSize int64
+	log      logging.Logger
+	metrics  Metrics
+}
+
+// An Option configures a Collector.
+type Option func(*Collector)
+
+// WithLogger says where to log what is deleted.
+func WithLogger(l logging.Logger) Option {
+	return func(c *Collector) { c.log = l }
+}
+
+// WithMetrics says where to count what is deleted.
+func WithMetrics(m Metrics) Option {
+	return func(c *Collector) { c.metrics = m }
+}
+
+// WithPageSize says how many Workspaces to ask for at once.
+func WithPageSize(n int64) Option {
+	return func(c *Collector) { c.pageSize = n }
+}
+
+// New returns a Collector that does one round per interval. It must be given a
+// reader that asks the API server: a cache holds the Workspaces of one shard, and
+// the directories of all others would be taken for orphans. kinds are all kinds of
+// Workspaces that may own a directory.
+func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, o ...Option) *Collector {
+	c := &Collector{
+		dirs:     dirs,
+		live:     live,
+		kinds:    kinds,
+		interval: interval,
+		pageSize: defaultPageSize,
+		log:      logging.NewNopLogger(),
+		metrics:  nopMetrics{},
+	}
+
+	for _, fn := range o {
+		fn(c)
+	}
+
+	return c
+}
+
+// NeedLeaderElection makes sure that replicas that stand by do not collect.
+func (c *Collector) NeedLeaderElection() bool { return true }
+
+// Start collects once per interval until ctx is done. A round that fails is
+// logged; the next one may do better.
+func (c *Collector) Start(ctx context.Context) error {
+	t := time.NewTicker(c.interval)
+	defer t.Stop()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			if _, err := c.Collect(ctx); err != nil && ctx.Err() == nil {
+				c.metrics.GCFailed()
+				c.log.Info("Cannot collect working directories", "error", err)
+			}
+		}
+	}
+}
+
+// Collect does one round and returns the UIDs whose directories it deleted. It
+// deletes nothing unless it knows all Workspaces.
+func (c *Collector) Collect(ctx context.Context) ([]string, error) {
+	// First the directories: one that is made from here on belongs to a Workspace
+	// that the listing may miss.
+	dirs, err := c.dirs.List()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list working directories")
+	}
+
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+
+	alive, err := c.workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	var deleted []string
+
+	for _, uid := range dirs {
+		if alive[uid] {
+			continue
+		}
+
+		if err := c.dirs.Remove(uid); err != nil {
+			return deleted, errors.Wrap(err, "cannot delete working directory")
+		}
+
+		c.metrics.WorkdirDeleted()
+		c.log.Info("Deleted working directory of a Workspace that is gone", "uid", uid)
+
+		deleted = append(deleted, uid)
+	}
+
+	return deleted, nil
+}
+
+// workspaces returns the UIDs of all Workspaces, or an error: never a part.
+func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
+	uids := map[string]bool{}
+	absent := 0
+
+	for _, gvk := range c.kinds {
+		err := c.list(ctx, gvk, uids)
+		if meta.IsNoMatchError(err) {
+			absent++
+			continue
+		}
+
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot list all objects of %s", gvk.GroupKind())
+		}
+	}
+
+	// Without any kind there is nothing that tells whose the directories are: the
+	// CustomResourceDefinitions may be on their way back.
+	if absent == len(c.kinds) {
+		return nil, errors.New("no kind of Workspace is known to the API server")
+	}
+
+	return uids, nil
+}
+
+func (c *Collector) list(ctx context.Context, gvk schema.GroupVersionKind, uids map[string]bool) error {
+	token := ""
+
+	for {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+
+		// Without a resource version the answer is what is in etcd now.
+		if err := c.live.List(ctx, page, client.Limit(c.pageSize), client.Continue(token)); err != nil {
+			return err
+		}
+
+		for i := range page.Items {
+			uids[string(page.Items[i].GetUID())] = true
+		}
+
+		if token = page.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inflight lets a reconciler finish its work on an object that has left
+// its cache.
+//
+// The cache of a shard holds the objects with the label of the shard. An object
+// that loses the label is gone from the cache at once, even in the middle of a run
+// that takes minutes. Whatever the reconciler still has to read and record of that
+// object must not fail because of it: crossplane-runtime, for one, reads the object
+// again before it retries to record that creation succeeded, and would lose that
+// annotation with a NotFound from the cache.
+package inflight
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// NewManager returns a manager that is m in everything but its client: that one
+// falls back to the API server for objects of the supplied kinds that the cache
+// does not hold, and records their status even when they were changed meanwhile.
+func NewManager(m manager.Manager, kinds ...schema.GroupVersionKind) manager.Manager {
+	return &inflightManager{Manager: m, client: NewClient(m.GetClient(), m.GetAPIReader(), m.GetScheme(), kinds...)}
+}
+
+type inflightManager struct {
+	manager.Manager
+
+	client client.Client
+}
+
+func (m *inflightManager) GetClient() client.Client { return m.client }
+
+// NewClient returns a client that is c in everything but two things, for objects
+// of the supplied kinds. Get asks live when c does not find the object, and a
+// status update that conflicts is repeated on the latest version of the object:
+// nobody else writes the status of an object in flight, so that the conflict
+// always comes from a change of something else, such as its labels.
+func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) client.Client {
+	set := make(map[schema.GroupVersionKind]bool, len(kinds))
+	for _, k := range kinds {
+		set[k] = true
+	}
+
+	return &inflightClient{Client: c, live: live, scheme: s, kinds: set}
+}
+
+type inflightClient struct {
+	client.Client
+
+	live   client.Reader
+	scheme *runtime.Scheme
+	kinds  map[schema.GroupVersionKind]bool
+}
+
+func (c *inflightClient) covers(o client.Object) (schema.GroupVersionKind, bool) {
+	gvk, err := apiutil.GVKForObject(o, c.scheme)
+
+	return gvk, err == nil && c.kinds[gvk]
+}
+
+func (c *inflightClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, o, opts...)
+	if !kerrors.IsNotFound(err) {
+		return err
+	}
+
+	gvk, ok := c.covers(o)
+	if !ok {
+		return err
+	}
+
+	if err := c.live.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+
+	// The cache sets the kind of what it returns and reconcilers rely on it, to
+	// make owner references for example. A live read may leave it empty.
+	o.GetObjectKind().SetGroupVersionKind(gvk)
+
+	return nil
+}
+
+func (c *inflightClient) Status() client.SubResourceWriter {
+	return &statusWriter{SubResourceWriter: c.Client.Status(), c: c}
+}
+
+type statusWriter struct {
+	client.SubResourceWriter
+
+	c *inflightClient
+}
+
+func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if _, ok := w.c.covers(o); !ok {
+		return w.SubResourceWriter.Update(ctx, o, opts...)
+	}
+
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := w.SubResourceWriter.Update(ctx, o, opts...)
+		if !kerrors.IsConflict(err) {
+			return err
+		}
+
+		latest, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			return err
+		}
+
+		if getErr := w.c.live.Get(ctx, client.ObjectKeyFromObject(o), latest); getErr != nil || latest.GetUID() != o.GetUID() {
+			return err
+		}
+
+		o.SetResourceVersion(latest.GetResourceVersion())
+
+		return err
+	})
+}

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package inflight
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+const shardLabel = "example.org/shard"
+
+// clients returns one that talks to the API server and one that reads from a cache
+// of shard a.
+func clients(t *testing.T) (live, cached client.Client, s *runtime.Scheme) {
+	t.Helper()
+
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
+	}
+
+	s = runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package/crds"}, ErrorIfCRDPathMissing: true}
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	live, err = client.New(cfg, client.Options{Scheme: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c, err := cache.New(cfg, cache.Options{Scheme: s, ByObject: map[client.Object]cache.ByObject{
+		&clusterv1beta1.Workspace{}: {Label: labels.SelectorFromSet(labels.Set{shardLabel: "a"})},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+
+	go func() { done <- c.Start(ctx) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+
+	cached, err = client.New(cfg, client.Options{Scheme: s, Cache: &client.CacheOptions{Reader: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return live, cached, s
+}
+
+func TestClient(t *testing.T) {
+	live, cached, s := clients(t)
+	c := NewClient(cached, live, s, clusterv1beta1.WorkspaceGroupVersionKind)
+
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "moving", Labels: map[string]string{shardLabel: "a"}}}
+	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
+
+	if err := live.Create(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	key := client.ObjectKeyFromObject(ws)
+	inFlight := &clusterv1beta1.Workspace{}
+
+	// The reconciler reads the Workspace from the cache of its shard ...
+	eventually(t, "the cache holds the Workspace", func() bool { return c.Get(t.Context(), key, inFlight) == nil })
+
+	// ... and while it works, somebody moves it.
+	ws.SetLabels(map[string]string{shardLabel: "b"})
+
+	if err := live.Update(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	eventually(t, "the cache no longer holds the Workspace", func() bool {
+		return kerrors.IsNotFound(cached.Get(t.Context(), key, &clusterv1beta1.Workspace{}))
+	})
+
+	t.Run("Get", func(t *testing.T) {
+		got := &clusterv1beta1.Workspace{}
+		if err := c.Get(t.Context(), key, got); err != nil {
+			t.Fatalf("Get(...) of a Workspace that left the cache: %v", err)
+		}
+
+		if diff := cmp.Diff(ws.GetUID(), got.GetUID()); diff != "" {
+			t.Errorf("Get(...): -want UID, +got UID:\n%s", diff)
+		}
+
+		if diff := cmp.Diff(clusterv1beta1.WorkspaceGroupVersionKind, got.GroupVersionKind()); diff != "" {
+			t.Errorf("Get(...): -want kind, +got kind:\n%s", diff)
+		}
+	})
+
+	t.Run("StatusUpdate", func(t *testing.T) {
+		inFlight.SetConditions(xpv2.Available())
+
+		if err := c.Status().Update(t.Context(), inFlight); err != nil {
+			t.Fatalf("Status().Update(...) of a Workspace that was changed meanwhile: %v", err)
+		}
+
+		got := &clusterv1beta1.Workspace{}
+		if err := live.Get(t.Context(), key, got); err != nil {
+			t.Fatal(err)
+		}
+
+		if got.GetCondition(xpv2.TypeReady).Reason != xpv2.ReasonAvailable {
+			t.Errorf("Status().Update(...): status was not recorded: %+v", got.Status)
+		}
+
+		if diff := cmp.Diff(map[string]string{shardLabel: "b"}, got.GetLabels()); diff != "" {
+			t.Errorf("Status().Update(...): -want labels, +got labels:\n%s", diff)
+		}
+	})
+
+	t.Run("OtherKinds", func(t *testing.T) {
+		other := NewClient(cached, live, s)
+		if err := other.Get(t.Context(), key, &clusterv1beta1.Workspace{}); !kerrors.IsNotFound(err) {
+			t.Errorf("Get(...) of a kind that is not covered: want NotFound, got %v", err)
+		}
+	})
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		t.Fatalf("never came true: %s", what)
+	}
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+)
+
+// DeclaresBackend says whether the supplied configuration, in HCL, says where
+// state is kept. It is false for configuration that cannot be read.
+func DeclaresBackend(src []byte) bool {
+	f, diags := hclparse.NewParser().ParseHCL(src, "configuration.tf")
+	if diags.HasErrors() {
+		return false
+	}
+
+	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
+	if diags.HasErrors() {
+		return false
+	}
+
+	for _, terraform := range root.Blocks {
+		settings, _, diags := terraform.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+			{Type: "backend", LabelNames: []string{"type"}},
+			{Type: "cloud"},
+		}})
+		if !diags.HasErrors() && len(settings.Blocks) > 0 {
+			return true
+		}
+	}
+
+	return false
+}

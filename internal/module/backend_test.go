@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import "testing"
+
+func TestDeclaresBackend(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		src    string
+		want   bool
+	}{
+		"Backend": {
+			reason: "A backend block says where state is kept.",
+			src:    "terraform {\n backend \"kubernetes\" {\n secret_suffix = \"x\"\n}\n}",
+			want:   true,
+		},
+		"Cloud": {
+			reason: "So does a cloud block.",
+			src:    "terraform {\n cloud {}\n}",
+			want:   true,
+		},
+		"SecondTerraformBlock": {
+			reason: "There may be several terraform blocks.",
+			src:    "terraform { required_version = \">= 1\" }\nterraform {\n backend \"local\" {}\n}",
+			want:   true,
+		},
+		"OnlyInComments": {
+			reason: "What is commented out does not count.",
+			src:    "terraform {\n/*\nbackend \"kubernetes\" {}\n*/\n# backend \"local\" {}\n}",
+		},
+		"ElsewhereOnly": {
+			reason: "A block of that name in another place is something else.",
+			src:    "backend \"x\" {}\nresource \"a\" \"b\" {\n backend {}\n}",
+		},
+		"Broken": {
+			reason: "Configuration that cannot be read says nothing.",
+			src:    "terraform {\n backend \"kubernetes\" {",
+		},
+		"Empty": {
+			reason: "No configuration says nothing.",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := DeclaresBackend([]byte(tc.src)); got != tc.want {
+				t.Errorf("\n%s\nDeclaresBackend(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package providerconfig
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// Credentials reads the credential files that the supplied specification names.
+// Environment variables are looked up with lookup. The result maps the base name
+// of each file to its content. A Secret without the key that is asked for is an
+// error; a variable that is not set makes an empty file, as does the source None.
+func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
+	files := make(map[string][]byte, len(spec.Credentials))
+
+	for _, c := range spec.Credentials {
+		name := filepath.Base(filepath.Clean(c.Filename))
+		if !filepath.IsLocal(name) || name == "." {
+			return nil, errors.Errorf("credentials filename %q does not name a file", c.Filename)
+		}
+
+		data, err := extract(ctx, kube, lookup, c)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read credentials %q", c.Filename)
+		}
+
+		files[name] = data
+	}
+
+	return files, nil
+}
+
+func extract(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), c commonv1beta1.ProviderCredentials) ([]byte, error) {
+	switch c.Source {
+	case xpv2.CredentialsSourceSecret:
+		if c.SecretRef == nil {
+			return nil, errors.New("source is Secret, but secretRef is not set")
+		}
+
+		return secretKey(ctx, kube, *c.SecretRef)
+	case xpv2.CredentialsSourceEnvironment:
+		if c.Env == nil {
+			return nil, errors.New("source is Environment, but env is not set")
+		}
+
+		v, _ := lookup(c.Env.Name)
+
+		return []byte(v), nil
+	case xpv2.CredentialsSourceFilesystem:
+		if c.Fs == nil {
+			return nil, errors.New("source is Filesystem, but fs is not set")
+		}
+
+		return os.ReadFile(c.Fs.Path)
+	case xpv2.CredentialsSourceNone:
+		return nil, nil
+	case xpv2.CredentialsSourceInjectedIdentity:
+		fallthrough
+	default:
+		return nil, errors.Errorf("source %q is not one of None, Secret, Environment, Filesystem", c.Source)
+	}
+}
+
+func secretKey(ctx context.Context, kube client.Reader, ref xpv2.SecretKeySelector) ([]byte, error) {
+	s := &corev1.Secret{}
+	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, s); err != nil {
+		return nil, errors.Wrap(err, "cannot get Secret")
+	}
+
+	data, ok := s.Data[ref.Key]
+	if !ok {
+		return nil, errors.Errorf("couldn't find key %s in Secret %s/%s", ref.Key, ref.Namespace, ref.Name)
+	}
+
+	return data, nil
+}

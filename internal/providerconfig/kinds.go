@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package providerconfig
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+// A Kind is one kind of ProviderConfig.
+type Kind struct {
+	resource.ProviderConfigKinds
+
+	// GroupKind as Crossplane names its controllers: providerconfig.tf.upbound.io.
+	GroupKind string
+
+	// Object is an empty ProviderConfig of this kind.
+	Object client.Object
+
+	// Usage is an empty usage of this kind of ProviderConfig.
+	Usage client.Object
+}
+
+// Kinds returns every kind of ProviderConfig this provider has.
+func Kinds() []Kind {
+	return []Kind{
+		{
+			ProviderConfigKinds: resource.ProviderConfigKinds{
+				Config:    clusterv1beta1.ProviderConfigGroupVersionKind,
+				Usage:     clusterv1beta1.ProviderConfigUsageGroupVersionKind,
+				UsageList: clusterv1beta1.ProviderConfigUsageListGroupVersionKind,
+			},
+			GroupKind: clusterv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
+			Object:    &clusterv1beta1.ProviderConfig{},
+			Usage:     &clusterv1beta1.ProviderConfigUsage{},
+		},
+		{
+			ProviderConfigKinds: resource.ProviderConfigKinds{
+				Config:    namespacedv1beta1.ProviderConfigGroupVersionKind,
+				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
+				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
+			},
+			GroupKind: namespacedv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
+			Object:    &namespacedv1beta1.ProviderConfig{},
+			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
+		},
+		{
+			ProviderConfigKinds: resource.ProviderConfigKinds{
+				Config:    namespacedv1beta1.ClusterProviderConfigGroupVersionKind,
+				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
+				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
+			},
+			GroupKind: namespacedv1beta1.ClusterProviderConfigGroupVersionKind.GroupKind().String(),
+			Object:    &namespacedv1beta1.ClusterProviderConfig{},
+			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
+		},
+	}
+}

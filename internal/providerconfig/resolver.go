@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package providerconfig finds the configuration that a Workspace uses, records
+// that it uses it, and reads the credentials that it names. It is the only place
+// that tells Workspaces that refer to a ProviderConfig of the cluster scoped group
+// from those that refer to one by kind.
+package providerconfig
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+// A config is a ProviderConfig of any kind.
+type config interface {
+	client.Object
+
+	GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
+}
+
+// A Resolver resolves the ProviderConfig of a Workspace. It is safe for concurrent
+// use.
+type Resolver struct {
+	client client.Client
+	legacy resource.LegacyTracker
+	modern resource.ModernTracker
+}
+
+// NewResolver returns a Resolver that reads configurations and records usages
+// with the supplied client.
+func NewResolver(c client.Client) *Resolver {
+	return &Resolver{
+		client: c,
+		legacy: resource.NewLegacyProviderConfigUsageTracker(c, &clusterv1beta1.ProviderConfigUsage{}),
+		modern: resource.NewProviderConfigUsageTracker(c, &namespacedv1beta1.ProviderConfigUsage{}),
+	}
+}
+
+// Resolve records that the supplied managed resource uses the ProviderConfig it
+// refers to, and returns the specification of that ProviderConfig. The usage is
+// recorded first, so that a ProviderConfig that is being read cannot go away.
+func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	switch mg := mg.(type) {
+	case resource.ModernManaged:
+		if err := r.modern.Track(ctx, mg); err != nil {
+			return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+		}
+
+		ref := mg.GetProviderConfigReference()
+
+		switch ref.Kind {
+		case namespacedv1beta1.ProviderConfigKind:
+			return r.get(ctx, &namespacedv1beta1.ProviderConfig{}, ref.Kind, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name})
+		case namespacedv1beta1.ClusterProviderConfigKind:
+			return r.get(ctx, &namespacedv1beta1.ClusterProviderConfig{}, ref.Kind, types.NamespacedName{Name: ref.Name})
+		default:
+			return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
+				ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
+		}
+	case resource.LegacyManaged:
+		if err := r.legacy.Track(ctx, mg); err != nil {
+			return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+		}
+
+		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, clusterv1beta1.ProviderConfigKind, types.NamespacedName{Name: mg.GetProviderConfigReference().Name})
+	default:
+		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
+	}
+}
+
+func (r *Resolver) get(ctx context.Context, c config, kind string, key types.NamespacedName) (commonv1beta1.ProviderConfigSpec, error) {
+	if err := r.client.Get(ctx, key, c); err != nil {
+		return commonv1beta1.ProviderConfigSpec{}, errors.Wrapf(err, "cannot get provider config: %s %q", kind, key.Name)
+	}
+
+	return c.GetProviderConfigSpec(), nil
+}

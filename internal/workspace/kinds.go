@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+// A Kind is one kind of Workspace. Everything that has to be done for each kind
+// (controllers, cache selectors, garbage collection) loops over [Kinds].
+type Kind struct {
+	// GroupVersionKind of the Workspace.
+	GroupVersionKind schema.GroupVersionKind
+
+	// GroupKind as Crossplane names its controllers: workspace.tf.upbound.io.
+	GroupKind string
+
+	// Object is an empty Workspace of this kind.
+	Object client.Object
+
+	// List is an empty list of this kind.
+	List client.ObjectList
+}
+
+// Kinds returns every kind of Workspace this provider serves.
+func Kinds() []Kind {
+	return []Kind{
+		{
+			GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind,
+			GroupKind:        clusterv1beta1.WorkspaceGroupVersionKind.GroupKind().String(),
+			Object:           &clusterv1beta1.Workspace{},
+			List:             &clusterv1beta1.WorkspaceList{},
+		},
+		{
+			GroupVersionKind: namespacedv1beta1.WorkspaceGroupVersionKind,
+			GroupKind:        namespacedv1beta1.WorkspaceGroupVersionKind.GroupKind().String(),
+			Object:           &namespacedv1beta1.Workspace{},
+			List:             &namespacedv1beta1.WorkspaceList{},
+		},
+	}
+}
+
+// GroupVersionKinds returns the GroupVersionKind of every kind of Workspace.
+func GroupVersionKinds() []schema.GroupVersionKind {
+	kinds := Kinds()
+	gvks := make([]schema.GroupVersionKind, len(kinds))
+
+	for i, k := range kinds {
+		gvks[i] = k.GroupVersionKind
+	}
+
+	return gvks
+}

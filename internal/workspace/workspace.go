@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workspace holds what every Workspace kind has in common: the interface
+// that the controllers are written against and the table of kinds. It does no I/O.
+package workspace
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A Workspace is a managed resource that is backed by one Terraform workspace,
+// whatever its scope.
+type Workspace interface {
+	resource.Managed
+
+	// GetParameters returns a copy of spec.forProvider in which every reference
+	// carries its namespace.
+	GetParameters() commonv1beta1.WorkspaceParameters
+
+	// GetObservation returns a copy of status.atProvider.
+	GetObservation() commonv1beta1.WorkspaceObservation
+
+	// SetObservation replaces status.atProvider.
+	SetObservation(o commonv1beta1.WorkspaceObservation)
+}
