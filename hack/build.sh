@@ -10,8 +10,11 @@
 # everything in it was built, so that a half-finished build is never used.
 set -eu
 
+# A go.work further up does not know the modules here.
+export GOWORK=off
+
 hack=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-output=${OUTPUT_DIR:-$(dirname -- "$hack")/_output}
+output=$(dirname -- "$hack")/_output
 
 # version MODULE prints the version of MODULE that ./go.mod selects.
 version() { go list -m -f '{{.Version}}' "$1"; }
@@ -39,10 +42,7 @@ build_opentofu() (
 		"-s -w -X github.com/opentofu/opentofu/version.dev=no"
 )
 
-build_terraform() (
-	gobuild "$1" github.com/hashicorp/terraform -ldflags \
-		"-s -w -X github.com/hashicorp/terraform/version.dev=no"
-)
+build_terraform() { gobuild "$1" github.com/hashicorp/terraform -ldflags '-s -w'; }
 
 # A filesystem mirror, the layout that `provider_installation` of a CLI
 # configuration file reads. Both CLIs look under their own registry host.
@@ -73,7 +73,7 @@ ensure() (
 		exit 2
 	}
 	cd "$hack/$name"
-	key=$(cat go.mod go.sum "$hack/build.sh" | git hash-object --stdin | cut -c1-12)
+	key=$({ cat go.mod go.sum "$hack/build.sh" && go env GOVERSION GOOS GOARCH; } | git hash-object --stdin | cut -c1-12)
 	dir=$output/$name-$key
 	if [ ! -d "$dir" ]; then
 		echo "building $name (once; minutes for the larger ones) ..." >&2
@@ -82,6 +82,7 @@ ensure() (
 		trap 'rm -rf "$tmp"' EXIT
 		trap 'exit 130' INT TERM
 		"build_$(echo "$name" | tr - _)" "$tmp" >&2
+		chmod 755 "$tmp"
 		# Somebody else may have been faster; theirs is as good.
 		mv -T "$tmp" "$dir" 2>/dev/null || [ -d "$dir" ]
 	fi

@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: The provider-terraform Authors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Needed: Go, git, gcc and a POSIX shell. Everything else that is run here is built
+# from the pinned Go modules under hack/, once, into _output/ (see hack/build.sh).
+
+# Where binaries go. The provider's name is part of its interface: the flag --poll is
+# also read from CROSSPLANE_TERRAFORM_PROVIDER_POLL.
+bin      := _output/bin
+provider := $(bin)/crossplane-terraform-provider
+
+# What to test: make test PACKAGES=./internal/shard/... TESTFLAGS='-run TestName -v'
+PACKAGES  ?= ./...
+TESTFLAGS ?=
+
+# How long to fuzz each target.
+FUZZTIME ?= 10s
+
+# Arguments of the demo: make demo ARGS=--once
+ARGS ?=
+
+# $(call with-tools,NAME...) sets $1, $2 ... of the shell to the directories of the
+# named tools, which hack/build.sh prints one per line.
+with-tools = set -eu; tools=$$(hack/build.sh $(1)); \
+	IFS=$$(printf '\n\t'); set -f; set -- $$tools; set +f; unset IFS;
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+##@ Use
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Watch two shards at work on a real API server; ARGS=--once ends by itself
+	@$(call with-tools,controlplane opentofu) \
+	go build -o $(bin)/demo ./hack/demo; \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" \
+	exec $(bin)/demo $(ARGS)
+
+.PHONY: build
+build: ## Build the provider into _output/bin and print its version
+	@go build -buildvcs=auto -o $(provider) ./cmd/provider
+	@$(provider) --version
+
+##@ Check
+
+.PHONY: verify
+verify: test lint check-generated ## Run test, lint and check-generated: do this before a pull request
+
+.PHONY: test
+test: ## Run every test, with the race detector, on a real API server and CLI
+	@$(call with-tools,controlplane opentofu provider-time) \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" CGO_ENABLED=1 \
+	exec go test -race -timeout 20m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lint
+lint: ## Run the linters
+	@lint=$$(hack/build.sh lint) && exec "$$lint/golangci-lint" run
+
+.PHONY: check-generated
+check-generated: ## Fail if a generated file is not what its source makes
+	@hack/generate.sh --check
+
+.PHONY: fuzz
+fuzz: ## Fuzz every fuzz target for FUZZTIME, 10s by default
+	@git grep --untracked -E '^func Fuzz[A-Z]' -- '*_test.go' | \
+	sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|./\1 \2|' | \
+	while read -r dir target; do \
+		echo "$$dir $$target"; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$dir" || exit; \
+	done
+
+##@ Change
+
+.PHONY: generate
+generate: ## Generate the methods and CRDs of the types in apis/
+	@hack/generate.sh
+
+.PHONY: format
+format: ## Format the Go code as the linters want it
+	@lint=$$(hack/build.sh lint) && exec "$$lint/golangci-lint" fmt
+
+.PHONY: clean
+clean: ## Remove what was built, but not the tools of hack/
+	rm -rf $(bin) _output/demo
+
+.PHONY: distclean
+distclean: ## Remove _output, tools included: they take minutes to build again
+	rm -rf _output

@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An arrow says what a package may import. Tests may import anything.
+type arrow struct {
+	// from is a pattern for the packages that it is about.
+	from string
+
+	// to are patterns for the packages of this module that they may import. All
+	// others are refused.
+	to []string
+
+	// never are patterns for the packages outside of this module that they may not
+	// import. All others may be.
+	//
+	// Only imports count, not what the imported packages import in their turn:
+	// crossplane-runtime's errors alone depends on the client of controller-runtime.
+	never []string
+
+	// why is what would be lost otherwise.
+	why string
+}
+
+// kubernetesClients talk to an API server.
+func kubernetesClients() []string {
+	return []string{"sigs.k8s.io/controller-runtime/...", "k8s.io/client-go/..."}
+}
+
+// arrows holds a row for every package that ends up in the provider. The first row
+// that matches a package is its row.
+//
+// A pattern is an import path, those of this module without the module; a final
+// "/..." covers all packages below it as well.
+func arrows() []arrow {
+	return []arrow{
+		{
+			from: "cmd/provider",
+			to:   []string{"internal/app"},
+			why:  "main parses, runs and sets the exit code; what can go wrong is decided in app, where it is tested",
+		},
+		{
+			from: "internal/app",
+			to:   []string{"apis/...", "internal/..."},
+		},
+		{
+			from: "internal/controller/workspace",
+			to: []string{
+				"apis/common/...", "internal/module", "internal/providerconfig", "internal/terraform",
+				"internal/vars", "internal/workdir", "internal/workspace",
+			},
+			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+		},
+		{
+			from: "internal/controller/config",
+			to:   []string{"apis/...", "internal/providerconfig"},
+			why:  "counting the users of a ProviderConfig has nothing to do with running Workspaces",
+		},
+		{
+			from: "internal/gc",
+			to:   []string{"internal/workdir", "internal/workspace"},
+			why:  "what is garbage depends on all Workspaces that exist, and on nothing that this instance knows of itself",
+		},
+		{
+			from:  "internal/shard",
+			never: kubernetesClients(),
+			why:   "who a Workspace belongs to is a pure function, the same on every instance",
+		},
+		{
+			from: "internal/shard/...",
+			to:   []string{"internal/shard", "internal/shard/lease"},
+			why:  "sharding is read, tested and switched off in one place",
+		},
+		{
+			from: "internal/drain",
+			why:  "draining works for any reconciler",
+		},
+		{
+			from: "internal/inflight",
+			why:  "finishing work on an object works for any kind",
+		},
+		{
+			from: "internal/metrics",
+			why:  "what is measured is handed to it; it asks nobody",
+		},
+		{
+			from: "internal/providerconfig",
+			to:   []string{"apis/..."},
+			why:  "a ProviderConfig is resolved for any managed resource",
+		},
+		{
+			from:  "internal/workspace",
+			to:    []string{"apis/..."},
+			never: []string{"os", "os/exec", "net/http", "k8s.io/client-go/..."},
+			why:   "it holds rules and does no I/O",
+		},
+		{
+			from: "internal/module",
+			to:   []string{"apis/common/..."},
+			why:  "it serves both scopes: references have got their namespaces before",
+		},
+		{
+			from: "internal/vars",
+			to:   []string{"apis/common/..."},
+			why:  "it serves both scopes: references have got their namespaces before",
+		},
+		{
+			from:  "internal/terraform",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "it runs the CLI and knows no Kubernetes",
+		},
+		{
+			from:  "internal/workdir",
+			never: kubernetesClients(),
+			why:   "it manages directories and asks no API server",
+		},
+		{
+			from: "apis",
+			to:   []string{"apis/..."},
+			why:  "the API is imported by everything, so it imports nothing but itself",
+		},
+		{
+			from: "apis/common/...",
+			why:  "both groups are made of it",
+		},
+		{
+			from: "apis/...",
+			to:   []string{"apis/common/..."},
+			why:  "the two groups change independently of each other",
+		},
+	}
+}
+
+// matches says whether an import path matches a pattern.
+func matches(pattern, importPath string) bool {
+	tree, all := strings.CutSuffix(pattern, "/...")
+
+	return importPath == tree || all && strings.HasPrefix(importPath, tree+"/")
+}
+
+func matchesAny(patterns []string, importPath string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, importPath) })
+}
+
+// imports refuses imports that are against the arrows.
+func imports(files []file) []string {
+	var complaints []string
+
+	shipped := []string{"apis/...", "cmd/...", "internal/..."}
+
+	for _, f := range files {
+		if f.isTest() || !matchesAny(shipped, f.dir()) {
+			continue
+		}
+
+		row := slices.IndexFunc(arrows(), func(a arrow) bool { return matches(a.from, f.dir()) })
+		if row < 0 {
+			complaints = append(complaints, f.name+": "+f.dir()+" has no row in the table of arrows: what may it import?")
+
+			continue
+		}
+
+		complaints = append(complaints, arrows()[row].check(f)...)
+	}
+
+	return complaints
+}
+
+func (a arrow) check(f file) []string {
+	var complaints []string
+
+	for _, spec := range f.syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			complaints = append(complaints, f.at(spec)+": "+err.Error())
+
+			continue
+		}
+
+		allowed := !matchesAny(a.never, imported)
+		if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+			imported = ours
+			allowed = matchesAny(a.to, ours)
+		}
+
+		if !allowed {
+			complaints = append(complaints, f.at(spec)+": imports "+imported+": "+a.why)
+		}
+	}
+
+	return complaints
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+
+	testRule(t, imports, map[string]ruleCase{
+		"Allowed": {
+			reason: "Arrows may be followed, in any number, and other modules may be imported.",
+			tree: tree{
+				"internal/gc/gc.go": `package gc
+import (
+	"os"
+	_ "sigs.k8s.io/controller-runtime/pkg/client"
+	_ "` + module + `/internal/workdir"
+	_ "` + module + `/internal/workspace"
+)`,
+			},
+		},
+		"Test": {
+			reason: "A test may import what its package may not.",
+			tree: tree{
+				"internal/workdir/workdir_test.go": `package workdir
+import _ "` + module + `/apis/cluster/v1beta1"`,
+			},
+		},
+		"Tools": {
+			reason: "What is not part of the provider may import everything.",
+			tree: tree{
+				"hack/demo/main.go": `package main
+import _ "` + module + `/internal/app"`,
+			},
+		},
+		"Backwards": {
+			reason: "Nothing imports app, which imports everything.",
+			tree: tree{
+				"internal/metrics/metrics.go": `package metrics
+
+import _ "` + module + `/internal/app"`,
+			},
+			want: []string{
+				"internal/metrics/metrics.go:3: imports internal/app: what is measured is handed to it; it asks nobody",
+			},
+		},
+		"ControllerKnowsShards": {
+			reason: "A package below one that may not be imported may not be imported either.",
+			tree: tree{
+				"internal/controller/workspace/connector.go": `package workspace
+import (
+	_ "` + module + `/apis/common/v1beta1"
+	_ "` + module + `/apis/cluster/v1beta1"
+	_ "` + module + `/internal/shard"
+	_ "` + module + `/internal/shard/claim"
+)`,
+			},
+			want: []string{
+				"internal/controller/workspace/connector.go:4: imports apis/cluster/v1beta1: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+				"internal/controller/workspace/connector.go:5: imports internal/shard: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+				"internal/controller/workspace/connector.go:6: imports internal/shard/claim: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+			},
+		},
+		"TerraformKnowsKubernetes": {
+			reason: "Packages of other modules are refused where a row says so.",
+			tree: tree{
+				"internal/terraform/run.go": `package terraform
+import (
+	_ "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	_ "k8s.io/api/core/v1"
+	_ "sigs.k8s.io/controller-runtime/pkg/client"
+)`,
+			},
+			want: []string{
+				"internal/terraform/run.go:4: imports k8s.io/api/core/v1: it runs the CLI and knows no Kubernetes",
+				"internal/terraform/run.go:5: imports sigs.k8s.io/controller-runtime/pkg/client: it runs the CLI and knows no Kubernetes",
+			},
+		},
+		"PureAndImpureSharding": {
+			reason: "The most specific row is the one that counts.",
+			tree: tree{
+				"internal/shard/id.go": `package shard
+import _ "sigs.k8s.io/controller-runtime/pkg/client"`,
+				"internal/shard/lease/lease.go": `package lease
+import (
+	_ "sigs.k8s.io/controller-runtime/pkg/client"
+	_ "` + module + `/internal/shard/claim"
+)`,
+			},
+			want: []string{
+				"internal/shard/id.go:2: imports sigs.k8s.io/controller-runtime/pkg/client: who a Workspace belongs to is a pure function, the same on every instance",
+				"internal/shard/lease/lease.go:4: imports internal/shard/claim: sharding is read, tested and switched off in one place",
+			},
+		},
+		"Groups": {
+			reason: "The two API groups share apis/common and nothing else.",
+			tree: tree{
+				"apis/namespaced/v1beta1/accessors.go": `package v1beta1
+import (
+	_ "` + module + `/apis/common/v1beta1"
+	_ "` + module + `/apis/cluster/v1beta1"
+)`,
+			},
+			want: []string{
+				"apis/namespaced/v1beta1/accessors.go:4: imports apis/cluster/v1beta1: the two groups change independently of each other",
+			},
+		},
+		"NewPackage": {
+			reason: "A package that nobody thought about may not import anything yet.",
+			tree:   tree{"internal/new/new.go": "package new"},
+			want:   []string{"internal/new/new.go: internal/new has no row in the table of arrows: what may it import?"},
+		},
+		"SimilarName": {
+			reason: "A row for one package does not cover another whose name begins the same.",
+			tree:   tree{"internal/shardless/x.go": "package shardless"},
+			want:   []string{"internal/shardless/x.go: internal/shardless has no row in the table of arrows: what may it import?"},
+		},
+	})
+}
