@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+)
+
+const (
+	// output is where the demo has its directory. Git ignores it.
+	output = "_output/demo"
+
+	// serviceAccount is the one that examples/sharding/rbac.yaml makes.
+	serviceAccount = "provider-terraform"
+
+	// tokenLifetime is how long the instances can talk to the API server.
+	tokenLifetime = 7 * 24 * time.Hour
+
+	// tailLines is how much of each log is shown when something goes wrong.
+	tailLines = 40
+)
+
+// A demo is one run of the demo.
+type demo struct {
+	once   bool
+	screen *screen
+
+	// assets is the directory of etcd and kube-apiserver, and tofu the CLI.
+	assets, tofu string
+
+	// dir is where everything is that the demo makes.
+	dir string
+
+	// abort ends the demo because something ended that should not have.
+	abort func(error)
+
+	plane     *controlPlane
+	kube      client.Client
+	compiler  *process
+	instances []*instance
+
+	// password of the Workspace that is moved, when it was created.
+	password string
+}
+
+func newDemo(once bool, out *os.File) (*demo, error) {
+	d := &demo{once: once, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), tofu: os.Getenv("TOFU_BIN")}
+
+	if d.assets == "" || d.tofu == "" {
+		return nil, errors.New("KUBEBUILDER_ASSETS and TOFU_BIN are not set: run `make demo`, which builds what they name")
+	}
+
+	if _, err := os.Stat("examples"); err != nil {
+		return nil, errors.Wrap(err, "this is not the root of the repository: run `make demo` there")
+	}
+
+	return d, nil
+}
+
+// run runs the demo until it has ended, and returns an error that names what went
+// wrong. Whatever happens, nothing is left of it.
+func (d *demo) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	d.abort = cancel
+
+	stop := make(chan struct{})
+	defer close(stop)
+
+	go d.screen.keepUp(stop)
+
+	if err := d.makeDir(); err != nil {
+		return err
+	}
+
+	began := time.Now()
+	err := d.tell(ctx)
+	// Read before they are removed.
+	logs := d.tails()
+	err = d.stop(context.WithoutCancel(ctx), err)
+
+	switch {
+	case errors.Is(err, errInterrupted):
+	case err != nil:
+		d.screen.say(logs...)
+	case d.once:
+		d.screen.say("", "All of it was seen, in "+seconds(time.Since(began))+".")
+	}
+
+	return err
+}
+
+func (d *demo) makeDir() error {
+	if err := os.MkdirAll(output, 0o750); err != nil {
+		return err
+	}
+
+	dir, err := os.MkdirTemp(output, "")
+	if err != nil {
+		return err
+	}
+
+	d.dir, err = filepath.Abs(dir)
+	d.plane = &controlPlane{dir: d.dir, ended: d.abort}
+
+	return err
+}
+
+// tell tells the story. Unless the demo runs once it then stays until somebody ends
+// it.
+func (d *demo) tell(ctx context.Context) error {
+	d.screen.say(
+		"Two shards of provider-terraform with a real API server and OpenTofu.",
+		"Everything is in "+d.dir+" and goes away in the end.",
+		"SERVED BY is the instance in whose directory the CLI last ran for a Workspace.",
+		"",
+	)
+
+	for _, e := range d.story() {
+		if err := e.meet(ctx, d.screen); err != nil {
+			return err
+		}
+	}
+
+	if d.once {
+		return nil
+	}
+
+	return d.stay(ctx)
+}
+
+// stay shows the table until somebody ends the demo, which is no error.
+func (d *demo) stay(ctx context.Context) error {
+	d.screen.say(
+		"",
+		"All of it was seen. This stays up until you press Ctrl-C; in another terminal, try:",
+		"",
+		"  export KUBECONFIG="+d.adminKubeconfig(),
+		"  kubectl get workspaces.tf.upbound.io,workspaces.tf.m.upbound.io --all-namespaces",
+		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard="+shard0,
+		"  kubectl describe workspaces.tf.upbound.io "+moved,
+	)
+
+	var before table
+
+	err := until(ctx, func(string) {}, func(ctx context.Context) error {
+		seen, err := d.look(ctx)
+		if err != nil {
+			return err
+		}
+
+		now := tabulate(seen, time.Now())
+		if !now.equal(before) {
+			d.screen.showNow()
+		}
+
+		before = now
+
+		return errors.New("not ended yet")
+	})
+
+	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
+		return errors.Join(cause, err)
+	}
+
+	return nil
+}
+
+// stop stops everything that was started and removes everything that was made. The
+// instances are expected to end in good order if there was no error so far.
+func (d *demo) stop(ctx context.Context, err error) error {
+	if err == nil {
+		err = expectation{title: "SIGTERM ends both instances in good order, and their Leases are free", within: 2 * instancePatience, check: d.end}.meet(ctx, d.screen)
+	}
+
+	// Again, in case that did not come to its end.
+	for _, i := range d.instances {
+		_ = i.process.terminate() // What went wrong is in err.
+	}
+
+	d.plane.stop()
+
+	return errors.Join(err, os.RemoveAll(d.dir))
+}
+
+// tails returns the ends of the logs of what was started last.
+func (d *demo) tails() []string {
+	var lines []string
+
+	for _, p := range d.suspects() {
+		lines = append(lines, "", "The end of the log of "+p.name+":", p.tail(tailLines))
+	}
+
+	return lines
+}
+
+func (d *demo) suspects() []*process {
+	switch {
+	case len(d.instances) > 0:
+		var processes []*process
+		for _, i := range d.instances {
+			processes = append(processes, i.process)
+		}
+
+		return processes
+	case d.compiler != nil:
+		return []*process{d.compiler}
+	default:
+		return d.plane.processes
+	}
+}
+
+// look looks at every Workspace, and shows what it sees.
+func (d *demo) look(ctx context.Context) (map[string]sight, error) {
+	seen, err := look(ctx, d.kube, d.instances)
+	if err != nil {
+		return nil, err
+	}
+
+	d.screen.show(tabulate(seen, time.Now()))
+
+	return seen, nil
+}
+
+// install installs what an administrator installs before the provider.
+func (d *demo) install(ctx context.Context) error {
+	s := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
+		return err
+	}
+
+	var err error
+	if d.kube, err = client.New(d.plane.config, client.Options{Scheme: s}); err != nil {
+		return err
+	}
+
+	if _, err := envtest.InstallCRDs(d.plane.config, envtest.CRDInstallOptions{
+		Paths:              []string{filepath.Join("package", "crds")},
+		ErrorIfPathMissing: true,
+	}); err != nil {
+		return errors.Wrap(err, "cannot install the CRDs")
+	}
+
+	if err := d.kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
+		return errors.Wrapf(err, "cannot create namespace %q", systemNamespace)
+	}
+
+	return apply(ctx, d.kube, filepath.Join("examples", "sharding", "rbac.yaml"))
+}
+
+// build builds the provider.
+func (d *demo) build(ctx context.Context) error {
+	var err error
+
+	d.compiler, err = command{
+		name: "go build",
+		path: "go",
+		args: []string{"build", "-o", d.provider(), "./cmd/provider"},
+		// Its temporary files go where they are removed in any case.
+		env:      append(os.Environ(), "GOTMPDIR="+d.dir),
+		log:      filepath.Join(d.dir, "build.log"),
+		patience: controlPlanePatience,
+	}.start(ctx)
+	if err != nil {
+		return err
+	}
+
+	return d.compiler.wait(ctx)
+}
+
+// providerKubeconfig makes a kubeconfig for the ServiceAccount of the provider, and
+// returns its path. The instances have the rights that examples/sharding/rbac.yaml
+// gives, and no others.
+func (d *demo) providerKubeconfig(ctx context.Context) (string, error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: serviceAccount}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(tokenLifetime.Seconds()))},
+	}
+
+	if err := d.kube.SubResource("token").Create(ctx, account, request); err != nil {
+		return "", errors.Wrapf(err, "cannot create a token of ServiceAccount %q", serviceAccount)
+	}
+
+	kubeconfig, err := d.plane.kubeconfig(request.Status.Token)
+	if err != nil {
+		return "", err
+	}
+
+	path := filepath.Join(d.dir, "provider.kubeconfig")
+
+	return path, os.WriteFile(path, kubeconfig, 0o600)
+}
+
+// provider is the path of the program that the instances run. The name is that of
+// the program in the image: environment variables are named after it.
+func (d *demo) provider() string { return filepath.Join(d.dir, "crossplane-terraform-provider") }
+
+// adminKubeconfig is the path of a kubeconfig for somebody who may do anything.
+func (d *demo) adminKubeconfig() string { return filepath.Join(d.dir, "kubeconfig") }

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// glance is the time between two looks at something that is waited for.
+const glance = 250 * time.Millisecond
+
+// An expectation is something that the demo shows. It is met if check returns nil
+// in time.
+type expectation struct {
+	// title says what is so once the expectation is met.
+	title string
+
+	// within is the time it may take.
+	within time.Duration
+
+	// check brings it about or waits for it, or both. It returns soon after its
+	// context has ended.
+	check func(ctx context.Context) error
+
+	// table says that the table shows it, too.
+	table bool
+}
+
+// meet tells the screen whether the expectation is met and how long that took, and
+// returns an error that names it if it is not. If the supplied context ends first,
+// the error is the cause of that.
+func (e expectation) meet(ctx context.Context, s *screen) error {
+	limited, cancel := context.WithTimeoutCause(ctx, e.within, errors.Errorf("not within %s", e.within))
+	defer cancel()
+
+	s.begin(e.title)
+
+	err := e.check(limited)
+	if err == nil {
+		s.end(markYes)
+
+		if e.table {
+			s.showNow()
+		}
+
+		return nil
+	}
+
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+
+	// An interruption is no failure: nobody knows what would have been.
+	if errors.Is(err, errInterrupted) {
+		s.end(markNone)
+		return err
+	}
+
+	s.end(markNo)
+
+	return errors.Wrapf(err, "not seen: %s", e.title)
+}
+
+// until calls condition again and again until it returns nil, and calls progress
+// with what it returns meanwhile. If the context ends first the error has the cause
+// of that and what the condition said last.
+func until(ctx context.Context, progress func(string), condition func(ctx context.Context) error) error {
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+
+	last := errors.New("no answer")
+
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return nil
+		}
+
+		// What it says after the end of its context is about that end.
+		if ctx.Err() == nil {
+			last = err
+			progress(err.Error())
+		}
+
+		select {
+		case <-ctx.Done():
+			return errors.Wrap(last, context.Cause(ctx).Error())
+		case <-tick.C:
+		}
+	}
+}

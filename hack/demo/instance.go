@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// poll is how often an instance looks at a Workspace that is up to date. It is
+	// short so that a table on a screen shows something alive.
+	poll = 10 * time.Second
+
+	pollJitter = time.Second
+
+	// forgotten is for how long a Workspace is taken to be served after the last
+	// run for it. Each poll is one, so that this is two polls missed.
+	forgotten = 3 * poll
+
+	// shutdownGrace is how long an instance lets a run in progress go on.
+	shutdownGrace = 15 * time.Second
+
+	// instancePatience is how long an instance may take to end in all: the grace,
+	// and then a while for an interrupted run and the Lease.
+	instancePatience = shutdownGrace + 30*time.Second
+)
+
+// An instance is a process of the provider that serves one shard.
+type instance struct {
+	// shard that it serves.
+	shard string
+
+	// root of its workdirs. Each instance has its own, as in pods.
+	root string
+
+	// probes is the URL of its health endpoints, and metrics that of its metrics.
+	probes, metrics string
+
+	process *process
+}
+
+// An instanceConfig is what the instances have in common.
+type instanceConfig struct {
+	// dir is where each keeps all it has, in a directory named for its shard.
+	dir string
+
+	// provider and cli are paths of programs.
+	provider, cli string
+
+	// kubeconfig is the path of the one that both the provider and the CLI use.
+	kubeconfig string
+
+	// leaseNamespace is where the Leases are.
+	leaseNamespace string
+
+	// ended is called when an instance ends by itself.
+	ended func(error)
+}
+
+// start starts the instance of the supplied shard.
+func (c instanceConfig) start(ctx context.Context, shard string) (*instance, error) {
+	dir := filepath.Join(c.dir, shard)
+	i := &instance{shard: shard, root: filepath.Join(dir, "tf")}
+	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
+
+	for _, d := range []string{i.root, home, tmp} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+
+	probes, metrics := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
+	i.probes, i.metrics = "http://"+probes, "http://"+metrics+"/metrics"
+
+	i.process, err = command{
+		name: shard,
+		path: c.provider,
+		args: []string{
+			"--debug",
+			"--leader-election",
+			"--shard-name=" + shard,
+			"--lease-namespace=" + c.leaseNamespace,
+			"--cli=" + c.cli,
+			"--poll=" + poll.String(),
+			"--poll-jitter=" + pollJitter.String(),
+			"--shutdown-grace=" + shutdownGrace.String(),
+			"--health-probe-bind-address=" + probes,
+			"--metrics-bind-address=" + metrics,
+		},
+		// Nothing else gets in: a CLI configuration of this machine, for example,
+		// would make this another demo.
+		env: []string{
+			"PATH=" + os.Getenv("PATH"),
+			"HOME=" + home,
+			"TMPDIR=" + tmp,
+			"XP_TF_DIR=" + i.root,
+			"KUBECONFIG=" + c.kubeconfig,
+			// How the CLI's kubernetes backend finds the API server from outside.
+			"KUBE_CONFIG_PATH=" + c.kubeconfig,
+		},
+		log:      filepath.Join(dir, "log"),
+		patience: instancePatience,
+		ended:    c.ended,
+	}.start(ctx)
+
+	return i, err
+}
+
+// ready returns an error unless the instance says it is ready.
+func (i *instance) ready(ctx context.Context) error {
+	return errors.Wrap(answersOK(ctx, http.DefaultClient, i.probes+"/readyz"), i.shard)
+}
+
+// lastRun returns when the instance last ran the CLI for the Workspace with the
+// supplied UID: the time of the newest change to the files in its workdir. It is
+// zero if there is no workdir, which means never.
+func (i *instance) lastRun(uid string) (time.Time, error) {
+	dir := filepath.Join(i.root, uid)
+
+	var last time.Time
+
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+
+		if info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+
+		// What is below is the CLI's own, and a lot with some plugins.
+		if d.IsDir() && path != dir {
+			return fs.SkipDir
+		}
+
+		return nil
+	})
+
+	// Files come and go while the CLI runs. There is a next time.
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+
+	return last, err
+}
+
+// servedBy returns the shard of the instance that last ran the CLI for the Workspace
+// with the supplied UID. It is empty if none did within forgotten.
+func servedBy(instances []*instance, uid string, now time.Time) (string, error) {
+	shard, last := "", now.Add(-forgotten)
+
+	for _, i := range instances {
+		t, err := i.lastRun(uid)
+		if err != nil {
+			return "", err
+		}
+
+		if t.After(last) {
+			shard, last = i.shard, t
+		}
+	}
+
+	return shard, nil
+}

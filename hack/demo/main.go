@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// The demo shows the provider at work: two real instances, each with a shard of its
+// own, a real API server and a real CLI, on this machine and with nothing to set up.
+//
+// Every line it prints with a check mark is something it has seen happen. With
+// --once it ends after the last of them, and its exit code says whether it saw all.
+// Everything it makes is in one directory below _output/demo, and everything it
+// starts dies with it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// exitInterrupted is what a shell reports for a program that SIGINT ended.
+const exitInterrupted = 130
+
+// errInterrupted is why the demo ends when somebody wants it to.
+var errInterrupted = errors.New("interrupted")
+
+func main() {
+	once := flag.Bool("once", false, "end after everything was seen; the exit code is 0 only then")
+	flag.Parse()
+
+	// What the libraries here have to say is in the errors they return.
+	ctrllog.SetLogger(logr.Discard())
+
+	err := run(*once)
+	switch {
+	case err == nil:
+	case errors.Is(err, errInterrupted):
+		os.Exit(exitInterrupted)
+	default:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs the demo until it has ended, or until somebody ends it.
+func run(once bool) error {
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, ending...)
+	// When nobody reads any more; it would kill the demo on the spot, now or later.
+	signal.Notify(signals, syscall.SIGPIPE)
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+
+	go func() {
+		<-signals
+		// A second signal is for somebody who cannot wait: it ends the demo at once,
+		// and with it all it has started, but leaves its directory.
+		signal.Reset(ending...)
+		cancel(errInterrupted)
+	}()
+
+	d, err := newDemo(once, os.Stdout)
+	if err != nil {
+		return err
+	}
+
+	return d.run(ctx)
+}

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPlainScreen(t *testing.T) {
+	t.Parallel()
+
+	s, out := newPlainScreen()
+
+	s.say("hello")
+	s.show(table{{name: "a"}})
+	s.begin("a step")
+	s.progress("not yet")
+	s.update(func() { s.reassure(s.said.Add(time.Second)) })
+	s.update(func() { s.reassure(s.said.Add(reassure)) })
+	s.showNow()
+	s.end(markYes)
+	s.update(func() { s.reassure(s.said.Add(time.Hour)) })
+
+	want := strings.Join([]string{
+		"hello",
+		"… a step (10.0s) not yet",
+		"",
+		"NAME  SHARD  SERVED BY  SYNCED  READY  OUTPUTS  AGE",
+		"a     -      nobody     -       -      -        0s",
+		"",
+		"✓ a step (0.0s)",
+		"",
+	}, "\n")
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("No color, no cursor movement, and the table only when the story comes to it.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestLiveScreen(t *testing.T) {
+	t.Parallel()
+
+	out := &bytes.Buffer{}
+	s := &screen{out: out, live: true, width: func() int { return 30 }}
+
+	s.begin("a step with a title that is longer than the terminal is wide")
+	s.progress("not yet")
+	s.say("hello")
+	s.end(markNo)
+
+	want := strings.Join([]string{
+		"\x1b[36m… a step with a title that i…\x1b[0m\n",
+		"\x1b[1A\x1b[J",
+		"\x1b[36m… a step with a title that i…\x1b[0m\n\x1b[2m  not yet\x1b[0m\n",
+		"\x1b[2A\x1b[J",
+		"hello\n\x1b[36m… a step with a title that i…\x1b[0m\n\x1b[2m  not yet\x1b[0m\n",
+		"\x1b[2A\x1b[J",
+		"\x1b[31m✗\x1b[0m a step with a title that is longer than the terminal is wide \x1b[2m(0.0s)\x1b[0m\n",
+	}, "")
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("What is in progress is drawn again in place, below what stays.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		text   string
+		width  int
+		want   string
+	}{
+		"Fits":     {reason: "What fits stays.", text: "äöü", width: 3, want: "äöü"},
+		"TooLong":  {reason: "An ellipsis is part of the width.", text: "äöüß", width: 3, want: "äö…"},
+		"NewLines": {reason: "A line is one line.", text: "a\n  b", width: 9, want: "a b"},
+		"NoWidth":  {reason: "A terminal may be narrower than anything.", text: "ab", width: 0, want: "…"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, cut(tc.text, tc.width)); diff != "" {
+				t.Errorf("%s\ncut(%q, %d): -want, +got:\n%s", tc.reason, tc.text, tc.width, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// A sight is a Workspace and who was seen to work on it.
+type sight struct {
+	workspace.Workspace
+
+	servedBy string
+}
+
+// look returns what there is to see of every Workspace, by its name as the table
+// has it.
+func look(ctx context.Context, kube client.Client, instances []*instance) (map[string]sight, error) {
+	seen := map[string]sight{}
+
+	for _, kind := range workspace.Kinds() {
+		if err := kube.List(ctx, kind.List); err != nil {
+			return nil, err
+		}
+
+		if err := meta.EachListItem(kind.List, func(o runtime.Object) error {
+			ws, ok := o.(workspace.Workspace)
+			if !ok {
+				return errors.Errorf("%T is not a Workspace", o)
+			}
+
+			server, err := servedBy(instances, string(ws.GetUID()), time.Now())
+			seen[name(ws)] = sight{Workspace: ws, servedBy: server}
+
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+
+	return seen, nil
+}
+
+// name of a Workspace, after that of its namespace if it has one.
+func name(o client.Object) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+
+	return o.GetNamespace() + "/" + o.GetName()
+}
+
+// tabulate returns the table of the supplied Workspaces: those of the cluster first,
+// each sort by name.
+func tabulate(seen map[string]sight, now time.Time) table {
+	t := make(table, 0, len(seen))
+
+	for _, name := range slices.SortedFunc(maps.Keys(seen), byScope) {
+		s := seen[name]
+
+		t = append(t, row{
+			name:     name,
+			shard:    s.GetLabels()[shard.LabelKey],
+			servedBy: s.servedBy,
+			synced:   s.status(xpv2.TypeSynced),
+			ready:    s.status(xpv2.TypeReady),
+			outputs:  s.outputs(),
+			age:      now.Sub(s.GetCreationTimestamp().Time),
+		})
+	}
+
+	return t
+}
+
+func byScope(a, b string) int {
+	return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
+}
+
+// status of the condition of the supplied type, empty if there is no such condition.
+func (s sight) status(t xpv2.ConditionType) string {
+	if c := s.GetCondition(t); c.Status != corev1.ConditionUnknown {
+		return string(c.Status)
+	}
+
+	return ""
+}
+
+// outputs in the status, as text: sorted, strings as they are and anything else as
+// JSON.
+func (s sight) outputs() string {
+	outputs := s.GetObservation().Outputs
+	parts := make([]string, 0, len(outputs))
+
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		parts = append(parts, fmt.Sprintf("%s=%s", name, text(outputs[name])))
+	}
+
+	return strings.Join(parts, ", ")
+}
+
+func text(value extv1.JSON) string {
+	var s string
+	if json.Unmarshal(value.Raw, &s) == nil {
+		return s
+	}
+
+	var b bytes.Buffer
+	if json.Compact(&b, value.Raw) == nil {
+		return b.String()
+	}
+
+	return string(value.Raw)
+}
+
+// served returns an error unless the Workspace is Synced and Ready, was served by
+// the instance of the shard that its label names, and has the supplied outputs.
+func (s sight) served(outputs string) error {
+	if s.Workspace == nil {
+		return errors.New("is not there")
+	}
+
+	if want := s.GetLabels()[shard.LabelKey]; s.servedBy != want {
+		return errors.Errorf("is served by %s, not by %s", cmp.Or(s.servedBy, "nobody"), want)
+	}
+
+	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady} {
+		if c := s.GetCondition(t); c.Status != corev1.ConditionTrue {
+			return errors.Errorf("%s is %s: %s", t, c.Status, cmp.Or(c.Message, string(c.Reason), "no reason yet"))
+		}
+	}
+
+	if got := s.outputs(); got != outputs {
+		return errors.Errorf("outputs are %s, not %s", cmp.Or(got, "none"), outputs)
+	}
+
+	return nil
+}
+
+// untouched returns an error if there is any trace of work on the Workspace.
+func (s sight) untouched() error {
+	switch {
+	case s.Workspace == nil:
+		return errors.New("is not there")
+	case s.servedBy != "":
+		return errors.Errorf("is served by %s", s.servedBy)
+	case s.status(xpv2.TypeSynced) != "" || s.status(xpv2.TypeReady) != "":
+		return errors.New("has conditions")
+	case len(s.GetFinalizers()) > 0:
+		return errors.Errorf("has finalizers %q", s.GetFinalizers())
+	case len(s.GetAnnotations()) > 0:
+		return errors.Errorf("has annotations %q", s.GetAnnotations())
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package examples tests that the manifests under examples/ are what they seem:
+// an API server accepts each of them, strictly, and they fit together.
+package examples
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
+)
+
+// crossplaneNamespace is the one that an installation of Crossplane makes.
+const crossplaneNamespace = "crossplane-system"
+
+// TestApply creates every manifest in a dry run that refuses fields it does not
+// know, as `kubectl apply --dry-run=server --validate=strict` does, and in the
+// order of `kubectl apply -f DIRECTORY`. A Namespace is made for real: whatever is
+// in it would be refused without.
+func TestApply(t *testing.T) {
+	kube := newControlPlane(t)
+	all := manifests(t)
+
+	if len(all) == 0 {
+		t.Fatal("no manifest found")
+	}
+
+	createNamespace(t, kube, crossplaneNamespace)
+
+	for _, m := range all {
+		t.Run(m.file+"/"+m.object.GetKind()+"/"+m.object.GetName(), func(t *testing.T) {
+			if into := crossplaneType(m.object.GroupVersionKind()); into != nil {
+				decodeStrictly(t, m.json, into)
+				return
+			}
+
+			opts := []client.CreateOption{client.FieldValidation(metav1.FieldValidationStrict)}
+			if m.object.GetKind() != "Namespace" {
+				opts = append(opts, client.DryRunAll)
+			}
+
+			if err := kube.Create(t.Context(), m.object.DeepCopy(), opts...); err != nil {
+				t.Errorf("the API server refuses it: %v", err)
+			}
+		})
+	}
+}
+
+// crossplaneType returns an empty object of the supplied kind if that is one of
+// Crossplane's package kinds, else nil. Their CRDs are in Crossplane's main module,
+// which would bring hundreds of dependencies with it for two YAML files; the types
+// that these CRDs are generated from are in a module that we use anyway.
+func crossplaneType(gvk schema.GroupVersionKind) client.Object {
+	switch gvk {
+	case pkgv1.ProviderGroupVersionKind:
+		return &pkgv1.Provider{}
+	case pkgv1beta1.DeploymentRuntimeConfigGroupVersionKind:
+		return &pkgv1beta1.DeploymentRuntimeConfig{}
+	default:
+		return nil
+	}
+}
+
+// decodeStrictly fails the test if the supplied JSON has a field that the supplied
+// object has not.
+func decodeStrictly(t *testing.T, data []byte, into client.Object) {
+	t.Helper()
+
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+
+	if err := d.Decode(into); err != nil {
+		t.Errorf("not a %T: %v", into, err)
+	}
+}
+
+// newControlPlane starts an API server that knows our CRDs, for the length of the
+// test, and returns a client of it.
+func newControlPlane(t *testing.T) client.Client {
+	t.Helper()
+
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run `make test`, which builds what this test needs")
+	}
+
+	ctrllog.SetLogger(logr.Discard())
+
+	env := &envtest.Environment{
+		BinaryAssetsDirectory:    assets,
+		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "package", "crds")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("cannot stop the control plane: %v", err)
+		}
+	})
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatalf("cannot start the control plane: %v", err)
+	}
+
+	kube, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatalf("cannot create a client: %v", err)
+	}
+
+	return kube
+}
+
+// createNamespace creates a namespace that no manifest makes.
+func createNamespace(t *testing.T, kube client.Client, name string) {
+	t.Helper()
+
+	if err := kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		t.Fatalf("cannot create namespace %q: %v", name, err)
+	}
+}

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package examples
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
+)
+
+const (
+	shardLabel = "terraform.crossplane.io/shard"
+	shardEnv   = "SHARD_NAME"
+)
+
+// TestShards checks that each Deployment serves the shard that its name and labels
+// say it serves, and no two of them the same.
+func TestShards(t *testing.T) {
+	t.Parallel()
+
+	got := map[string]string{}
+
+	for _, m := range manifests(t) {
+		if m.object.GetKind() != "Deployment" {
+			continue
+		}
+
+		d := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, d); err != nil {
+			t.Fatalf("%s: not a Deployment: %v", m.file, err)
+		}
+
+		got[m.file] = shardOf(t, m.file, d.Spec.Template.Spec)
+
+		want := got[m.file]
+		if diff := cmp.Diff("provider-terraform-"+want, d.GetName()); diff != "" {
+			t.Errorf("%s: name of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
+		}
+
+		if diff := cmp.Diff(want, d.GetLabels()[shardLabel]); diff != "" {
+			t.Errorf("%s: label of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
+		}
+
+		if diff := cmp.Diff(want, d.Spec.Selector.MatchLabels[shardLabel]); diff != "" {
+			t.Errorf("%s: selector of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
+		}
+	}
+
+	want := map[string]string{
+		"sharding/shard-0.yaml": "shard-0",
+		"sharding/shard-1.yaml": "shard-1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("shards of the Deployments: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRuntimeConfig checks that the package serves the first shard, under the name
+// of the ServiceAccount that the Deployments of the others use.
+func TestRuntimeConfig(t *testing.T) {
+	t.Parallel()
+
+	found := false
+
+	for _, m := range manifests(t) {
+		if m.object.GetKind() != "DeploymentRuntimeConfig" {
+			continue
+		}
+
+		found = true
+
+		c := &pkgv1beta1.DeploymentRuntimeConfig{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, c); err != nil {
+			t.Fatalf("%s: not a DeploymentRuntimeConfig: %v", m.file, err)
+		}
+
+		pod := c.Spec.DeploymentTemplate.Spec.Template.Spec
+		if diff := cmp.Diff("shard-0", shardOf(t, m.file, pod)); diff != "" {
+			t.Errorf("%s: shard: -want, +got:\n%s", m.file, diff)
+		}
+
+		if diff := cmp.Diff("package-runtime", pod.Containers[0].Name); diff != "" {
+			t.Errorf("%s: name of the container, by which Crossplane finds it: -want, +got:\n%s", m.file, diff)
+		}
+
+		if diff := cmp.Diff("provider-terraform", ptr.Deref(c.Spec.ServiceAccountTemplate.Metadata.Name, "")); diff != "" {
+			t.Errorf("%s: name of the ServiceAccount: -want, +got:\n%s", m.file, diff)
+		}
+	}
+
+	if !found {
+		t.Error("no DeploymentRuntimeConfig found")
+	}
+}
+
+// shardOf returns the shard that the only container of the supplied pod serves. It
+// fails the test if that container lacks what an instance of a shard needs.
+func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
+	t.Helper()
+
+	if len(pod.Containers) != 1 {
+		t.Fatalf("%s: %d containers, want 1", file, len(pod.Containers))
+	}
+
+	c := pod.Containers[0]
+
+	if !slices.Contains(c.Args, "--leader-election") {
+		t.Errorf("%s: no --leader-election in %q", file, c.Args)
+	}
+
+	if c.LivenessProbe == nil || c.ReadinessProbe == nil {
+		t.Errorf("%s: a probe is missing", file)
+	}
+
+	if ptr.Deref(pod.TerminationGracePeriodSeconds, 0) == 0 {
+		t.Errorf("%s: no terminationGracePeriodSeconds", file)
+	}
+
+	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == shardEnv })
+	if i < 0 {
+		t.Fatalf("%s: no environment variable %s", file, shardEnv)
+	}
+
+	return c.Env[i].Value
+}
+
+// TestReadme checks that the commands of the sharding page are about Workspaces,
+// files and shards that there are.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+
+	data, err := os.ReadFile(filepath.Join(root, "sharding", "README.md"))
+	if err != nil {
+		t.Fatalf("cannot read the page: %v", err)
+	}
+
+	workspaces := map[string]bool{}
+
+	for _, m := range manifests(t) {
+		if m.object.GetKind() == "Workspace" {
+			group := m.object.GroupVersionKind().Group
+			workspaces[strings.Join([]string{group, m.object.GetNamespace(), m.object.GetName()}, " ")] = true
+		}
+	}
+
+	label := regexp.MustCompile(`(?m)^kubectl label workspaces\.(\S+) (\S+)(?: --namespace=(\S+))? ` + shardLabel + `=(\S+)$`)
+
+	lines := label.FindAllStringSubmatch(string(data), -1)
+	if want := strings.Count(string(data), "\nkubectl label "); len(lines) != want || want == 0 {
+		t.Errorf("%d of %d kubectl label lines are of the form known here", len(lines), want)
+	}
+
+	shards := map[string]bool{}
+
+	for _, l := range lines {
+		if !workspaces[l[1]+" "+l[3]+" "+l[2]] {
+			t.Errorf("there is no such Workspace: %s", l[0])
+		}
+
+		shards[l[4]] = true
+	}
+
+	if diff := cmp.Diff(map[string]bool{"shard-0": true, "shard-1": true}, shards); diff != "" {
+		t.Errorf("shards of the labels: -want, +got:\n%s", diff)
+	}
+
+	repository := os.DirFS(filepath.Join("..", ".."))
+
+	for _, path := range regexp.MustCompile(`-f (\S+)`).FindAllStringSubmatch(string(data), -1) {
+		if _, err := fs.Stat(repository, path[1]); err != nil {
+			t.Errorf("kubectl apply -f %s: %v", path[1], err)
+		}
+	}
+}
