@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestRunBudget counts the runs of the CLI, which are what a Workspace costs.
+func TestRunBudget(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "budget"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			runs := []string{"init", "plan", "apply"}
+			expectRuns(t, i, ws, runs...)
+
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+			expectReady(t, c, ws)
+
+			runs = append(runs, "plan", "apply")
+			expectRuns(t, i, ws, runs...)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+
+			deletion := i.runs.of(string(ws.GetUID()))[len(runs):]
+			if len(deletion) > 3 {
+				t.Errorf("deletion: want 3 runs at most, got %q", deletion)
+			}
+
+			expectRuns(t, i, ws, append(runs, deletion...)...)
+		})
+	})
+}
+
+// TestRunBudgetOfPolls counts the runs of a Workspace for which there is nothing
+// to do.
+func TestRunBudgetOfPolls(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "polls"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, ws)
+
+	for range 3 {
+		expectAnotherRun(t, i, ws, "plan")
+	}
+
+	runs := i.runs.of(string(ws.GetUID()))
+	polls := slices.Repeat([]string{"plan"}, len(runs)-3)
+
+	if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
+		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+)
+
+// A cluster is a control plane: an API server with our CRDs, and its etcd. There
+// are no other controllers, so nothing collects what an owner leaves behind.
+type cluster struct {
+	assets, crds, dir string
+
+	start func() error
+	env   *envtest.Environment
+
+	config     *rest.Config
+	kubeconfig string
+	kube       client.Client
+}
+
+// newCluster returns a control plane that starts when it is first used.
+func newCluster(assets, crds, dir string) *cluster {
+	c := &cluster{assets: assets, crds: crds, dir: dir}
+	c.start = sync.OnceValue(c.doStart)
+
+	return c
+}
+
+// started returns c once it runs.
+func (c *cluster) started(t *testing.T) *cluster {
+	t.Helper()
+
+	if err := c.start(); err != nil {
+		t.Fatalf("cannot start control plane: %v", err)
+	}
+
+	return c
+}
+
+func (c *cluster) doStart() error {
+	c.env = &envtest.Environment{
+		BinaryAssetsDirectory:    c.assets,
+		CRDDirectoryPaths:        []string{c.crds},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+
+	var err error
+	if c.config, err = c.env.Start(); err != nil {
+		return err
+	}
+
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+
+	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
+	if err := os.WriteFile(c.kubeconfig, c.env.KubeConfig, 0o600); err != nil {
+		return err
+	}
+
+	s := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
+		return err
+	}
+
+	c.kube, err = client.New(c.config, client.Options{Scheme: s})
+
+	return err
+}
+
+// stop ends the control plane if it was ever started.
+func (c *cluster) stop() {
+	if c.env == nil {
+		return
+	}
+
+	if err := c.env.Stop(); err != nil {
+		complain(errors.Wrap(err, "cannot stop control plane"))
+	}
+}
+
+// namespace makes a namespace with a name of its own.
+func (c *cluster) namespace(t *testing.T) string {
+	t.Helper()
+
+	name := unique("ns")
+	c.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+
+	return name
+}
+
+// create creates the supplied object, and removes it in the end together with
+// its finalizers, whoever was to remove those.
+func (c *cluster) create(t *testing.T, o client.Object) {
+	t.Helper()
+
+	if err := c.kube.Create(t.Context(), o); err != nil {
+		t.Fatalf("cannot create %T %q: %v", o, o.GetName(), err)
+	}
+
+	t.Cleanup(func() {
+		ctx, cancel := cleanupContext(t)
+		defer cancel()
+
+		err := c.kube.Delete(ctx, o)
+		if err == nil {
+			err = c.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		}
+
+		if !kerrors.IsNotFound(err) && err != nil {
+			t.Errorf("cannot remove %T %q: %v", o, o.GetName(), err)
+		}
+	})
+}
+
+// get reads the supplied object again.
+func (c *cluster) get(t *testing.T, o client.Object) {
+	t.Helper()
+
+	if err := c.kube.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+		t.Fatalf("cannot get %T %q: %v", o, o.GetName(), err)
+	}
+}
+
+// patch merges the supplied fields into the supplied object.
+func (c *cluster) patch(t *testing.T, o client.Object, fields map[string]any) {
+	t.Helper()
+
+	data, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatalf("cannot marshal patch: %v", err)
+	}
+
+	if err := c.kube.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, data)); err != nil {
+		t.Fatalf("cannot patch %T %q: %v", o, o.GetName(), err)
+	}
+}
+
+// remove asks the API server to delete the supplied object.
+func (c *cluster) remove(t *testing.T, o client.Object) {
+	t.Helper()
+
+	if err := c.kube.Delete(t.Context(), o); err != nil {
+		t.Fatalf("cannot delete %T %q: %v", o, o.GetName(), err)
+	}
+}
+
+// unique returns a name with the supplied prefix that nothing else has.
+func unique(prefix string) string { return prefix + "-" + rand.String(8) }
+
+// cleanupContext returns a context for use in a cleanup, when that of the test
+// has ended.
+func cleanupContext(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+
+	return context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// TestBrokenModule runs modules that cannot work. The condition says what the CLI
+// says, and everybody else goes on.
+func TestBrokenModule(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		module string
+		want   []string
+	}{
+		"Syntax": {
+			reason: "This fails as early as init.",
+			module: `output "unfinished" {`,
+			want:   []string{"Unclosed configuration block", "There is no closing brace for this block"},
+		},
+		"Reference": {
+			reason: "This fails in plan.",
+			module: moduleFile(t, "invalid.tf"),
+			want:   []string{"Reference to undeclared input variable", `An input variable with the name "undeclared" has not been declared`},
+		},
+		"Resource": {
+			reason: "This fails in plan, too, and says for which resource.",
+			module: `
+locals {
+  size = 1
+}
+
+resource "terraform_data" "demanding" {
+  lifecycle {
+    precondition {
+      condition     = local.size > 1
+      error_message = "One is not enough."
+    }
+  }
+}
+`,
+			want: []string{"Resource precondition failed", "One is not enough.", `resource "terraform_data" "demanding"`},
+		},
+	}
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "broken"))
+				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(tc.module))
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
+				expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+
+				other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+				expectReady(t, c, other)
+
+				// There is nothing that would have to be destroyed first.
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+			})
+		}
+	})
+}
+
+// TestFailingApply creates a resource that fails at first.
+func TestFailingApply(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		e := newEvidence(t)
+		cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "failing"))
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", e))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse,
+			"local-exec provisioner error", "exit status 7", "terraform_data.broken")
+		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+
+		other := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, other)
+
+		e.write(t, "mended", "")
+		expectReady(t, c, ws)
+	})
+}
+
+// TestFailingUpdate breaks a Workspace that was ready, in a way that plan notices
+// and in one that only apply does. It is not ready any more until it is mended.
+func TestFailingUpdate(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "update"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+
+		good := moduleFile(t, "evidence.tf")
+
+		for _, bad := range []string{moduleFile(t, "failing.tf"), moduleFile(t, "invalid.tf")} {
+			c.changeModule(t, ws, bad)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+			expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+
+			c.changeModule(t, ws, good)
+			expectReady(t, c, ws)
+		}
+
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	})
+}
+
+// expectReadable fails the test unless a person can read the message.
+func expectReadable(t *testing.T, c xpv2.Condition) {
+	t.Helper()
+
+	for _, noise := range []string{"base64", "\x1b", "╷", "│", `{"@level"`, "@message"} {
+		if strings.Contains(c.Message, noise) {
+			t.Errorf("want no %q in %s", noise, describe(c))
+		}
+	}
+
+	if len(c.Message) > 4096 {
+		t.Errorf("want a message that is not longer than a page, got %d bytes", len(c.Message))
+	}
+}

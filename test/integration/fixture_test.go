@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// shardLabel is the label that gives a Workspace to a shard. It is written out
+// here because people write it: it must never change.
+const shardLabel = "terraform.crossplane.io/shard"
+
+// A scope stands for one of the two kinds of Workspace.
+type scope string
+
+const (
+	clusterScope    scope = "Cluster"
+	namespacedScope scope = "Namespaced"
+)
+
+// eachScope runs a test for both kinds of Workspace, one after the other.
+func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
+	t.Helper()
+
+	for _, s := range []scope{clusterScope, namespacedScope} {
+		t.Run(string(s), func(t *testing.T) { run(t, s) })
+	}
+}
+
+// eachCLI runs a test with every CLI there is, at the same time.
+func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
+	t.Helper()
+
+	for name, path := range shared.clis {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, path)
+		})
+	}
+}
+
+// A workspaceSpec is what the kinds of Workspace have in common.
+type workspaceSpec struct {
+	labels map[string]string
+	params commonv1beta1.ModuleParameters
+	config client.Object
+	secret string
+}
+
+type workspaceOption func(*workspaceSpec)
+
+// inShard labels the Workspace with a shard.
+func inShard(name string) workspaceOption {
+	return func(w *workspaceSpec) { w.labels = map[string]string{shardLabel: name} }
+}
+
+// withModule makes the Workspace run the supplied text as HCL.
+func withModule(text string) workspaceOption {
+	return func(w *workspaceSpec) { w.params.Module = text }
+}
+
+// withJSONModule makes the Workspace run the supplied text as JSON.
+func withJSONModule(text string) workspaceOption {
+	return func(w *workspaceSpec) {
+		format := commonv1beta1.FileFormatJSON
+		w.params.Module, w.params.InlineFormat = text, &format
+	}
+}
+
+// withVar sets an input variable of the module.
+func withVar(key, value string) workspaceOption {
+	return func(w *workspaceSpec) {
+		w.params.Vars = append(w.params.Vars, commonv1beta1.Var{Key: key, Value: value})
+	}
+}
+
+// withConfig makes the Workspace use the supplied ProviderConfig, of any kind.
+func withConfig(c client.Object) workspaceOption {
+	return func(w *workspaceSpec) { w.config = c }
+}
+
+// withSecret makes the Workspace write its connection details to the named Secret.
+func withSecret(name string) workspaceOption {
+	return func(w *workspaceSpec) { w.secret = name }
+}
+
+// newWorkspace returns a Workspace with a name of its own. The namespace is also
+// that of the connection Secret of a cluster scoped Workspace.
+func newWorkspace(s scope, namespace string, opts ...workspaceOption) workspace.Workspace {
+	w := &workspaceSpec{params: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline}}
+	for _, o := range opts {
+		o(w)
+	}
+
+	meta := metav1.ObjectMeta{Name: unique("ws"), Labels: w.labels}
+
+	if s == clusterScope {
+		ws := &clusterv1beta1.Workspace{ObjectMeta: meta}
+		ws.Spec.ForProvider.ModuleParameters = w.params
+
+		if w.config != nil {
+			ws.Spec.ProviderConfigReference = &xpv2.Reference{Name: w.config.GetName()}
+		}
+
+		if w.secret != "" {
+			ws.Spec.WriteConnectionSecretToReference = &xpv2.SecretReference{Namespace: namespace, Name: w.secret}
+		}
+
+		return ws
+	}
+
+	meta.Namespace = namespace
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: meta}
+	ws.Spec.ForProvider.ModuleParameters = w.params
+
+	switch w.config.(type) {
+	case *namespacedv1beta1.ProviderConfig:
+		ws.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: namespacedv1beta1.ProviderConfigKind, Name: w.config.GetName()}
+	case *namespacedv1beta1.ClusterProviderConfig:
+		ws.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: namespacedv1beta1.ClusterProviderConfigKind, Name: w.config.GetName()}
+	}
+
+	if w.secret != "" {
+		ws.Spec.WriteConnectionSecretToReference = &xpv2.LocalSecretReference{Name: w.secret}
+	}
+
+	return ws
+}
+
+// createWorkspace creates a Workspace as newWorkspace makes it.
+func (c *cluster) createWorkspace(t *testing.T, s scope, namespace string, opts ...workspaceOption) workspace.Workspace {
+	t.Helper()
+
+	ws := newWorkspace(s, namespace, opts...)
+	c.create(t, ws)
+
+	return ws
+}
+
+// relabel gives the Workspace to the named shard.
+func (c *cluster) relabel(t *testing.T, ws workspace.Workspace, name string) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"metadata": map[string]any{"labels": map[string]any{shardLabel: name}}})
+}
+
+// changeModule replaces the text of the module of the Workspace.
+func (c *cluster) changeModule(t *testing.T, ws workspace.Workspace, text string) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"module": text}}})
+}
+
+// changeVars replaces the input variables of the Workspace.
+func (c *cluster) changeVars(t *testing.T, ws workspace.Workspace, vars ...commonv1beta1.Var) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"vars": vars}}})
+}
+
+// A configSpec is the specification of a ProviderConfig of any kind.
+type configSpec = commonv1beta1.ProviderConfigSpec
+
+// newConfig returns the kind of ProviderConfig that is closest to a Workspace with
+// the supplied scope.
+func newConfig(s scope, namespace string, spec configSpec) client.Object {
+	if s == clusterScope {
+		return &clusterv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: unique("config")}, Spec: spec}
+	}
+
+	return &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("config")}, Spec: spec}
+}
+
+// newClusterConfig returns the ProviderConfig of Workspaces in any namespace.
+func newClusterConfig(spec configSpec) client.Object {
+	return &namespacedv1beta1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: unique("config")}, Spec: spec}
+}
+
+// createConfig creates a ProviderConfig as newConfig makes it.
+func (c *cluster) createConfig(t *testing.T, s scope, namespace string, spec configSpec) client.Object {
+	t.Helper()
+
+	cfg := newConfig(s, namespace, spec)
+	c.create(t, cfg)
+
+	return cfg
+}
+
+// withoutBackend is a ProviderConfig that leaves the state in the workdir.
+func withoutBackend() configSpec { return configSpec{} }
+
+// withBackend is a ProviderConfig that keeps the state in Secrets, which end with
+// the supplied suffix, in the supplied namespace.
+func withBackend(namespace, suffix string) configSpec {
+	configuration := fmt.Sprintf(`
+terraform {
+  backend "kubernetes" {
+    namespace     = %q
+    secret_suffix = %q
+  }
+}
+`, namespace, suffix)
+
+	return configSpec{Configuration: &configuration}
+}
+
+// stateSecret returns the Secret that holds the state of the Workspace.
+func stateSecret(ws workspace.Workspace, namespace, suffix string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tfstate-" + ws.GetName() + "-" + suffix}}
+}
+
+// moduleFile returns the text of a module in testdata.
+func moduleFile(t *testing.T, name string) string {
+	t.Helper()
+
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatalf("cannot read module: %v", err)
+	}
+
+	return string(data)
+}
+
+// An evidence is a directory in which a module leaves traces of what was done,
+// and waits for what we leave there.
+type evidence string
+
+func newEvidence(t *testing.T) evidence {
+	t.Helper()
+
+	return evidence(t.TempDir())
+}
+
+// withEvidence runs the named module of testdata with its traces in e.
+func withEvidence(t *testing.T, module string, e evidence) workspaceOption {
+	t.Helper()
+
+	text := moduleFile(t, module)
+
+	return func(w *workspaceSpec) {
+		withModule(text)(w)
+		withVar("dir", string(e))(w)
+	}
+}
+
+// write writes a file that the module reads or waits for.
+func (e evidence) write(t *testing.T, name, text string) {
+	t.Helper()
+
+	// The module may look at any time: it has to see all of the text, or none.
+	tmp := filepath.Join(string(e), "."+name)
+	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
+		t.Fatalf("cannot write evidence: %v", err)
+	}
+
+	if err := os.Rename(tmp, filepath.Join(string(e), name)); err != nil {
+		t.Fatalf("cannot write evidence: %v", err)
+	}
+}
+
+// lines returns what the module did, oldest first.
+func (e evidence) lines() []string {
+	data, err := os.ReadFile(filepath.Join(string(e), "done"))
+	if err != nil {
+		return []string{}
+	}
+
+	return strings.Fields(string(data))
+}
+
+// has says whether the module left the named file.
+func (e evidence) has(name string) bool {
+	_, err := os.Stat(filepath.Join(string(e), name))
+
+	return err == nil
+}

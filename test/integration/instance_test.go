@@ -1,0 +1,374 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// pollNever is a poll interval that does not pass during a test.
+	pollNever = time.Hour
+
+	// pollOften is one that passes all the time.
+	pollOften = time.Second
+)
+
+// An instance is one running process of the provider.
+type instance struct {
+	// root of its workdirs.
+	root string
+
+	// namespace of its Lease.
+	namespace string
+
+	// metrics and probes are where it serves them.
+	metrics, probes string
+
+	// runs of the CLI that it started.
+	runs *runLog
+
+	output *output
+	cmd    *exec.Cmd
+	ended  chan struct{}
+}
+
+// An instanceConfig says how to start an instance.
+type instanceConfig struct {
+	args       []string
+	env        map[string]string
+	root       string
+	cli        string
+	kubeconfig string
+	namespace  string
+	poll       time.Duration
+}
+
+type instanceOption func(*instanceConfig)
+
+// withShard makes the instance serve the named shard.
+func withShard(name string) instanceOption { return withArgs("--shard-name=" + name) }
+
+// withRoot makes the instance keep its workdirs in the supplied directory.
+func withRoot(dir string) instanceOption { return func(c *instanceConfig) { c.root = dir } }
+
+// withPoll makes the instance look at each Workspace that often.
+func withPoll(d time.Duration) instanceOption { return func(c *instanceConfig) { c.poll = d } }
+
+// withCLI makes the instance run the program with the supplied path.
+func withCLI(path string) instanceOption { return func(c *instanceConfig) { c.cli = path } }
+
+// withKubeconfig makes the instance, but not its CLI, reach the API server that way.
+func withKubeconfig(path string) instanceOption {
+	return func(c *instanceConfig) { c.kubeconfig = path }
+}
+
+// withNamespace makes the instance keep its Lease in the supplied namespace.
+func withNamespace(name string) instanceOption {
+	return func(c *instanceConfig) { c.namespace = name }
+}
+
+// withEnv sets an environment variable of the instance.
+func withEnv(key, value string) instanceOption {
+	return func(c *instanceConfig) { c.env[key] = value }
+}
+
+// withArgs adds command line arguments.
+func withArgs(args ...string) instanceOption {
+	return func(c *instanceConfig) { c.args = append(c.args, args...) }
+}
+
+// startInstance starts an instance and waits until it is ready. It is stopped in
+// the end, which has to go well.
+func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
+	t.Helper()
+
+	cfg := &instanceConfig{
+		env:        map[string]string{},
+		cli:        shared.tofu(),
+		kubeconfig: c.kubeconfig,
+		poll:       pollNever,
+	}
+	for _, o := range opts {
+		o(cfg)
+	}
+
+	if cfg.root == "" {
+		cfg.root = t.TempDir()
+	}
+
+	if cfg.namespace == "" {
+		cfg.namespace = c.namespace(t)
+	}
+
+	i := &instance{
+		root:      cfg.root,
+		namespace: cfg.namespace,
+		metrics:   freeAddress(t),
+		probes:    freeAddress(t),
+		runs:      newRunLog(t, cfg.cli),
+		output:    &output{},
+		ended:     make(chan struct{}),
+	}
+
+	i.cmd = exec.Command(shared.provider, append([]string{
+		"--debug",
+		"--cli=" + i.runs.cli,
+		"--poll=" + cfg.poll.String(),
+		"--poll-jitter=0s",
+		"--max-reconcile-rate=10",
+		"--metrics-bind-address=" + i.metrics,
+		"--health-probe-bind-address=" + i.probes,
+	}, cfg.args...)...)
+	i.cmd.Stdout = i.output
+	i.cmd.Stderr = i.output
+	i.cmd.Env = environment(t, map[string]string{
+		"KUBECONFIG":       cfg.kubeconfig,
+		"KUBE_CONFIG_PATH": c.kubeconfig,
+		"XP_TF_DIR":        cfg.root,
+		"POD_NAMESPACE":    cfg.namespace,
+	}, cfg.env)
+	// Whatever ends the tests ends the instance.
+	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+
+	if err := i.cmd.Start(); err != nil {
+		t.Fatalf("cannot start instance: %v", err)
+	}
+
+	go func() {
+		defer close(i.ended)
+
+		// What Wait says is in the ProcessState, too.
+		_ = i.cmd.Wait()
+	}()
+
+	t.Cleanup(func() { i.cleanup(t) })
+	expectServing(t, i, "/readyz")
+
+	return i
+}
+
+// environment returns the environment of a process of the provider. Nothing of
+// the environment of the tests gets into it but the PATH: a CLI configuration of
+// the machine, for example, would change what is tested.
+func environment(t *testing.T, vars ...map[string]string) []string {
+	t.Helper()
+
+	all := map[string]string{
+		"PATH":   os.Getenv("PATH"),
+		"HOME":   t.TempDir(),
+		"TMPDIR": t.TempDir(),
+		// Go on after a data race, so that the test ends as it would; the exit code
+		// is another one then.
+		"GORACE": "halt_on_error=0",
+	}
+	for _, m := range vars {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+
+	env := make([]string, 0, len(all))
+	for k, v := range all {
+		env = append(env, k+"="+v)
+	}
+
+	return env
+}
+
+// terminate asks the instance to stop, as Kubernetes does.
+func (i *instance) terminate(t *testing.T) {
+	t.Helper()
+
+	if err := i.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("cannot signal instance: %v", err)
+	}
+}
+
+// stop asks the instance to stop and waits until it has. Its exit code has to be
+// 0: it would not be after a data race.
+func (i *instance) stop(t *testing.T) {
+	t.Helper()
+	i.terminate(t)
+	i.expectEnded(t)
+}
+
+// expectEnded waits until the instance has ended as it should.
+func (i *instance) expectEnded(t *testing.T) {
+	t.Helper()
+
+	select {
+	case <-i.ended:
+	case <-time.After(patience):
+		t.Fatalf("instance did not stop within %s", patience)
+	}
+
+	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState)
+	}
+}
+
+// running says whether the process has not ended yet.
+func (i *instance) running() bool {
+	select {
+	case <-i.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+func (i *instance) cleanup(t *testing.T) {
+	t.Helper()
+
+	defer func() {
+		if t.Failed() {
+			t.Logf("runs of the CLI by the instance with root %s:\n%s", i.root, i.runs.dump())
+			t.Logf("output of the instance with root %s:\n%s", i.root, i.output.tail(300))
+		}
+	}()
+
+	if i.running() {
+		_ = i.cmd.Process.Signal(syscall.SIGTERM)
+
+		select {
+		case <-i.ended:
+		case <-time.After(patience):
+			t.Errorf("instance did not stop within %s", patience)
+
+			_ = i.cmd.Process.Kill()
+			<-i.ended
+		}
+
+		if code := i.cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState)
+		}
+	}
+
+	if strings.Contains(i.output.String(), "WARNING: DATA RACE") {
+		t.Errorf("instance has a data race")
+	}
+}
+
+// get reads one of the instance's endpoints.
+func (i *instance) get(t *testing.T, address, path string) (int, string, error) {
+	t.Helper()
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+
+	rsp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer rsp.Body.Close()
+
+	body, err := io.ReadAll(rsp.Body)
+
+	return rsp.StatusCode, string(body), err
+}
+
+// expectServing waits until the supplied probe of the instance succeeds.
+func expectServing(t *testing.T, i *instance, probe string) {
+	t.Helper()
+	eventually(t, func() error {
+		if !i.running() {
+			t.Fatalf("instance ended with %s before it was ready", i.cmd.ProcessState)
+		}
+
+		code, body, err := i.get(t, i.probes, probe)
+		if err != nil {
+			return err
+		}
+
+		if code != http.StatusOK {
+			return errors.Errorf("%s says %d: %s", probe, code, body)
+		}
+
+		return nil
+	})
+}
+
+// expectMetric waits until the metrics of the instance have the supplied line.
+func expectMetric(t *testing.T, i *instance, line string) {
+	t.Helper()
+	eventually(t, func() error {
+		_, body, err := i.get(t, i.metrics, "/metrics")
+		if err != nil {
+			return err
+		}
+
+		for have := range strings.Lines(body) {
+			if strings.TrimSpace(have) == line {
+				return nil
+			}
+		}
+
+		return errors.Errorf("no metric %s", line)
+	})
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("cannot listen: %v", err)
+	}
+	defer l.Close()
+
+	return l.Addr().String()
+}
+
+// output is what a process printed. It is safe for concurrent use.
+type output struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return o.data.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return o.data.String()
+}
+
+// tail returns the last n lines.
+func (o *output) tail(n int) string {
+	lines := strings.Split(o.String(), "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n")
+	}
+
+	return fmt.Sprintf("(%d lines before)\n", len(lines)-n) + strings.Join(lines[len(lines)-n:], "\n")
+}
+
+// workdir returns the directory in which the instance runs the CLI for the
+// Workspace with the supplied UID.
+func (i *instance) workdir(uid string) string { return filepath.Join(i.root, uid) }

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// finalizer keeps a Workspace until its resources are destroyed.
+const finalizer = "finalizer.managedresource.crossplane.io"
+
+// TestLifecycle takes a Workspace of each kind from creation to deletion, with
+// each CLI and with its state in the kubernetes backend.
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			const suffix = "lifecycle"
+
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			state := stateSecret(ws, ns, suffix)
+
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+			expectDone(t, e, "created")
+			expectExists(t, c, state)
+
+			if have := meta.GetExternalName(ws); have != ws.GetName() {
+				t.Errorf("external name: want %q, got %q", ws.GetName(), have)
+			}
+
+			if !slices.Contains(ws.GetFinalizers(), finalizer) {
+				t.Errorf("finalizers: want %q among %q", finalizer, ws.GetFinalizers())
+			}
+
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "good morning"})
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
+			expectReady(t, c, ws)
+
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+`
+output "more" {
+  value = [1, 2]
+}
+`)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`, "more": "[1, 2]"})
+			expectReady(t, c, ws)
+			expectDone(t, e, "created")
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+			expectGone(t, c, state)
+		})
+	})
+}
+
+// TestDeleteRightAfterCreation deletes a Workspace that has only just been
+// created. Nothing needs to settle: the state says what there is to destroy.
+func TestDeleteRightAfterCreation(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "deletion"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectDone(t, e, "created")
+
+		c.remove(t, ws)
+		within(t, 20*time.Second, func() error { return isGone(t, c, ws) })
+		expectDone(t, e, "created", "destroyed")
+		expectGone(t, c, stateSecret(ws, ns, "deletion"))
+	})
+}
+
+// TestLocalBackend runs a Workspace that says nothing about a backend: its state
+// stays in the workdir.
+func TestLocalBackend(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		e := newEvidence(t)
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
+}
+
+// TestPoll changes the world behind a Workspace and waits for the next look at it.
+func TestPoll(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		e.write(t, "world", "old")
+
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "poll"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+
+		// A look that finds nothing to do changes nothing.
+		expectAnotherRun(t, i, ws, "plan")
+		expectAnotherRun(t, i, ws, "plan")
+		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+
+		generation := ws.GetGeneration()
+
+		e.write(t, "world", "new")
+		expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+		expectReady(t, c, ws)
+
+		if ws.GetGeneration() != generation {
+			t.Errorf("generation: want %d as before, got %d", generation, ws.GetGeneration())
+		}
+	})
+}
+
+// TestRequestedReconcile asks for a look at a Workspace before the next poll.
+func TestRequestedReconcile(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	e := newEvidence(t)
+	e.write(t, "world", "old")
+
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+	expectReady(t, c, ws)
+
+	e.write(t, "world", "new")
+	c.patch(t, ws, map[string]any{"metadata": map[string]any{"annotations": map[string]any{meta.AnnotationKeyReconcileRequestedAt: "now"}}})
+	expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+}
+
+// TestPaused holds a Workspace still by its annotation.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+	c.create(t, ws)
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		if have := ws.GetCondition("Synced"); have.Reason != "ReconcilePaused" {
+			return errors.Errorf("want a paused Workspace, got %s", describe(have))
+		}
+
+		return nil
+	})
+	expectNotServedBy(t, i, ws)
+
+	c.patch(t, ws, map[string]any{"metadata": map[string]any{"annotations": map[string]any{meta.AnnotationKeyReconciliationPaused: nil}}})
+	expectReady(t, c, ws)
+}

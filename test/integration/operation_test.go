@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// takeover is how long a replica may take to take over from one that has stopped
+// in an orderly way. It is well below the duration of a Lease, which is what a
+// replica waits for when the other one did not give it up.
+const takeover = 30 * time.Second
+
+// TestStandby runs two replicas of one shard: one works, the other one is ready,
+// and takes over at once when the first stops.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	leases := c.namespace(t)
+	leader := startInstance(t, c, withShard(shard), withNamespace(leases))
+	first := expectLeaseHeld(t, c, leases, leaseName+"-"+shard)
+	standby := startInstance(t, c, withShard(shard), withNamespace(leases))
+
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "standby"))
+	text := withModule(moduleFile(t, "outputs.tf"))
+	before := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), text)
+	expectReady(t, c, before)
+	expectServedBy(t, leader, before)
+	expectNotServedBy(t, standby, before)
+	expectServing(t, standby, "/readyz")
+
+	leader.stop(t)
+
+	after := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), text)
+
+	within(t, takeover, func() error {
+		c.get(t, after)
+
+		return isReady(after)
+	})
+	expectServedBy(t, standby, after)
+	expectServedBy(t, standby, before)
+
+	if second := expectLeaseHeld(t, c, leases, leaseName+"-"+shard); second == first {
+		t.Errorf("the Lease is still held by %q, which has stopped", first)
+	}
+}
+
+// TestEndpoints reads what an instance says about itself.
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--poll-state-metric=1s"))
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
+
+	expectServing(t, i, "/healthz")
+	expectServing(t, i, "/readyz")
+	expectMetric(t, i, `provider_terraform_shard_info{mode="shard",shard="`+shard+`"} 1`)
+	expectMetric(t, i, `crossplane_managed_resource_ready{gvk="tf.upbound.io/v1beta1, Kind=Workspace"} 1`)
+
+	if code, _, err := i.get(t, i.metrics, "/debug/pprof/"); err == nil && code == http.StatusOK {
+		t.Errorf("profiles are open to everybody")
+	}
+}
+
+// TestVersion asks the program what it is.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+
+	cmd := exec.CommandContext(t.Context(), shared.provider, "--version")
+	cmd.Env = environment(t)
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("--version: %v: %s", err, out)
+	}
+
+	if have := string(out); strings.Count(have, "\n") != 1 || !strings.HasPrefix(have, "provider-terraform ") {
+		t.Errorf("--version: want one line that starts with the name of the provider, got %q", have)
+	}
+}
+
+// TestLogs reads the log of an instance: every line is JSON and names the shard.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--log-encoding=json"))
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	good := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+	expectReady(t, c, good)
+	expectCondition(t, c, bad, "Synced", "False")
+	i.stop(t)
+
+	for line := range strings.Lines(i.output.String()) {
+		entry := struct {
+			Shard string `json:"shard"`
+		}{}
+
+		if err := decode(line, &entry); err != nil {
+			t.Errorf("not JSON: %s", line)
+
+			continue
+		}
+
+		if entry.Shard != shard {
+			t.Errorf("want shard %q in log line %s", shard, line)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+)
+
+// TestRelabel moves a Workspace that nobody works on to another shard.
+func TestRelabel(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	a := startInstance(t, c, withShard(one), withPoll(pollOften))
+	b := startInstance(t, c, withShard(two), withPoll(pollOften))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "relabel"))
+		stays := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		moves := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+
+		expectReady(t, c, stays)
+		expectReady(t, c, moves)
+		expectServedBy(t, a, moves)
+
+		c.relabel(t, moves, two)
+		expectServedBy(t, b, moves)
+		expectAnotherRun(t, b, moves, "plan")
+		expectReady(t, c, moves)
+
+		// The old shard has seen the relabel by now: the new one has. Polls of the
+		// old one that were due already may still have happened meanwhile.
+		before := len(a.runs.of(string(moves.GetUID())))
+
+		expectAnotherRun(t, a, stays, "plan")
+		expectAnotherRun(t, a, stays, "plan")
+
+		if after := len(a.runs.of(string(moves.GetUID()))); after != before {
+			t.Errorf("the old shard ran the CLI %d times after the Workspace had left", after-before)
+		}
+
+		c.changeModule(t, moves, moduleFile(t, "evidence.tf")+`
+output "owner" {
+  value = "two"
+}
+`)
+		expectOutputs(t, c, moves, map[string]string{"greeting": `"hello"`, "owner": `"two"`})
+		expectDone(t, e, "created")
+
+		c.remove(t, moves)
+		expectGone(t, c, moves)
+		expectDone(t, e, "created", "destroyed")
+	})
+}
+
+// TestRelabelDuringApply moves a Workspace to another shard while the old one
+// creates its resources. The old shard finishes what it began and records it; the
+// new one takes over what there is then.
+func TestRelabelDuringApply(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	a := startInstance(t, c, withShard(one))
+	b := startInstance(t, c, withShard(two))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "moving"))
+		ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+		expectDone(t, e, "created")
+		expectServedBy(t, a, ws)
+
+		// The new shard has its chance to interfere: it has served a Workspace that
+		// came after.
+		c.relabel(t, ws, two)
+		later := c.createWorkspace(t, s, ns, inShard(two), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, later)
+		e.write(t, "gate", "")
+
+		eventually(t, func() error {
+			c.get(t, ws)
+
+			if meta.GetExternalCreateSucceeded(ws).IsZero() {
+				return errors.Errorf("no record that the creation succeeded: annotations %q", ws.GetAnnotations())
+			}
+
+			return nil
+		})
+		expectServedBy(t, b, ws)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectDone(t, e, "created")
+
+		if meta.ExternalCreateIncomplete(ws) {
+			t.Errorf("the creation counts as incomplete: annotations %q", ws.GetAnnotations())
+		}
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
+}

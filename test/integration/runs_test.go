@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A runLog knows the runs of a CLI. It is a script in place of the CLI that writes
+// down what it is asked for and then becomes the CLI.
+type runLog struct {
+	// cli is the path of the script.
+	cli string
+
+	log string
+}
+
+func newRunLog(t *testing.T, cli string) *runLog {
+	t.Helper()
+
+	dir := t.TempDir()
+	r := &runLog{cli: filepath.Join(dir, filepath.Base(cli)), log: filepath.Join(dir, "runs")}
+
+	script := fmt.Sprintf(`#!/bin/sh
+case $1 in
+state | workspace) echo "$PWD: $1 $2" ;;
+*) echo "$PWD: $1" ;;
+esac >>'%s'
+exec '%s' "$@"
+`, r.log, cli)
+
+	if err := os.WriteFile(r.cli, []byte(script), 0o700); err != nil { //nolint:gosec // It has to be executable.
+		t.Fatalf("cannot write script: %v", err)
+	}
+
+	return r
+}
+
+// of returns the runs in the workdir of the Workspace with the supplied UID, such
+// as "plan" and "state pull", oldest first.
+func (r *runLog) of(uid string) []string {
+	runs := []string{}
+
+	for line := range strings.Lines(r.dump()) {
+		dir, run, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if ok && strings.Contains(dir, uid) {
+			runs = append(runs, run)
+		}
+	}
+
+	return runs
+}
+
+// dump returns all runs, one a line. A log that is not there is that of a CLI that
+// never ran.
+func (r *runLog) dump() string {
+	data, err := os.ReadFile(r.log)
+	if err != nil && !os.IsNotExist(err) {
+		return err.Error()
+	}
+
+	return string(data)
+}

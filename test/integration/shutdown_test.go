@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestStopInterruptsApply stops an instance whose apply does not end in time. The
+// CLI saves its state, gives its lock back and leaves nothing running; the next
+// instance finishes the work.
+func TestStopInterruptsApply(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		const suffix = "interrupted"
+
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli), withArgs("--shutdown-grace=1s"))
+
+		e := newEvidence(t)
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+		expectDone(t, e, "created")
+		expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
+
+		i.stop(t)
+		expectUnlocked(t, c, ws, ns, suffix)
+		expectEndedProcess(t, e)
+
+		e.write(t, "gate", "")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectUnlocked(t, c, ws, ns, suffix)
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, stateSecret(ws, ns, suffix))
+	})
+}
+
+// TestStopWaitsForApply stops an instance whose apply ends in time. Nothing of it
+// is lost.
+func TestStopWaitsForApply(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "awaited"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--shutdown-grace=1m"))
+
+	applying := []workspace.Workspace{}
+	traces := []evidence{}
+
+	for _, s := range []scope{clusterScope, namespacedScope} {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+		expectDone(t, e, "created")
+
+		applying = append(applying, ws)
+		traces = append(traces, e)
+	}
+
+	i.terminate(t)
+
+	for _, e := range traces {
+		e.write(t, "gate", "")
+	}
+
+	i.expectEnded(t)
+
+	for _, ws := range applying {
+		expectUnlocked(t, c, ws, ns, suffix)
+		expectExists(t, c, stateSecret(ws, ns, suffix))
+		c.get(t, ws)
+
+		if meta.GetExternalCreateSucceeded(ws).IsZero() {
+			t.Errorf("no record that the creation of %q succeeded: annotations %q", ws.GetName(), ws.GetAnnotations())
+		}
+	}
+
+	startInstance(t, c, withShard(shard))
+
+	for n, ws := range applying {
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectDone(t, traces[n], "created")
+	}
+}
+
+// TestRestart starts another instance with the workdirs of one that has stopped.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard, root := c.namespace(t), unique("shard"), t.TempDir()
+	first := startInstance(t, c, withShard(shard), withRoot(root))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+	first.stop(t)
+
+	second := startInstance(t, c, withShard(shard), withRoot(root))
+	expectAnotherRun(t, second, ws, "plan")
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+}
+
+// lockOf returns the name of the Lease by which the kubernetes backend locks the
+// state of the Workspace.
+func lockOf(ws workspace.Workspace, suffix string) string {
+	return "lock-tfstate-" + ws.GetName() + "-" + suffix
+}
+
+// expectUnlocked fails the test if anybody holds the lock of the Workspace's state.
+func expectUnlocked(t *testing.T, c *cluster, ws workspace.Workspace, namespace, suffix string) {
+	t.Helper()
+
+	l := newLease(namespace, lockOf(ws, suffix))
+	c.get(t, l)
+
+	if holder(l) != "" {
+		t.Errorf("the state of %q is locked by %q: %q", ws.GetName(), holder(l), l.GetAnnotations())
+	}
+}
+
+// expectEndedProcess waits until the process that the module started is no more.
+func expectEndedProcess(t *testing.T, e evidence) {
+	t.Helper()
+
+	pid, err := os.ReadFile(filepath.Join(string(e), "pid"))
+	if err != nil {
+		t.Fatalf("cannot read evidence: %v", err)
+	}
+
+	eventually(t, func() error {
+		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
+		// One that nobody has waited for yet does nothing any more.
+		if os.IsNotExist(err) || strings.Contains(string(status), "State:\tZ") {
+			return nil
+		}
+
+		return errors.Errorf("process %s still runs", strings.TrimSpace(string(pid)))
+	})
+}

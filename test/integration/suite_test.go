@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package integration tests the provider from the outside: real processes of it,
+// built with the race detector, against a real API server, running a real CLI.
+//
+// Each test has names, namespaces, directories and shards of its own. Tests of
+// sharded instances share one control plane and run in parallel. An instance
+// without a shard serves every Workspace there is, so those tests have a second
+// control plane and run on it one after the other.
+package integration
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Environment variables that say where the programs are that these tests need.
+const (
+	envAssets = "KUBEBUILDER_ASSETS"
+	envTofu   = "TOFU_BIN"
+	envMirror = "PROVIDER_MIRROR"
+)
+
+// parallelTests is how many tests run at the same time unless -parallel says
+// otherwise. It is more than most machines have cores: a test mostly waits.
+const parallelTests = "4"
+
+// A suite is what all tests share.
+type suite struct {
+	// provider is the path of the program under test.
+	provider string
+
+	// clis are the paths of the programs that the provider runs, by their name:
+	// tofu always, terraform where there is one.
+	clis map[string]string
+
+	// mirror is a directory of provider plugins, as the CLI's filesystem_mirror
+	// wants it.
+	mirror string
+
+	// sharded is the control plane of sharded instances, and unsharded that of
+	// the others.
+	sharded, unsharded *cluster
+}
+
+// tofu is the CLI of every test that is not about the difference between CLIs.
+func (s *suite) tofu() string { return s.clis["tofu"] }
+
+// shared is set once, before any test runs: TestMain has no other way to hand
+// something to a test.
+var shared *suite
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctrllog.SetLogger(logr.Discard())
+
+	dir, err := os.MkdirTemp("", "provider-terraform-")
+	if err != nil {
+		return complain(err)
+	}
+	defer os.RemoveAll(dir)
+
+	s, err := newSuite(dir)
+	if err != nil {
+		return complain(err)
+	}
+	defer s.sharded.stop()
+	defer s.unsharded.stop()
+
+	shared = s
+
+	if !isSet("test.parallel") {
+		if err := flag.Set("test.parallel", parallelTests); err != nil {
+			return complain(err)
+		}
+	}
+
+	return m.Run()
+}
+
+func newSuite(dir string) (*suite, error) {
+	tofu, err := require(envTofu)
+	if err != nil {
+		return nil, err
+	}
+
+	assets, err := require(envAssets)
+	if err != nil {
+		return nil, err
+	}
+
+	mirror, err := require(envMirror)
+	if err != nil {
+		return nil, err
+	}
+
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return nil, err
+	}
+
+	s := &suite{
+		provider:  filepath.Join(dir, "provider"),
+		clis:      map[string]string{"tofu": tofu},
+		mirror:    mirror,
+		sharded:   newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "sharded")),
+		unsharded: newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "unsharded")),
+	}
+
+	if path, err := exec.LookPath("terraform"); err == nil {
+		s.clis["terraform"] = path
+	}
+
+	build := exec.Command("go", "build", "-race", "-o", s.provider, "./cmd/provider")
+	build.Dir = root
+
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, errors.Wrapf(err, "cannot build the provider: %s", out)
+	}
+
+	return s, nil
+}
+
+// require returns the absolute path that the named environment variable holds.
+func require(env string) (string, error) {
+	path := os.Getenv(env)
+	if path == "" {
+		return "", errors.Errorf("%s is not set: run `make test`, which builds what these tests need", env)
+	}
+
+	if _, err := os.Stat(path); err != nil {
+		return "", errors.Wrapf(err, "%s does not name what is there: run `make test`, which builds what these tests need", env)
+	}
+
+	return filepath.Abs(path)
+}
+
+func isSet(name string) bool {
+	set := false
+
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+
+	return set
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "integration tests:", err)
+
+	return 1
+}

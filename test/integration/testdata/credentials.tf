@@ -1,0 +1,15 @@
+# Shows what it finds beside itself while it runs.
+
+variable "dir" {
+  type = string
+}
+
+resource "terraform_data" "mode" {
+  provisioner "local-exec" {
+    command = "stat -c %a credentials.txt >>'${var.dir}/done'"
+  }
+}
+
+output "credentials" {
+  value = file("credentials.txt")
+}

@@ -1,0 +1,13 @@
+# Follows a file that changes without anybody touching the Workspace.
+
+variable "dir" {
+  type = string
+}
+
+resource "terraform_data" "follower" {
+  input = file("${var.dir}/world")
+}
+
+output "world" {
+  value = terraform_data.follower.output
+}

@@ -1,0 +1,5 @@
+# Refers to a variable that is not declared.
+
+output "nonsense" {
+  value = var.undeclared
+}

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+	"time"
+)
+
+const (
+	// patience is how long a test waits for what has to happen. It is far more
+	// than anything takes: a machine may be slow, and a test that passes does not
+	// wait for it.
+	patience = 90 * time.Second
+
+	// glance is the time between two looks.
+	glance = 50 * time.Millisecond
+)
+
+// eventually waits until check returns nil.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	within(t, patience, check)
+}
+
+// within waits until check returns nil, and fails the test when that takes longer
+// than the supplied time.
+func within(t *testing.T, limit time.Duration, check func() error) {
+	t.Helper()
+
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+
+		select {
+		case <-deadline.C:
+			t.Fatalf("not within %s: %v", limit, err)
+		case <-t.Context().Done():
+			t.Fatalf("not before the test ended: %v", err)
+		case <-tick.C:
+		}
+	}
+}
