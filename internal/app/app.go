@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,7 +58,11 @@ const (
 // Run an instance until ctx is done. When it returns, no run of the CLI is left
 // and the Lease is released.
 func Run(ctx context.Context, o *Options) error {
-	ctrl.SetLogger(newLogger(o))
+	logger := newLogger(o)
+	ctrl.SetLogger(logger)
+	// The leader election of client-go has a logger of its own.
+	klog.SetLogger(logger)
+
 	log := logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform"))
 
 	root, err := workdir.Open(o.Root)

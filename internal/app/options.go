@@ -82,26 +82,26 @@ func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
 }
 
 func (o *Options) addFlags(a *kingpin.Application) {
-	a.Flag("debug", "Log debug messages.").Short('d').BoolVar(&o.Debug)
-	a.Flag("log-encoding", "Encoding of the log: console or json.").Default("console").EnumVar(&o.LogEncoding, "console", "json")
+	boolFlag(a, "debug", "Log debug messages.", false, &o.Debug).Short('d')
+	enumFlag(a, "log-encoding", "Encoding of the log: console or json.", &o.LogEncoding, "console", "json")
 
-	a.Flag("sync", "How often the cache is compared with what the controllers have seen.").Short('s').Default("1h").DurationVar(&o.SyncInterval)
-	a.Flag("poll", "How often a Workspace that is up to date is checked for drift.").Default("10m").DurationVar(&o.PollInterval)
-	a.Flag("poll-jitter", "Random part of each poll interval, added or taken away; at most half the interval.").Default("1m").DurationVar(&o.PollJitter)
-	a.Flag("poll-state-metric", "How often the metrics of the state of all Workspaces are updated.").Default("5s").DurationVar(&o.PollStateMetricInterval)
-	a.Flag("timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.").Default("20m").DurationVar(&o.Timeout)
-	a.Flag("gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.").Default("1h").DurationVar(&o.GCInterval)
-	a.Flag("shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.").Default("15s").DurationVar(&o.ShutdownGrace)
-	a.Flag("max-reconcile-rate", "Workers of each controller, and reconciles per second.").Default("1").IntVar(&o.MaxReconcileRate)
+	durationFlag(a, "sync", "How often the cache is compared with what the controllers have seen.", "1h", &o.SyncInterval).Short('s')
+	durationFlag(a, "poll", "How often a Workspace that is up to date is checked for drift.", "10m", &o.PollInterval)
+	durationFlag(a, "poll-jitter", "Random part of each poll interval, added or taken away; at most half the interval.", "1m", &o.PollJitter)
+	durationFlag(a, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", "5s", &o.PollStateMetricInterval)
+	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
+	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
+	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
+	intFlag(a, "max-reconcile-rate", "Workers of each controller, and reconciles per second.", "1", &o.MaxReconcileRate)
 
-	a.Flag("leader-election", "Hold a Lease, so that one of several replicas is active.").Short('l').Envar("LEADER_ELECTION").BoolVar(&o.LeaderElection)
+	boolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active.", false, &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 
-	a.Flag("enable-management-policies", "Honor spec.managementPolicies.").Default("true").Envar("ENABLE_MANAGEMENT_POLICIES").BoolVar(&o.EnableManagementPolicies)
-	a.Flag("enable-changelogs", "Send a change log entry for every create, update and delete.").Envar("ENABLE_CHANGE_LOGS").BoolVar(&o.EnableChangeLogs)
+	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
+	boolFlag(a, "enable-changelogs", "Send a change log entry for every create, update and delete.", false, &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS")
 	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
-	a.Flag("enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.").Default("true").Envar("ENABLE_SECRET_CACHE").BoolVar(&o.EnableSecretCache)
+	boolFlag(a, "enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.", true, &o.EnableSecretCache).Envar("ENABLE_SECRET_CACHE")
 
 	a.Flag("cli", "Program to run: terraform, tofu, or the path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
 	a.Flag("metrics-bind-address", "Address of the metrics endpoint; 0 disables it.").Default(":8080").StringVar(&o.MetricsBindAddress)

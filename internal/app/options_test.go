@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// binary is the name of the program in the image, which environment variables of
+// flags begin with.
+const binary = "/usr/local/bin/crossplane-terraform-provider"
+
+func parse(t *testing.T, args ...string) (*Options, error) {
+	t.Helper()
+
+	return ParseOptions(binary, args, io.Discard)
+}
+
+func defaults() *Options {
+	return &Options{
+		LogEncoding:              "console",
+		SyncInterval:             time.Hour,
+		PollInterval:             10 * time.Minute,
+		PollJitter:               time.Minute,
+		PollStateMetricInterval:  5 * time.Second,
+		Timeout:                  20 * time.Minute,
+		GCInterval:               time.Hour,
+		ShutdownGrace:            15 * time.Second,
+		MaxReconcileRate:         1,
+		EnableManagementPolicies: true,
+		ChangeLogsSocketPath:     "/var/run/changelogs/changelogs.sock",
+		EnableSecretCache:        true,
+		MetricsBindAddress:       ":8080",
+		HealthProbeBindAddress:   ":8081",
+		Root:                     "/tf",
+	}
+}
+
+func TestParseOptions(t *testing.T) {
+	a, err := shard.Parse("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		args   []string
+		env    map[string]string
+		want   func(o *Options)
+	}{
+		"Defaults": {
+			reason: "Without flags an instance is what it always was.",
+			want:   func(*Options) {},
+		},
+		"AllFlags": {
+			reason: "Every flag reaches its option.",
+			args: []string{
+				"-d", "-s", "2h", "-l",
+				"--poll=2m", "--poll-jitter=2s", "--poll-state-metric=3s", "--timeout=4m", "--gc-interval=0", "--shutdown-grace=0s",
+				"--max-reconcile-rate=7", "--lease-namespace=ns", "--shard-name=a", "--no-enable-management-policies",
+				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
+				"--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
+			},
+			want: func(o *Options) {
+				*o = Options{
+					Debug: true, LogEncoding: "json",
+					SyncInterval: 2 * time.Hour, PollInterval: 2 * time.Minute, PollJitter: 2 * time.Second,
+					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7,
+					LeaderElection: true, LeaseNamespace: "ns", ShardName: "a", Shard: a,
+					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
+					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
+				}
+			},
+		},
+		"NamedVariables": {
+			reason: "Variables with names of their own reach their options.",
+			env: map[string]string{
+				"LEADER_ELECTION": "true", "POD_NAMESPACE": "ns", "SHARD_NAME": "a", "TERRAFORM_CLI": "tofu",
+				"ENABLE_MANAGEMENT_POLICIES": "false", "ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s",
+				"ENABLE_SECRET_CACHE": "false", "XP_TF_DIR": "/x",
+			},
+			want: func(o *Options) {
+				o.LeaderElection, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = true, "ns", "a", a, "tofu"
+				o.EnableManagementPolicies, o.EnableChangeLogs, o.ChangeLogsSocketPath = false, true, "/s"
+				o.EnableSecretCache, o.Root = false, "/x"
+			},
+		},
+		"DerivedVariables": {
+			reason: "Other flags have a variable that begins with the name of the program.",
+			env: map[string]string{
+				"CROSSPLANE_TERRAFORM_PROVIDER_DEBUG":              "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_POLL":               "3m",
+				"CROSSPLANE_TERRAFORM_PROVIDER_MAX_RECONCILE_RATE": "5",
+			},
+			want: func(o *Options) { o.Debug, o.PollInterval, o.MaxReconcileRate = true, 3*time.Minute, 5 },
+		},
+		"FlagWins": {
+			reason: "The command line wins over the environment.",
+			args:   []string{"--poll=4m"},
+			env:    map[string]string{"CROSSPLANE_TERRAFORM_PROVIDER_POLL": "3m"},
+			want:   func(o *Options) { o.PollInterval = 4 * time.Minute },
+		},
+		"EmptyVariable": {
+			reason: "A variable without a value counts as not set.",
+			env:    map[string]string{"CROSSPLANE_TERRAFORM_PROVIDER_POLL": "", "SHARD_NAME": ""},
+			want:   func(*Options) {},
+		},
+		"ShardTurnsLeaderElectionOn": {
+			reason: "A shard always holds its Lease.",
+			args:   []string{"--shard-name=a", "--lease-namespace=ns"},
+			want: func(o *Options) {
+				o.ShardName, o.Shard, o.LeaderElection, o.LeaseNamespace = "a", a, true, "ns"
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tc.env {
+				t.Setenv(k, v)
+			}
+
+			want := defaults()
+			tc.want(want)
+
+			got, err := parse(t, tc.args...)
+			if err != nil {
+				t.Fatalf("\n%s\nParseOptions(...): %v", tc.reason, err)
+			}
+
+			opts := []cmp.Option{cmpopts.IgnoreFields(Options{}, "Environ"), cmp.Comparer(func(a, b shard.ID) bool { return a == b })}
+			if diff := cmp.Diff(want, got, opts...); diff != "" {
+				t.Errorf("\n%s\nParseOptions(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParseOptionsInvalid(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   []string
+	}{
+		"Poll": {
+			reason: "An interval of nothing would be a busy loop.",
+			args:   []string{"--poll=0s"},
+			want:   []string{"--poll", "0s", "greater than 0"},
+		},
+		"NegativeInterval": {
+			reason: "No interval is negative.",
+			args:   []string{"--gc-interval=-1s"},
+			want:   []string{"--gc-interval", "-1s", "0 or greater"},
+		},
+		"NotADuration": {
+			reason: "What is no duration is not guessed at.",
+			args:   []string{"--timeout=soon"},
+			want:   []string{"--timeout", `"soon"`, "10m"},
+		},
+		"Rate": {
+			reason: "Without workers nothing would ever happen.",
+			args:   []string{"--max-reconcile-rate=0"},
+			want:   []string{"--max-reconcile-rate", "0", "1 or greater"},
+		},
+		"LogEncoding": {
+			reason: "There are two encodings.",
+			args:   []string{"--log-encoding=xml"},
+			want:   []string{"--log-encoding", `"xml"`, "console or json"},
+		},
+		"ShardName": {
+			reason: "The name of a shard becomes a label value and part of the name of a Lease.",
+			args:   []string{"--shard-name=Not_A_Label"},
+			want:   []string{"--shard-name", `"Not_A_Label"`, "lower-case"},
+		},
+		"ReservedShardName": {
+			reason: "The Lease of that name belongs to somebody else.",
+			args:   []string{"--shard-name=catch-all"},
+			want:   []string{"--shard-name", `"catch-all"`, "reserved"},
+		},
+		"NoLeaseNamespace": {
+			reason: "The namespace of a Lease is not guessed.",
+			args:   []string{"--leader-election"},
+			want:   []string{"--lease-namespace", "POD_NAMESPACE"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(t, tc.args...)
+			if err == nil {
+				t.Fatalf("\n%s\nParseOptions(...): want an error", tc.reason)
+			}
+
+			for _, w := range tc.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("\n%s\nParseOptions(...): want %q in %q", tc.reason, w, err)
+				}
+			}
+
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("\n%s\nParseOptions(...): want one line, got %q", tc.reason, err)
+			}
+		})
+	}
+}
