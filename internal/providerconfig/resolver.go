@@ -51,13 +51,33 @@ func NewResolver(c client.Client) *Resolver {
 // refers to, and returns the specification of that ProviderConfig. The usage is
 // recorded first, so that a ProviderConfig that is being read cannot go away.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	if err := r.track(ctx, mg); err != nil {
+		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+	}
+
+	return r.Peek(ctx, mg)
+}
+
+func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		if err := r.modern.Track(ctx, mg); err != nil {
-			return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
-		}
+		return r.modern.Track(ctx, mg)
+	case resource.LegacyManaged:
+		return r.legacy.Track(ctx, mg)
+	default:
+		return errors.Errorf("%T does not refer to a ProviderConfig", mg)
+	}
+}
 
+// Peek returns the specification of the ProviderConfig that the supplied managed
+// resource refers to, without recording anything.
+func (r *Resolver) Peek(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	switch mg := mg.(type) {
+	case resource.ModernManaged:
 		ref := mg.GetProviderConfigReference()
+		if ref == nil {
+			return commonv1beta1.ProviderConfigSpec{}, errors.New("spec.providerConfigRef is not set")
+		}
 
 		switch ref.Kind {
 		case namespacedv1beta1.ProviderConfigKind:
@@ -69,11 +89,12 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1be
 				ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
 		}
 	case resource.LegacyManaged:
-		if err := r.legacy.Track(ctx, mg); err != nil {
-			return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+		ref := mg.GetProviderConfigReference()
+		if ref == nil {
+			return commonv1beta1.ProviderConfigSpec{}, errors.New("spec.providerConfigRef is not set")
 		}
 
-		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, clusterv1beta1.ProviderConfigKind, types.NamespacedName{Name: mg.GetProviderConfigReference().Name})
+		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, clusterv1beta1.ProviderConfigKind, types.NamespacedName{Name: ref.Name})
 	default:
 		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}

@@ -81,3 +81,9 @@ func parseState(raw []byte) (*State, error) {
 	}
 	return s, nil
 }
+
+// Empty reports whether there is nothing in the state, neither resources nor
+// outputs. A nil state, of which nothing is known, counts as empty.
+func (s *State) Empty() bool {
+	return s == nil || (s.Resources == 0 && len(s.Outputs) == 0)
+}

@@ -23,36 +23,47 @@ type File struct {
 
 	// JSON says that Data is JSON, as opposed to HCL.
 	JSON bool
+
+	// Secret says that Data comes from a Secret.
+	Secret bool
 }
 
-// Env resolves the supplied variables to an environment of KEY=VALUE, in their
-// order. A value that is not empty wins over a ConfigMap, and that over a Secret;
+// A Variable is one of an environment.
+type Variable struct {
+	Name  string
+	Value string
+
+	// Secret says that Value comes from a Secret.
+	Secret bool
+}
+
+// Env resolves the supplied environment variables, in their order. A value that is not empty wins over a ConfigMap, and that over a Secret;
 // with none of them the variable is empty.
-func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]string, error) {
-	env := make([]string, 0, len(vars))
+func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]Variable, error) {
+	env := make([]Variable, 0, len(vars))
 
 	for _, v := range vars {
-		value := v.Value
+		resolved := Variable{Name: v.Name, Value: v.Value}
 
 		switch {
-		case value != "":
+		case resolved.Value != "":
 		case v.ConfigMapKeyReference != nil:
 			data, err := configMapKey(ctx, kube, *v.ConfigMapKeyReference)
 			if err != nil {
 				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
 			}
 
-			value = string(data)
+			resolved.Value = string(data)
 		case v.SecretKeyReference != nil:
 			data, err := secretKey(ctx, kube, *v.SecretKeyReference)
 			if err != nil {
 				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
 			}
 
-			value = string(data)
+			resolved.Value, resolved.Secret = string(data), true
 		}
 
-		env = append(env, v.Name+"="+value)
+		env = append(env, resolved)
 	}
 
 	return env, nil
@@ -69,7 +80,11 @@ func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePar
 			return nil, errors.Wrapf(err, "varFiles[%d]", i)
 		}
 
-		files = append(files, File{Data: data, JSON: ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON})
+		files = append(files, File{
+			Data:   data,
+			JSON:   ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON,
+			Secret: f.Source == commonv1beta1.VarFileSourceSecretKey,
+		})
 	}
 
 	if p.VarMap != nil && len(p.VarMap.Raw) > 0 {

@@ -7,6 +7,8 @@
 package workspace
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -16,6 +18,7 @@ import (
 // whatever its scope.
 type Workspace interface {
 	resource.Managed
+	resource.ReconciliationObserver
 
 	// GetParameters returns a copy of spec.forProvider in which every reference
 	// carries its namespace.
@@ -26,4 +29,8 @@ type Workspace interface {
 
 	// SetObservation replaces status.atProvider.
 	SetObservation(o commonv1beta1.WorkspaceObservation)
+
+	// GetConnectionSecretKey returns the key of the Secret that takes the outputs,
+	// and false if there is to be none.
+	GetConnectionSecretKey() (types.NamespacedName, bool)
 }

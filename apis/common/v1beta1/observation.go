@@ -24,4 +24,34 @@ type WorkspaceObservation struct {
 	// RemoteSource is the address that the module was last fetched from.
 	// +optional
 	RemoteSource string `json:"remoteSource,omitempty"`
+
+	// Plan is what the last look found to be done. It is absent when there is
+	// nothing to do.
+	// +optional
+	Plan *PlanSummary `json:"plan,omitempty"`
+}
+
+// PlanSummary says what would have to be done for the infrastructure to be what
+// the module asks for.
+type PlanSummary struct {
+	// Add is the number of resources to create.
+	// +optional
+	Add int `json:"add"`
+
+	// Change is the number of resources to change in place.
+	// +optional
+	Change int `json:"change"`
+
+	// Destroy is the number of resources to destroy.
+	// +optional
+	Destroy int `json:"destroy"`
+
+	// Import is the number of resources to import.
+	// +optional
+	Import int `json:"import,omitempty"`
+
+	// Drifted are addresses of resources that were changed outside of Terraform:
+	// the first ones, if there are many.
+	// +optional
+	Drifted []string `json:"drifted,omitempty"`
 }

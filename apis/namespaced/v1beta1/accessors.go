@@ -5,6 +5,8 @@
 package v1beta1
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
@@ -58,6 +60,26 @@ func (w *Workspace) GetLastHandledReconcileAt() string {
 // SetLastHandledReconcileAt records that the reconcile request token was handled.
 func (w *Workspace) SetLastHandledReconcileAt(token string) {
 	w.Status.SetLastHandledReconcileAt(token)
+}
+
+// GetObservedGeneration returns the generation that was last found up to date.
+func (w *Workspace) GetObservedGeneration() int64 {
+	return w.Status.GetObservedGeneration()
+}
+
+// SetObservedGeneration records the generation that was found up to date.
+func (w *Workspace) SetObservedGeneration(generation int64) {
+	w.Status.SetObservedGeneration(generation)
+}
+
+// GetConnectionSecretKey returns the key of the Secret that takes the outputs of
+// this Workspace, and false if there is to be none.
+func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
+	ref := w.Spec.WriteConnectionSecretToReference
+	if ref == nil {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: w.GetNamespace(), Name: ref.Name}, true
 }
 
 // GetProviderConfigSpec returns a copy of the configuration. Every Secret that it

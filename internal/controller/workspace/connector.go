@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -25,19 +26,33 @@ import (
 // gathers all that a run would need, but leaves the disk and the CLI alone: most
 // reconciles need no run.
 type connector struct {
-	kube     client.Client
-	configs  *providerconfig.Resolver
-	cli      *terraform.CLI
-	root     *workdir.Root
-	environ  []string
-	memory   *memory
-	schedule *schedule
-	log      logging.Logger
+	kube       client.Client
+	configs    *providerconfig.Resolver
+	cli        *terraform.CLI
+	root       *workdir.Root
+	environ    []string
+	memory     *memory
+	schedule   *schedule
+	staller    *staller
+	collisions *collisions
+	record     event.Recorder
+	log        logging.Logger
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
 // supplied Workspace, and opens its working directory.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
+	e, err := c.connect(ctx, ws)
+	if err != nil {
+		c.staller.failed(ws, err)
+
+		return nil, err
+	}
+
+	return e, nil
+}
+
+func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
 	pc, err := c.configs.Resolve(ctx, ws)
 	if err != nil {
 		return nil, err
@@ -64,20 +79,26 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 		in:      in,
 		name:    meta.GetExternalName(ws),
 		environ: c.environ,
+		source:  ws.GetObservation().RemoteSource,
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
 		log := c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
-		s.log = func(line string) { log.Info(line) }
+		s.log = func(line string) { log.Info(in.redactor.text(line)) }
 	}
 
 	// A new request for a reconcile asks for a new look.
 	request, _ := meta.GetReconcileRequest(ws)
 
 	return &external{
-		session:  s,
-		memory:   c.memory,
-		schedule: c.schedule,
-		inputs:   s.digest(request),
+		kube:       c.kube,
+		record:     c.record,
+		session:    s,
+		memory:     c.memory,
+		schedule:   c.schedule,
+		staller:    c.staller,
+		collisions: c.collisions,
+		config:     pc,
+		inputs:     s.digest(request),
 	}, nil
 }

@@ -7,22 +7,36 @@ package workspace
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+const (
+	reasonPlanned event.Reason = "PlannedChanges"
+	reasonDrifted event.Reason = "DetectedDrift"
+)
+
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
-	session  *session
-	memory   *memory
-	schedule *schedule
+	kube       client.Client
+	record     event.Recorder
+	session    *session
+	memory     *memory
+	schedule   *schedule
+	staller    *staller
+	collisions *collisions
+
+	// config that the Workspace uses.
+	config commonv1beta1.ProviderConfigSpec
 
 	// inputs is the digest of everything that a plan depends on.
 	inputs string
@@ -34,17 +48,32 @@ type external struct {
 // Observe plans, unless the last look at the Workspace is still good: nothing that
 // it depended on has changed and the next one is not due.
 func (e *external) Observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
+	o, err := e.observe(ctx, ws)
+	if err != nil {
+		return managed.ExternalObservation{}, e.failed(ws, err)
+	}
+
+	// What is still to be done decides otherwise.
+	if o.ResourceUpToDate || !mayUpdate(ws) {
+		e.staller.succeeded(ws.GetUID())
+	}
+
+	return o, nil
+}
+
+func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
 		return e.observeDeleted(ctx, ws)
 	}
 
 	if l, ok := e.memory.recall(ws.GetUID()); ok && l.upToDate && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) {
-		return e.report(ws, l)
+		return e.report(ctx, ws, l)
 	}
 
-	l, err := e.look(ctx)
+	e.memory.forget(ws.GetUID())
+
+	l, err := e.look(ctx, ws)
 	if err != nil {
-		e.memory.forget(ws.GetUID())
 		notReadyIfChanged(ws)
 
 		return managed.ExternalObservation{}, err
@@ -52,17 +81,15 @@ func (e *external) Observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	e.memory.keep(ws.GetUID(), l)
 
-	return e.report(ws, l)
+	return e.report(ctx, ws, l)
 }
 
 // look at the real world with a plan.
-func (e *external) look(ctx context.Context) (look, error) {
+func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, error) {
 	p, err := e.session.plan(ctx)
 	if err != nil {
 		return look{}, err
 	}
-
-	e.plan = p
 
 	state := p.Prior
 	if state == nil {
@@ -72,20 +99,35 @@ func (e *external) look(ctx context.Context) (look, error) {
 		}
 	}
 
+	// A state that is there before this Workspace made one may be somebody else's.
+	if !state.Empty() && !ownsState(ws) && !onlyObserves(ws) {
+		if err := e.collisions.find(ctx, ws, e.config); err != nil {
+			return look{}, err
+		}
+	}
+
+	e.plan = p
+	s := summarize(p)
+
+	if s != nil {
+		e.record.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
+	}
+
 	return look{
 		inputs: e.inputs,
 		at:     e.schedule.now(),
 		// A module that has nothing to create and is not there is complete. It
 		// would be created over and over again otherwise.
-		exists:   state.Resources > 0 || len(state.Outputs) > 0 || !p.Changes,
+		exists:   !state.Empty() || !p.Changes,
 		upToDate: !p.Changes,
+		summary:  s,
 		outputs:  state.Outputs,
 	}, nil
 }
 
 // report what the supplied look saw.
-func (e *external) report(ws workspace.Workspace, l look) (managed.ExternalObservation, error) {
-	details, err := connectionDetails(l.outputs)
+func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (managed.ExternalObservation, error) {
+	details, err := e.details(ctx, ws, l)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -93,10 +135,15 @@ func (e *external) report(ws workspace.Workspace, l look) (managed.ExternalObser
 	o := ws.GetObservation()
 	o.Outputs = visibleOutputs(l.outputs)
 	o.Checksum = l.inputs
+	o.RemoteSource = e.session.source
+	o.Plan = l.summary
 	ws.SetObservation(o)
+
+	drifted(ws, l.summary)
 
 	if l.upToDate {
 		ready(ws)
+		ws.SetObservedGeneration(ws.GetGeneration())
 	}
 
 	return managed.ExternalObservation{
@@ -106,10 +153,25 @@ func (e *external) report(ws workspace.Workspace, l look) (managed.ExternalObser
 	}, nil
 }
 
+// details to publish for what the supplied look saw.
+func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) (managed.ConnectionDetails, error) {
+	details, err := connectionDetails(l.outputs)
+	if err != nil {
+		return nil, err
+	}
+
+	return withVanished(ctx, e.kube, ws, details)
+}
+
 // observeDeleted says whether there may be something left to destroy. It costs no
 // run to say yes: destroying nothing is no error. When there is nothing left it
 // deletes the Terraform workspace, before the finalizer goes.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
+	// What belongs to another Workspace is neither destroyed nor deleted.
+	if !ownsState(ws) && e.collisions.find(ctx, ws, e.config) != nil {
+		return managed.ExternalObservation{}, nil
+	}
+
 	l, ok := e.memory.recall(ws.GetUID())
 	if !ok || l.exists {
 		return managed.ExternalObservation{ResourceExists: true}, nil
@@ -125,26 +187,51 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 
 // Create applies what Observe planned.
 func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.ExternalCreation, error) {
+	e.announce(ctx, ws)
+
 	l, err := e.apply(ctx, ws)
 	if err != nil {
-		return managed.ExternalCreation{}, err
+		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
-	details, err := connectionDetails(l.outputs)
+	details, err := e.details(ctx, ws, l)
 
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
+// announce what is about to be created. The managed reconciler writes no status
+// before Create returns, which may take long.
+func (e *external) announce(ctx context.Context, ws workspace.Workspace) {
+	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
+
+	if s := summarize(e.plan); s != nil {
+		o := ws.GetObservation()
+		o.Plan = s
+		ws.SetObservation(o)
+
+		c = c.WithMessage("Applying: " + describe(s))
+	}
+
+	ws.SetConditions(c)
+
+	// Nothing depends on it: the result of Create will be recorded in any case.
+	_ = e.kube.Status().Update(ctx, ws)
+}
+
 // Update applies what Observe planned.
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
+	if e.plan != nil && len(e.plan.Drift) > 0 {
+		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
+	}
+
 	l, err := e.apply(ctx, ws)
 	if err != nil {
 		ws.SetConditions(xpv2.Unavailable().WithMessage("The last update failed").WithObservedGeneration(ws.GetGeneration()))
 
-		return managed.ExternalUpdate{}, err
+		return managed.ExternalUpdate{}, e.failed(ws, err)
 	}
 
-	o, err := e.report(ws, l)
+	o, err := e.report(ctx, ws, l)
 
 	return managed.ExternalUpdate{ConnectionDetails: o.ConnectionDetails}, err
 }
@@ -154,7 +241,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
-	a, err := e.session.apply(ctx, e.plan)
+	a, err := e.session.apply(ctx, e.plan, newProgress(e.record, ws, e.schedule.now).report)
 	if err != nil {
 		return look{}, err
 	}
@@ -173,6 +260,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 
 	l := look{inputs: e.inputs, at: e.schedule.now(), exists: true, upToDate: true, outputs: outputs}
 	e.memory.keep(ws.GetUID(), l)
+	e.staller.succeeded(ws.GetUID())
 
 	return l, nil
 }
@@ -181,11 +269,13 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
 	e.memory.forget(ws.GetUID())
 
-	if err := e.session.destroy(ctx); err != nil && !e.nothingToDestroy(ctx) {
-		return managed.ExternalDelete{}, err
+	err := e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
+	if err != nil && !e.nothingToDestroy(ctx) {
+		return managed.ExternalDelete{}, e.failed(ws, err)
 	}
 
 	e.memory.keep(ws.GetUID(), look{at: e.schedule.now()})
+	e.staller.succeeded(ws.GetUID())
 
 	return managed.ExternalDelete{}, nil
 }
@@ -203,23 +293,15 @@ func (e *external) nothingToDestroy(ctx context.Context) bool {
 	return err == nil && state.Resources == 0
 }
 
+// failed counts the supplied error and returns it without secrets.
+func (e *external) failed(ws workspace.Workspace, err error) error {
+	err = e.session.in.redactor.err(err)
+	e.staller.failed(ws, err)
+
+	return err
+}
+
 // Disconnect leaves nothing secret on disk.
 func (e *external) Disconnect(_ context.Context) error {
 	return e.session.close()
-}
-
-// ready marks the Workspace as ready, for its current specification.
-func ready(ws workspace.Workspace) {
-	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
-}
-
-// notReadyIfChanged marks a Workspace as not ready whose specification cannot be
-// planned, unless it was ready with the same one: then what is there is still
-// what was asked for, and it is the look at it that failed.
-func notReadyIfChanged(ws workspace.Workspace) {
-	c := ws.GetCondition(xpv2.TypeReady)
-	// An older version of this provider did not record the generation.
-	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("The changed specification cannot be planned").WithObservedGeneration(ws.GetGeneration()))
-	}
 }

@@ -44,6 +44,9 @@ type inputs struct {
 
 	// env of the runs, as KEY=VALUE.
 	env []string
+
+	// redactor of the secrets among the inputs.
+	redactor *redactor
 }
 
 // gather everything that the supplied parameters and configuration refer to.
@@ -64,7 +67,10 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		in.module.add(name, workdir.File{Data: data})
 	}
 
+	var secrets [][]byte
+
 	for name, data := range credentials {
+		secrets = append(secrets, data)
 		in.config.add(name, workdir.File{Data: data, Secret: true})
 		in.cliConfig = in.cliConfig || name == cliConfigFile
 	}
@@ -78,9 +84,17 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		in.backend = true
 	}
 
-	in.env, err = vars.Env(ctx, kube, p.Env)
+	env, err := vars.Env(ctx, kube, p.Env)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot resolve variables")
+	}
+
+	for _, v := range env {
+		in.env = append(in.env, v.Name+"="+v.Value)
+
+		if v.Secret {
+			secrets = append(secrets, []byte(v.Value))
+		}
 	}
 
 	varFiles, err := vars.Files(ctx, kube, p)
@@ -92,7 +106,13 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		name := varFileName(n, f.JSON)
 		in.config.add(name, workdir.File{Data: f.Data, Secret: true})
 		in.varFiles = append(in.varFiles, name)
+
+		if f.Secret {
+			secrets = append(secrets, f.Data)
+		}
 	}
+
+	in.redactor = newRedactor(secrets...)
 
 	return in, nil
 }

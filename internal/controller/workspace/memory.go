@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -31,6 +32,9 @@ type look struct {
 
 	// upToDate says that the state and the module agree.
 	upToDate bool
+
+	// summary of what there is to do, nil if nothing.
+	summary *commonv1beta1.PlanSummary
 
 	// outputs in the state, sensitive ones included.
 	outputs map[string]terraform.Output

@@ -28,6 +28,9 @@ type session struct {
 	environ []string
 	log     func(line string)
 
+	// source is the address that the module was last fetched from.
+	source string
+
 	// written says that there may be inputs on disk.
 	written bool
 
@@ -197,7 +200,7 @@ func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
 
 // apply the supplied plan, or one that is made now if there is none. A plan that
 // became stale, because the state changed meanwhile, is made again, once.
-func (s *session) apply(ctx context.Context, p *terraform.Plan) (*terraform.Applied, error) {
+func (s *session) apply(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	if p == nil {
 		var err error
 		if p, err = s.plan(ctx); err != nil {
@@ -205,20 +208,28 @@ func (s *session) apply(ctx context.Context, p *terraform.Plan) (*terraform.Appl
 		}
 	}
 
-	a, err := s.applyPlan(ctx, p)
+	a, err := s.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
+		created := p.Prior.Empty()
+
 		if p, err = s.plan(ctx); err != nil {
 			return nil, err
 		}
 
-		a, err = s.applyPlan(ctx, p)
+		// Whoever made a state where there was none may think that it is his. The
+		// next look finds out.
+		if created && !p.Prior.Empty() {
+			return nil, errors.New("cannot apply: somebody else has created the state meanwhile")
+		}
+
+		a, err = s.applyPlan(ctx, p, progress)
 	}
 
 	return a, errors.Wrap(err, "cannot apply")
 }
 
-func (s *session) applyPlan(ctx context.Context, p *terraform.Plan) (*terraform.Applied, error) {
-	o := terraform.ApplyOptions{Args: s.in.parameters.ApplyArgs, VarFiles: s.varFiles}
+func (s *session) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
+	o := terraform.ApplyOptions{Args: s.in.parameters.ApplyArgs, VarFiles: s.varFiles, Progress: progress}
 
 	// planArgs and applyArgs do not influence one another. With arguments of either
 	// that make another plan, the one at hand is not what is to be applied.
@@ -230,11 +241,12 @@ func (s *session) applyPlan(ctx context.Context, p *terraform.Plan) (*terraform.
 }
 
 // destroy everything that is in the state.
-func (s *session) destroy(ctx context.Context) error {
+func (s *session) destroy(ctx context.Context, progress func(terraform.Progress)) error {
 	return s.initialized(ctx, func() error {
 		_, err := s.cli.Destroy(ctx, *s.target, terraform.DestroyOptions{
 			VarFiles: s.varFiles,
 			Args:     s.in.parameters.DestroyArgs,
+			Progress: progress,
 		})
 
 		return errors.Wrap(err, "cannot destroy")

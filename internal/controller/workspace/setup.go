@@ -65,16 +65,22 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	m := newMemory()
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
 
+	st := newStaller(o.PollInterval, time.Now)
+	configs := providerconfig.NewResolver(mgr.GetClient())
+
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
-			kube:     mgr.GetClient(),
-			configs:  providerconfig.NewResolver(mgr.GetClient()),
-			cli:      o.CLI,
-			root:     o.Root,
-			environ:  o.Environ,
-			memory:   m,
-			schedule: s,
-			log:      log,
+			kube:       mgr.GetClient(),
+			configs:    configs,
+			cli:        o.CLI,
+			root:       o.Root,
+			environ:    o.Environ,
+			memory:     m,
+			schedule:   s,
+			staller:    st,
+			collisions: &collisions{live: mgr.GetAPIReader(), configs: configs},
+			record:     recorder,
+			log:        log,
 		}),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),
@@ -115,5 +121,5 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object, builder.WithPredicates(resource.DesiredStateChanged())).
 		Watches(kind.Object, m.handler()).
-		Complete(o.Wrap(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter), kind)), "cannot set up controller %s", name)
+		Complete(o.Wrap(ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter), kind)), "cannot set up controller %s", name)
 }

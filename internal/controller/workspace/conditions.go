@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// typeDrifted is a condition of a Workspace that may not be updated: it is true
+	// when the infrastructure is not what the module asks for.
+	typeDrifted xpv2.ConditionType = "Drifted"
+
+	// typeStalled is a condition of a Workspace that keeps failing: it is true when
+	// it is tried less often than others.
+	typeStalled xpv2.ConditionType = "Stalled"
+)
+
+const (
+	reasonPlanHasChanges  xpv2.ConditionReason = "PlanHasChanges"
+	reasonUpToDate        xpv2.ConditionReason = "UpToDate"
+	reasonRepeatedFailure xpv2.ConditionReason = "RepeatedFailure"
+	reasonRetried         xpv2.ConditionReason = "Retried"
+)
+
+// maxDrifted is how many addresses of drifted resources a status lists.
+const maxDrifted = 20
+
+// ready marks a Workspace as ready, for its current specification.
+func ready(ws workspace.Workspace) {
+	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
+}
+
+// notReadyIfChanged marks a Workspace as not ready whose specification cannot be
+// planned, unless it was ready with the same one: then what is there is still
+// what was asked for, and it is the look at it that failed.
+func notReadyIfChanged(ws workspace.Workspace) {
+	c := ws.GetCondition(xpv2.TypeReady)
+	// An older version of this provider did not record the generation.
+	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
+		ws.SetConditions(xpv2.Unavailable().WithMessage("The changed specification cannot be planned").WithObservedGeneration(ws.GetGeneration()))
+	}
+}
+
+// drifted marks a Workspace that nobody will update, or takes the mark away.
+func drifted(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
+	c := xpv2.Condition{
+		Type:               typeDrifted,
+		Status:             corev1.ConditionFalse,
+		Reason:             reasonUpToDate,
+		LastTransitionTime: metav1.Now(),
+		ObservedGeneration: ws.GetGeneration(),
+	}
+
+	switch {
+	case s != nil && !mayUpdate(ws):
+		c.Status = corev1.ConditionTrue
+		c.Reason = reasonPlanHasChanges
+		c.Message = describe(s)
+	case ws.GetCondition(typeDrifted).Status != corev1.ConditionTrue:
+		// Most Workspaces never drift, and have no such condition.
+		return
+	}
+
+	ws.SetConditions(c)
+}
+
+// mayUpdate says whether the management policies of a Workspace allow updates.
+func mayUpdate(ws workspace.Workspace) bool {
+	p := ws.GetManagementPolicies()
+
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
+}
+
+// summarize a plan, or return nil if there is none or it has nothing to do.
+func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
+	if p == nil || !p.Changes {
+		return nil
+	}
+
+	d := slices.Sorted(slices.Values(p.Drift))
+
+	return &commonv1beta1.PlanSummary{
+		Add:     p.Summary.Add,
+		Change:  p.Summary.Change,
+		Destroy: p.Summary.Destroy,
+		Import:  p.Summary.Import,
+		Drifted: d[:min(len(d), maxDrifted)],
+	}
+}
+
+// describe a summary in one line, in the words of the CLI.
+func describe(s *commonv1beta1.PlanSummary) string {
+	b := &strings.Builder{}
+
+	if s.Import > 0 {
+		fmt.Fprintf(b, "%d to import, ", s.Import)
+	}
+
+	fmt.Fprintf(b, "%d to add, %d to change, %d to destroy", s.Add, s.Change, s.Destroy)
+
+	if len(s.Drifted) > 0 {
+		fmt.Fprintf(b, "; changed outside of Terraform: %s", strings.Join(s.Drifted, ", "))
+	}
+
+	return b.String()
+}

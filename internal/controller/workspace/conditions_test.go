@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+func TestDescribe(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		plan   *terraform.Plan
+		want   string
+	}{
+		"Counts": {
+			reason: "A plan is described as the CLI does.",
+			plan:   &terraform.Plan{Changes: true, Summary: terraform.Summary{Add: 1, Change: 2, Destroy: 3}},
+			want:   "1 to add, 2 to change, 3 to destroy",
+		},
+		"Import": {
+			reason: "Imports are mentioned if there are any.",
+			plan:   &terraform.Plan{Changes: true, Summary: terraform.Summary{Import: 4}},
+			want:   "4 to import, 0 to add, 0 to change, 0 to destroy",
+		},
+		"Drift": {
+			reason: "What was changed elsewhere is listed in order.",
+			plan:   &terraform.Plan{Changes: true, Drift: []string{"b.b", "a.a"}},
+			want:   "0 to add, 0 to change, 0 to destroy; changed outside of Terraform: a.a, b.b",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, describe(summarize(tc.plan))); diff != "" {
+				t.Errorf("\n%s\ndescribe(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSummarizeNothing(t *testing.T) {
+	for _, p := range []*terraform.Plan{nil, {}} {
+		if got := summarize(p); got != nil {
+			t.Errorf("summarize(%v) of a plan with nothing to do: want nil, got %v", p, got)
+		}
+	}
+}
+
+func TestDrifted(t *testing.T) {
+	changes := &commonv1beta1.PlanSummary{Change: 1}
+
+	cases := map[string]struct {
+		reason   string
+		policies xpv2.ManagementPolicies
+		was      corev1.ConditionStatus
+		summary  *commonv1beta1.PlanSummary
+		want     corev1.ConditionStatus
+	}{
+		"ObserveOnly": {
+			reason:   "A difference that nobody will correct is drift.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			summary:  changes,
+			want:     corev1.ConditionTrue,
+		},
+		"ObserveOnlyUpToDate": {
+			reason:   "It is over when there is none left.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			was:      corev1.ConditionTrue,
+			want:     corev1.ConditionFalse,
+		},
+		"MayUpdate": {
+			reason:   "A difference that is about to be corrected is not worth a condition.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
+			summary:  changes,
+			want:     corev1.ConditionUnknown,
+		},
+		"NeverDrifted": {
+			reason:   "Nothing is said of a Workspace that is as it should be.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			want:     corev1.ConditionUnknown,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := workspaceWithUID("a")
+			ws.SetManagementPolicies(tc.policies)
+
+			if tc.was != "" {
+				ws.SetConditions(xpv2.Condition{Type: typeDrifted, Status: tc.was})
+			}
+
+			drifted(ws, tc.summary)
+
+			if got := ws.GetCondition(typeDrifted).Status; got != tc.want {
+				t.Errorf("\n%s\ndrifted(...): want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

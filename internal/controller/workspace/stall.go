@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// stallAfter is how many failures in a row make a Workspace stalled. They take
+	// about half a minute with the backoff of the queue.
+	stallAfter = 5
+
+	// stallBase is the time between two tries of a Workspace that has just
+	// stalled. It doubles with every failure, up to the poll interval.
+	stallBase = time.Minute
+)
+
+// A version of a Workspace is what a person can change to have it tried again.
+type version struct {
+	generation int64
+	request    string
+	deleted    bool
+}
+
+func versionOf(o client.Object) version {
+	request, _ := meta.GetReconcileRequest(o)
+
+	return version{generation: o.GetGeneration(), request: request, deleted: meta.WasDeleted(o)}
+}
+
+// A failure is a series of them.
+type failure struct {
+	version version
+	count   int
+	retry   time.Time
+	message string
+}
+
+// A staller keeps Workspaces that fail over and over again from taking the workers
+// that healthy ones need. It is safe for concurrent use.
+type staller struct {
+	poll time.Duration
+	now  func() time.Time
+
+	mu       sync.Mutex
+	failures map[types.UID]failure
+}
+
+func newStaller(poll time.Duration, now func() time.Time) *staller {
+	return &staller{poll: poll, now: now, failures: map[types.UID]failure{}}
+}
+
+// failed records that a reconcile of the supplied Workspace failed.
+func (s *staller) failed(o client.Object, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	f := s.failures[o.GetUID()]
+	if v := versionOf(o); f.version != v {
+		f = failure{version: v}
+	}
+
+	f.count++
+	f.message = err.Error()
+
+	f.retry = s.now()
+	if f.count >= stallAfter {
+		f.retry = f.retry.Add(min(stallBase<<min(f.count-stallAfter, 10), max(s.poll, stallBase)))
+	}
+
+	s.failures[o.GetUID()] = f
+}
+
+// succeeded records that a reconcile of the Workspace of the supplied UID did.
+func (s *staller) succeeded(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	delete(s.failures, uid)
+}
+
+// stalled returns the failures of a Workspace that is stalled.
+func (s *staller) stalled(o client.Object) (failure, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	f, ok := s.failures[o.GetUID()]
+
+	return f, ok && f.version == versionOf(o) && f.count >= stallAfter
+}
+
+// reconciler returns one in front of inner that puts off stalled Workspaces until
+// they are due, or a person changes them, and tells about it in a condition.
+func (s *staller) reconciler(inner reconcile.Reconciler, kube client.Client, live client.Reader, kind workspace.Kind) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		ws, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
+		if !ok {
+			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", kind.Object))
+		}
+
+		if err := kube.Get(ctx, req.NamespacedName, ws); err != nil {
+			return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+		}
+
+		if f, ok := s.stalled(ws); ok && !meta.IsPaused(ws) {
+			if wait := f.retry.Sub(s.now()); wait > 0 {
+				return reconcile.Result{RequeueAfter: wait}, nil
+			}
+		}
+
+		result, err := inner.Reconcile(ctx, req)
+		if err != nil {
+			return result, err
+		}
+
+		f, stalled := s.stalled(ws)
+		if stalled {
+			// The backoff of the queue ends at a minute: too short by now.
+			result = reconcile.Result{RequeueAfter: max(f.retry.Sub(s.now()), time.Second)}
+		}
+
+		return result, s.tell(ctx, kube, live, ws, f, stalled)
+	})
+}
+
+// tell records in a condition whether a Workspace is stalled, if that changed.
+func (s *staller) tell(ctx context.Context, kube client.Client, live client.Reader, ws workspace.Workspace, f failure, stalled bool) error {
+	was := ws.GetCondition(typeStalled)
+	if !stalled && was.Status != corev1.ConditionTrue {
+		return nil
+	}
+
+	c := xpv2.Condition{
+		Type:               typeStalled,
+		Status:             corev1.ConditionFalse,
+		Reason:             reasonRetried,
+		LastTransitionTime: metav1.Now(),
+		ObservedGeneration: ws.GetGeneration(),
+	}
+
+	if stalled {
+		c.Status = corev1.ConditionTrue
+		c.Reason = reasonRepeatedFailure
+		c.Message = fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Last failure: %s", stallAfter, f.message)
+	}
+
+	if was.Equal(c) {
+		return nil
+	}
+
+	// The reconcile has just written the status. The cache may not know it yet, and
+	// the whole status is written back.
+	if err := live.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
+		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+	}
+
+	ws.SetConditions(c)
+
+	return errors.Wrap(resource.IgnoreNotFound(kube.Status().Update(ctx, ws)), "cannot update status of Workspace")
+}

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+)
+
+func TestStaller(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	poll := 10 * time.Minute
+
+	cases := map[string]struct {
+		reason   string
+		failures int
+		then     func(s *staller, ws *clusterv1beta1.Workspace)
+		stalled  bool
+		wait     time.Duration
+	}{
+		"FewFailures": {
+			reason:   "A Workspace that failed a few times is tried as any other.",
+			failures: stallAfter - 1,
+		},
+		"ManyFailures": {
+			reason:   "One that keeps failing has to wait.",
+			failures: stallAfter,
+			stalled:  true,
+			wait:     stallBase,
+		},
+		"MoreFailures": {
+			reason:   "It has to wait longer with every failure.",
+			failures: stallAfter + 2,
+			stalled:  true,
+			wait:     4 * stallBase,
+		},
+		"CountlessFailures": {
+			reason:   "It never waits longer than a healthy one for its next poll.",
+			failures: 1000,
+			stalled:  true,
+			wait:     poll,
+		},
+		"Succeeded": {
+			reason:   "A success makes up for all failures.",
+			failures: stallAfter,
+			then:     func(s *staller, ws *clusterv1beta1.Workspace) { s.succeeded(ws.GetUID()) },
+		},
+		"Changed": {
+			reason:   "A changed specification is tried at once.",
+			failures: stallAfter,
+			then:     func(_ *staller, ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) },
+		},
+		"Requested": {
+			reason:   "So is a Workspace for which a reconcile was requested.",
+			failures: stallAfter,
+			then: func(_ *staller, ws *clusterv1beta1.Workspace) {
+				ws.SetAnnotations(map[string]string{xpmeta.AnnotationKeyReconcileRequestedAt: "now"})
+			},
+		},
+		"FailedAfterChange": {
+			reason:   "A failure of the changed specification is its first.",
+			failures: stallAfter,
+			then: func(s *staller, ws *clusterv1beta1.Workspace) {
+				ws.SetGeneration(2)
+				s.failed(ws, errors.New("boom"))
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newStaller(poll, func() time.Time { return now })
+			ws := workspaceWithUID("a")
+
+			for range tc.failures {
+				s.failed(ws, errors.New("boom"))
+			}
+
+			if tc.then != nil {
+				tc.then(s, ws)
+			}
+
+			f, stalled := s.stalled(ws)
+			if stalled != tc.stalled {
+				t.Fatalf("\n%s\nstalled(...): want %t, got %t", tc.reason, tc.stalled, stalled)
+			}
+
+			if got := f.retry.Sub(now); stalled && got != tc.wait {
+				t.Errorf("\n%s\nstalled(...): want a retry after %s, got %s", tc.reason, tc.wait, got)
+			}
+		})
+	}
+}
