@@ -65,7 +65,7 @@ func TestErrorMessage(t *testing.T) {
 		},
 		"Stderr": {
 			reason: "a subcommand without JSON has them on stderr",
-			res:    result{code: 1, stderr: "\nError: S\n\n  on /work/ws/main.tf line 1:\n\nIn /work/ws/m/x.tf\n"},
+			res:    result{code: 1, stderr: "\nError: S\n\n  on /tf/ws/main.tf line 1:\n\nIn /tf/ws/m/x.tf\n"},
 			want:   "S: In m/x.tf (on main.tf line 1)",
 		},
 		"NoDiagnostic": {
@@ -110,7 +110,7 @@ func TestErrorMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := newError("plan", "/work/ws", tc.res, tc.reported)
+			err := newError("plan", "/tf/ws", tc.res, tc.reported)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestInitCommand(t *testing.T) {
@@ -59,9 +61,8 @@ func emptyMirror(t *testing.T) []string {
 func TestInit(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{
-			"main.tf":                "terraform {\n  backend \"local\" {}\n}\n",
-			"config":                 `path = "mine.tfstate"`,
-			".terraform/environment": "gone",
+			"main.tf": "terraform {\n  backend \"local\" {}\n}\n",
+			"config":  `path = "mine.tfstate"`,
 		})
 		ws.Name = DefaultWorkspace
 		var log []string
@@ -93,6 +94,22 @@ func TestInit(t *testing.T) {
 		}
 		if err := c.Init(t.Context(), ws, InitOptions{Args: []string{"-reconfigure"}}); err != nil {
 			t.Errorf("want arguments to reach the CLI, got %v", err)
+		}
+	})
+}
+
+func TestInitForgetsTheSelection(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf":                "terraform {\n  backend \"local\" {}\n}\n",
+			".terraform/environment": "old",
+			"terraform.tfstate.d/old/terraform.tfstate": `{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}`,
+		})
+		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
+			t.Fatalf("init: %v", err)
+		}
+		if b, err := os.ReadFile(filepath.Join(ws.Dir, ".terraform/environment")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("want no workspace to be selected, got %q, %v", b, err)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func LockOf(err error) (Lock, bool) {
 		return Lock{}, false
 	}
 	for _, d := range errorsOf(e.Diagnostics) {
-		if l := parseLock(d.Summary + "\n" + d.Detail); d.locked() && l != (Lock{}) {
+		if l := parseLock(d.Summary + "\n" + d.Detail); l != (Lock{}) {
 			return l, true
 		}
 	}

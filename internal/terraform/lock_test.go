@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestParseLock(t *testing.T) {
@@ -53,6 +55,14 @@ by multiple users at the same time.`,
 	}
 }
 
+func TestLockOfNobodyKnown(t *testing.T) {
+	t.Parallel()
+	err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "Error acquiring the state lock", Detail: "x"}}}
+	if l, ok := LockOf(err); ok || !IsLocked(err) {
+		t.Errorf("want a lock that nothing is known of, got %+v, locked: %t", l, IsLocked(err))
+	}
+}
+
 func TestLocked(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
@@ -88,6 +98,8 @@ func TestLocked(t *testing.T) {
 		}
 
 		cancel()
-		<-first.done
+		if err := <-first.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("want the first one to have been undisturbed, got %v", err)
+		}
 	})
 }

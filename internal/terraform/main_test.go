@@ -55,6 +55,9 @@ func stub(args []string) int {
 		signal.Notify(interrupted, os.Interrupt)
 		fmt.Println("ready")
 		<-interrupted
+		if code, err := strconv.Atoi(os.Getenv("STUB_CODE")); err == nil {
+			return code
+		}
 		fmt.Fprintln(os.Stderr, "Error: operation canceled")
 		return 1
 	case "stubborn":

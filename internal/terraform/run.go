@@ -166,10 +166,10 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 // failure returns why the command counts as failed, or nil.
 func (r result) failure(cmd command) error {
 	switch {
-	case r.interrupted != nil:
-		return r.interrupted
 	case r.code == 0, cmd.op == opPlan && r.code == exitChanges:
 		return nil
+	case r.interrupted != nil:
+		return r.interrupted
 	default:
 		return errors.New(r.status)
 	}

@@ -119,6 +119,29 @@ func TestLog(t *testing.T) {
 	}
 }
 
+func TestObserver(t *testing.T) {
+	t.Parallel()
+	type run struct {
+		Op     string
+		Failed bool
+	}
+	var got []run
+	c := findStub(t, WithObserver(func(op string, took time.Duration, err error) {
+		if took <= 0 {
+			t.Errorf("%s took %s", op, took)
+		}
+		got = append(got, run{Op: op, Failed: err != nil})
+	}))
+	// What the runs are for does not matter, only how they end.
+	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: "plan"})
+	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})
+	_, _ = c.PullState(t.Context(), stubWorkspace(t, "say"))
+	want := []run{{Op: "version"}, {Op: "plan"}, {Op: "destroy", Failed: true}, {Op: "state pull"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -143,6 +166,43 @@ func TestInterrupt(t *testing.T) {
 			}
 			if diff := cmp.Diff("interrupted: operation canceled", err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestInterruptedWithSuccess(t *testing.T) {
+	t.Parallel()
+	c := findStub(t)
+	cases := map[string]struct {
+		reason string
+		run    func(context.Context, Workspace) error
+		want   error
+	}{
+		"Apply": {
+			reason: "what is done is done",
+			run: func(ctx context.Context, ws Workspace) error {
+				_, err := c.Apply(ctx, ws, ApplyOptions{})
+				return err
+			},
+		},
+		"Plan": {
+			reason: "a plan that was stopped may not have looked at everything",
+			run: func(ctx context.Context, ws Workspace) error {
+				_, err := c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+				return err
+			},
+			want: context.Canceled,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			s := start(t, stubWorkspace(t, "polite", "STUB_CODE=0"), func(ws Workspace) error { return tc.run(ctx, ws) })
+			cancel()
+			if err := <-s.done; !errors.Is(err, tc.want) {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}

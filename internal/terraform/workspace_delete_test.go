@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,11 +61,15 @@ func TestDeleteWorkspace(t *testing.T) {
 
 func TestDeleteDefaultWorkspace(t *testing.T) {
 	t.Parallel()
-	c := &CLI{path: "/nonexistent"}
+	var runs []string
+	c := findStub(t, WithObserver(func(op string, _ time.Duration, _ error) { runs = append(runs, op) }))
 	for _, name := range []string{"", DefaultWorkspace} {
-		if err := c.DeleteWorkspace(t.Context(), Workspace{Name: name}); err != nil {
-			t.Errorf("want no run for %q, got %v", name, err)
+		if err := c.DeleteWorkspace(t.Context(), Workspace{Dir: t.TempDir(), Name: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
 		}
+	}
+	if diff := cmp.Diff([]string{"version"}, runs); diff != "" {
+		t.Errorf("want no run: -want, +got:\n%s", diff)
 	}
 }
 
