@@ -106,6 +106,10 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 func describe(s *commonv1beta1.PlanSummary) string {
 	b := &strings.Builder{}
 
+	if s.Add+s.Change+s.Destroy+s.Import == 0 && len(s.Drifted) == 0 {
+		return "only outputs change"
+	}
+
 	if s.Import > 0 {
 		fmt.Fprintf(b, "%d to import, ", s.Import)
 	}

@@ -32,6 +32,11 @@ func TestDescribe(t *testing.T) {
 			plan:   &terraform.Plan{Changes: true, Summary: terraform.Summary{Import: 4}},
 			want:   "4 to import, 0 to add, 0 to change, 0 to destroy",
 		},
+		"OutputsOnly": {
+			reason: "A plan without resources is about outputs.",
+			plan:   &terraform.Plan{Changes: true},
+			want:   "only outputs change",
+		},
 		"Drift": {
 			reason: "What was changed elsewhere is listed in order.",
 			plan:   &terraform.Plan{Changes: true, Drift: []string{"b.b", "a.a"}},
