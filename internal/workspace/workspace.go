@@ -16,7 +16,7 @@ import (
 
 // A Workspace is a managed resource that is backed by one Terraform workspace,
 // whatever its scope.
-type Workspace interface {
+type Workspace interface { //nolint:interfacebloat // It is all that the controllers know of the API types.
 	resource.Managed
 	resource.ReconciliationObserver
 

@@ -7,9 +7,9 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
@@ -37,95 +38,86 @@ type collisions struct {
 	configs *providerconfig.Resolver
 }
 
-// find returns an error that names the Workspace, other than the supplied one,
-// that the state of the supplied one belongs to.
-func (c *collisions) find(ctx context.Context, ws workspace.Workspace, pc commonv1beta1.ProviderConfigSpec) error {
+// owner describes the Workspace, other than the supplied one, that the state of
+// the supplied one belongs to. It is empty if there is none.
+func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commonv1beta1.ProviderConfigSpec) (string, error) {
 	backend := backendOf(ws.GetParameters(), pc)
 	if backend == "" {
 		// Every Workspace has a state of its own, in its working directory.
-		return nil
+		return "", nil
 	}
 
 	for _, kind := range workspace.Kinds() {
-		o, err := c.findKind(ctx, kind, ws, backend)
-		if err != nil {
-			return errors.Wrap(err, "cannot find out whom the state belongs to")
+		namesakes, err := c.namesakes(ctx, kind, ws)
+		// A kind that is not there has no Workspaces.
+		if err != nil && !kmeta.IsNoMatchError(err) {
+			return "", errors.Wrap(err, "cannot find out whom the state belongs to")
 		}
 
-		if o != nil {
-			return errors.Errorf("the state of Terraform workspace %q belongs to the Workspace %q of %s, which uses the same backend: set another annotation %s, or use another backend",
-				meta.GetExternalName(ws), client.ObjectKeyFromObject(o), kind.GroupVersionKind.Group, meta.AnnotationKeyExternalName)
+		for _, key := range namesakes {
+			owns, err := c.owns(ctx, kind, key, backend)
+			if err != nil {
+				return "", errors.Wrap(err, "cannot find out whom the state belongs to")
+			}
+
+			if owns {
+				return fmt.Sprintf("the Workspace %q of %s", key, kind.GroupVersionKind.Group), nil
+			}
 		}
 	}
 
-	return nil
+	return "", nil
 }
 
-func (c *collisions) findKind(ctx context.Context, kind workspace.Kind, ws workspace.Workspace, backend string) (workspace.Workspace, error) {
-	token := ""
+// namesakes returns the keys of all Workspaces of a kind, other than the supplied
+// one, whose Terraform workspace has the same name.
+func (c *collisions) namesakes(ctx context.Context, kind workspace.Kind, ws workspace.Workspace) ([]client.ObjectKey, error) {
+	var keys []client.ObjectKey
+
+	page := &metav1.PartialObjectMetadataList{}
+	page.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.GroupVersionKind.Kind + "List"))
 
 	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.GroupVersionKind.Kind + "List"))
-
-		if err := c.live.List(ctx, page, client.Limit(collisionPage), client.Continue(token)); err != nil {
-			// A kind that is not there has no Workspaces.
-			if kmeta.IsNoMatchError(err) {
-				return nil, nil
-			}
-
+		if err := c.live.List(ctx, page, client.Limit(collisionPage), client.Continue(page.GetContinue())); err != nil {
 			return nil, err
 		}
 
 		for i := range page.Items {
 			o := &page.Items[i]
-			if o.GetUID() == ws.GetUID() || cmp.Or(meta.GetExternalName(o), o.GetName()) != meta.GetExternalName(ws) {
-				continue
-			}
-
-			other, err := c.owner(ctx, kind, client.ObjectKeyFromObject(o), backend)
-			if other != nil || err != nil {
-				return other, err
+			if o.GetUID() != ws.GetUID() && cmp.Or(meta.GetExternalName(o), o.GetName()) == meta.GetExternalName(ws) {
+				keys = append(keys, client.ObjectKeyFromObject(o))
 			}
 		}
 
-		if token = page.GetContinue(); token == "" {
-			return nil, nil
+		if page.GetContinue() == "" {
+			return keys, nil
 		}
 	}
 }
 
-// owner returns the Workspace of the supplied key if it has a state in the
-// supplied backend.
-func (c *collisions) owner(ctx context.Context, kind workspace.Kind, key client.ObjectKey, backend string) (workspace.Workspace, error) {
+// owns says whether the Workspace of the supplied key has a state in the supplied
+// backend.
+func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.ObjectKey, backend string) (bool, error) {
 	o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
 	if !ok {
-		return nil, errors.Errorf("%T is not a Workspace", kind.Object)
+		return false, errors.Errorf("%T is not a Workspace", kind.Object)
 	}
 
 	if err := c.live.Get(ctx, key, o); err != nil {
-		if kerrors.IsNotFound(err) {
-			return nil, nil
-		}
-
-		return nil, err
+		return false, resource.IgnoreNotFound(err)
 	}
 
 	if !ownsState(o) {
-		return nil, nil
+		return false, nil
 	}
 
 	pc, err := c.configs.Peek(ctx, o)
 	if err != nil {
-		// Without its configuration nobody can say which state it has.
-		return nil, nil //nolint:nilerr // See above.
+		// Without its configuration it cannot reach any state.
+		return false, resource.IgnoreNotFound(err)
 	}
 
-	if backendOf(o.GetParameters(), pc) != backend {
-		return nil, nil
-	}
-
-	return o, nil
+	return backendOf(o.GetParameters(), pc) == backend, nil
 }
 
 // ownsState says whether it is known that the state of a Workspace is its own: it

@@ -11,6 +11,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -101,8 +102,14 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 
 	// A state that is there before this Workspace made one may be somebody else's.
 	if !state.Empty() && !ownsState(ws) && !onlyObserves(ws) {
-		if err := e.collisions.find(ctx, ws, e.config); err != nil {
+		owner, err := e.collisions.owner(ctx, ws, e.config)
+		if err != nil {
 			return look{}, err
+		}
+
+		if owner != "" {
+			return look{}, errors.Errorf("the state of Terraform workspace %q belongs to %s, which uses the same backend: set another annotation %s, or use another backend",
+				meta.GetExternalName(ws), owner, meta.AnnotationKeyExternalName)
 		}
 	}
 
@@ -167,9 +174,16 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) 
 // run to say yes: destroying nothing is no error. When there is nothing left it
 // deletes the Terraform workspace, before the finalizer goes.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	// What belongs to another Workspace is neither destroyed nor deleted.
-	if !ownsState(ws) && e.collisions.find(ctx, ws, e.config) != nil {
-		return managed.ExternalObservation{}, nil
+	if !ownsState(ws) {
+		owner, err := e.collisions.owner(ctx, ws, e.config)
+		if err != nil {
+			return managed.ExternalObservation{}, err
+		}
+
+		// What belongs to another Workspace is neither destroyed nor deleted.
+		if owner != "" {
+			return managed.ExternalObservation{}, nil
+		}
 	}
 
 	l, ok := e.memory.recall(ws.GetUID())
