@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 )
 
 // Credentials reads the credential files that the supplied specification names.
@@ -51,7 +51,7 @@ func extract(ctx context.Context, kube client.Reader, lookup func(string) (strin
 			return nil, errors.New("source is Secret, but secretRef is not set")
 		}
 
-		return secretKey(ctx, kube, *c.SecretRef)
+		return keyref.Secret(ctx, kube, types.NamespacedName{Namespace: c.SecretRef.Namespace, Name: c.SecretRef.Name}, c.SecretRef.Key)
 	case xpv2.CredentialsSourceEnvironment:
 		if c.Env == nil {
 			return nil, errors.New("source is Environment, but env is not set")
@@ -73,18 +73,4 @@ func extract(ctx context.Context, kube client.Reader, lookup func(string) (strin
 	default:
 		return nil, errors.Errorf("source %q is not one of None, Secret, Environment, Filesystem", c.Source)
 	}
-}
-
-func secretKey(ctx context.Context, kube client.Reader, ref xpv2.SecretKeySelector) ([]byte, error) {
-	s := &corev1.Secret{}
-	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, s); err != nil {
-		return nil, errors.Wrap(err, "cannot get Secret")
-	}
-
-	data, ok := s.Data[ref.Key]
-	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in Secret %s/%s", ref.Key, ref.Namespace, ref.Name)
-	}
-
-	return data, nil
 }

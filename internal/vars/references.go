@@ -7,7 +7,6 @@ package vars
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 )
 
 // A File holds values of variables.
@@ -114,29 +114,9 @@ func varFile(ctx context.Context, kube client.Reader, f commonv1beta1.VarFile) (
 }
 
 func configMapKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
-	cm := &corev1.ConfigMap{}
-	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, cm); err != nil {
-		return nil, errors.Wrap(err, "cannot get ConfigMap")
-	}
-
-	data, ok := cm.Data[ref.Key]
-	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s/%s", ref.Key, ref.Namespace, ref.Name)
-	}
-
-	return []byte(data), nil
+	return keyref.ConfigMap(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
 }
 
 func secretKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
-	s := &corev1.Secret{}
-	if err := kube.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, s); err != nil {
-		return nil, errors.Wrap(err, "cannot get Secret")
-	}
-
-	data, ok := s.Data[ref.Key]
-	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in Secret %s/%s", ref.Key, ref.Namespace, ref.Name)
-	}
-
-	return data, nil
+	return keyref.Secret(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
 }

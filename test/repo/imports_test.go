@@ -93,8 +93,12 @@ func arrows() []arrow {
 			why:  "what is measured is handed to it; it asks nobody",
 		},
 		{
+			from: "internal/keyref",
+			why:  "a key is read the same way whoever asks for it",
+		},
+		{
 			from: "internal/providerconfig",
-			to:   []string{"apis/..."},
+			to:   []string{"apis/...", "internal/keyref"},
 			why:  "a ProviderConfig is resolved for any managed resource",
 		},
 		{
@@ -110,7 +114,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/vars",
-			to:   []string{"apis/common/..."},
+			to:   []string{"apis/common/...", "internal/keyref"},
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{

@@ -74,11 +74,13 @@ func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commo
 func (c *collisions) namesakes(ctx context.Context, kind workspace.Kind, ws workspace.Workspace) ([]client.ObjectKey, error) {
 	var keys []client.ObjectKey
 
-	page := &metav1.PartialObjectMetadataList{}
-	page.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.GroupVersionKind.Kind + "List"))
+	token := ""
 
 	for {
-		if err := c.live.List(ctx, page, client.Limit(collisionPage), client.Continue(page.GetContinue())); err != nil {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.GroupVersionKind.Kind + "List"))
+
+		if err := c.live.List(ctx, page, client.Limit(collisionPage), client.Continue(token)); err != nil {
 			return nil, err
 		}
 
@@ -89,7 +91,7 @@ func (c *collisions) namesakes(ctx context.Context, kind workspace.Kind, ws work
 			}
 		}
 
-		if page.GetContinue() == "" {
+		if token = page.GetContinue(); token == "" {
 			return keys, nil
 		}
 	}

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package keyref reads single keys of ConfigMaps and Secrets. A key that does not
+// exist is an error that names it, never an empty value.
+package keyref
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// ConfigMap returns the value of a key of the named ConfigMap.
+func ConfigMap(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
+	cm := &corev1.ConfigMap{}
+	if err := kube.Get(ctx, name, cm); err != nil {
+		return nil, errors.Wrapf(err, "cannot get ConfigMap %s", name)
+	}
+
+	data, ok := cm.Data[key]
+	if !ok {
+		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s", key, name)
+	}
+
+	return []byte(data), nil
+}
+
+// Secret returns the value of a key of the named Secret.
+func Secret(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
+	s := &corev1.Secret{}
+	if err := kube.Get(ctx, name, s); err != nil {
+		return nil, errors.Wrapf(err, "cannot get Secret %s", name)
+	}
+
+	data, ok := s.Data[key]
+	if !ok {
+		return nil, errors.Errorf("couldn't find key %s in Secret %s", key, name)
+	}
+
+	return data, nil
+}

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package providerconfig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+func fromSecret(filename, key string) commonv1beta1.ProviderCredentials {
+	return commonv1beta1.ProviderCredentials{
+		Filename: filename,
+		Source:   xpv2.CredentialsSourceSecret,
+		CommonCredentialSelectors: xpv2.CommonCredentialSelectors{SecretRef: &xpv2.SecretKeySelector{
+			SecretReference: xpv2.SecretReference{Namespace: "ns", Name: "creds"},
+			Key:             key,
+		}},
+	}
+}
+
+// reader serves one Secret. What the API server does with it is not the point here.
+func reader() client.Reader {
+	return fake.NewClientBuilder().WithObjects(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "creds"},
+		Data:       map[string][]byte{"key": []byte("s3cret"), "empty": {}},
+	}).Build()
+}
+
+func TestCredentials(t *testing.T) {
+	onDisk := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(onDisk, []byte("on disk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason      string
+		credentials []commonv1beta1.ProviderCredentials
+		want        map[string][]byte
+		err         string
+	}{
+		"Secret": {
+			reason:      "The key of a Secret becomes a file; directories in its name are dropped.",
+			credentials: []commonv1beta1.ProviderCredentials{fromSecret("some/where/creds.json", "key")},
+			want:        map[string][]byte{"creds.json": []byte("s3cret")},
+		},
+		"EmptyKey": {
+			reason:      "A key that exists and is empty makes an empty file.",
+			credentials: []commonv1beta1.ProviderCredentials{fromSecret("f", "empty")},
+			want:        map[string][]byte{"f": {}},
+		},
+		"MissingKey": {
+			reason:      "A key that does not exist is not an empty file.",
+			credentials: []commonv1beta1.ProviderCredentials{fromSecret("f", "nope")},
+			err:         "couldn't find key nope in Secret ns/creds",
+		},
+		"Environment": {
+			reason: "A variable becomes a file.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "SET"}}}},
+			want: map[string][]byte{"f": []byte("set")},
+		},
+		"UnsetEnvironment": {
+			reason: "A variable that is not set makes an empty file, as it always did.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "UNSET"}}}},
+			want: map[string][]byte{"f": {}},
+		},
+		"Filesystem": {
+			reason: "A file of the provider becomes a file.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceFilesystem,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Fs: &xpv2.FsSelector{Path: onDisk}}}},
+			want: map[string][]byte{"f": []byte("on disk")},
+		},
+		"None": {
+			reason:      "No source makes an empty file.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceNone}},
+			want:        map[string][]byte{"f": nil},
+		},
+		"NoReference": {
+			reason:      "A source without its reference is an error that names both.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceSecret}},
+			err:         "source is Secret, but secretRef is not set",
+		},
+		"NoFilename": {
+			reason:      "A name that is no file is refused.",
+			credentials: []commonv1beta1.ProviderCredentials{{Filename: "a/..", Source: xpv2.CredentialsSourceNone}},
+			err:         `"a/.."`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			lookup := func(name string) (string, bool) {
+				if name == "SET" {
+					return "set", true
+				}
+
+				return "", false
+			}
+
+			got, err := Credentials(t.Context(), reader(), lookup, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nCredentials(...): want an error with %q, got %v", tc.reason, tc.err, err)
+				}
+
+				return
+			}
+
+			if err != nil {
+				t.Fatalf("\n%s\nCredentials(...): %v", tc.reason, err)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCredentials(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func FuzzCredentialsFilename(f *testing.F) {
+	for _, name := range []string{"f", "../../etc/passwd", "/etc/passwd", "a/..", ".", "", "a\x00b", "..."} {
+		f.Add(name)
+	}
+
+	f.Fuzz(func(t *testing.T, name string) {
+		files, err := Credentials(t.Context(), reader(), os.LookupEnv, commonv1beta1.ProviderConfigSpec{
+			Credentials: []commonv1beta1.ProviderCredentials{{Filename: name, Source: xpv2.CredentialsSourceNone}},
+		})
+		if err != nil {
+			return
+		}
+
+		for got := range files {
+			if got != filepath.Base(got) || !filepath.IsLocal(got) || got == "." {
+				t.Errorf("Credentials(...) of a file called %q: %q is not the name of a file", name, got)
+			}
+		}
+	})
+}
