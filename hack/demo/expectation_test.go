@@ -19,11 +19,12 @@ import (
 
 var errBoom = errors.New("boom")
 
-// newPlainScreen returns a screen that is no terminal, and what is printed there.
-func newPlainScreen() (*screen, *bytes.Buffer) {
+// newScreenFor returns a screen of the supplied width on which time stands still,
+// and what is printed there.
+func newScreenFor(width int) (*screen, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 
-	return &screen{out: out, width: func() int { return plainWidth }}, out
+	return &screen{out: out, width: func() int { return width }, now: func() time.Time { return time.Time{} }}, out
 }
 
 func TestMeet(t *testing.T) {
@@ -90,7 +91,7 @@ func TestMeet(t *testing.T) {
 				cancel(tc.cause)
 			}
 
-			s, out := newPlainScreen()
+			s, out := newScreenFor(plainWidth)
 			err := expectation{title: "a thing", within: tc.within, check: tc.check}.meet(ctx, s)
 
 			if diff := cmp.Diff(tc.want.err, err, cmpopts.EquateErrors()); diff != "" {

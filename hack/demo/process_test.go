@@ -183,7 +183,7 @@ func TestOrphan(t *testing.T) {
 
 	_ = cmd.Wait() // It was killed.
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 
 	if err := until(ctx, func(string) {}, func(context.Context) error {

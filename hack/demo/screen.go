@@ -50,6 +50,9 @@ type screen struct {
 	// width returns how many characters fit in a line.
 	width func() int
 
+	// now returns the time.
+	now func() time.Time
+
 	mu sync.Mutex
 
 	// title and began are about the step in progress, if there is one.
@@ -77,7 +80,7 @@ type screen struct {
 
 // newScreen returns a screen on the supplied file.
 func newScreen(f *os.File) *screen {
-	s := &screen{out: f, width: func() int { return plainWidth }}
+	s := &screen{out: f, width: func() int { return plainWidth }, now: time.Now}
 
 	fd := int(f.Fd())
 	if term.IsTerminal(fd) && os.Getenv("TERM") != "dumb" {
@@ -127,7 +130,7 @@ func (s *screen) say(lines ...string) {
 // begin says that a step is in progress.
 func (s *screen) begin(title string) {
 	s.update(func() {
-		now := time.Now()
+		now := s.now()
 		s.title, s.detail, s.began, s.said = title, "", now, now
 	})
 }
@@ -140,7 +143,7 @@ func (s *screen) progress(detail string) {
 // end says what became of the step in progress, and how long that took.
 func (s *screen) end(m mark) {
 	s.update(func() {
-		s.print(fmt.Sprintf("%s %s %s", s.paint(m.color, m.sign), s.title, s.paint("2", "("+seconds(time.Since(s.began))+")")))
+		s.print(fmt.Sprintf("%s %s %s", s.paint(m.color, m.sign), s.title, s.paint("2", "("+seconds(s.now().Sub(s.began))+")")))
 		s.title, s.detail = "", ""
 	})
 }
@@ -194,7 +197,7 @@ func (s *screen) liveLines() []string {
 	var lines []string
 
 	if s.title != "" {
-		text := fmt.Sprintf("… %s (%s)", s.title, seconds(time.Since(s.began).Truncate(time.Second)))
+		text := fmt.Sprintf("… %s (%s)", s.title, seconds(s.now().Sub(s.began).Truncate(time.Second)))
 		lines = append(lines, s.paint("36", cut(text, width)))
 
 		if s.detail != "" {

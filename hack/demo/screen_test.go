@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 func TestPlainScreen(t *testing.T) {
 	t.Parallel()
 
-	s, out := newPlainScreen()
+	s, out := newScreenFor(plainWidth)
 
 	s.say("hello")
 	s.show(table{{name: "a"}})
@@ -46,8 +45,8 @@ func TestPlainScreen(t *testing.T) {
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 
-	out := &bytes.Buffer{}
-	s := &screen{out: out, live: true, width: func() int { return 30 }}
+	s, out := newScreenFor(30)
+	s.live = true
 
 	s.begin("a step with a title that is longer than the terminal is wide")
 	s.progress("not yet")
