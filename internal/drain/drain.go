@@ -86,10 +86,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 // it returns, none is, and none will ever be.
 func (d *Drain) Start(ctx context.Context) error {
 	<-ctx.Done()
-
-	d.mu.Lock()
-	d.stopping = true
-	d.mu.Unlock()
+	d.stop()
 
 	idle := make(chan struct{})
 	go func() {
@@ -112,10 +109,7 @@ func (d *Drain) Start(ctx context.Context) error {
 // lost its Lease: it ends CLI runs in progress at once and waits until no reconcile
 // is in progress.
 func (d *Drain) Abort() {
-	d.mu.Lock()
-	d.stopping = true
-	d.mu.Unlock()
-
+	d.stop()
 	d.cancelRuns()
 	d.inFlight.Wait()
 }
@@ -135,6 +129,13 @@ func (d *Drain) begin() bool {
 	}
 	d.inFlight.Add(1)
 	return true
+}
+
+// stop makes sure that no further reconcile begins.
+func (d *Drain) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stopping = true
 }
 
 // withoutCancel keeps the values and the deadline of ctx, which

@@ -199,6 +199,37 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// A manager that lost its Lease does not wait for Start, nor for the grace.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, shutdown := context.WithCancel(t.Context())
+		d := New(grace)
+		var calls, ended atomic.Int32
+		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			calls.Add(1)
+			<-d.Runs().Done()
+			time.Sleep(time.Second)
+			ended.Add(1)
+			return reconcile.Result{}, nil
+		}))
+		go func() { _ = d.Start(ctx) }()
+		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+		synctest.Wait()
+
+		begin := time.Now()
+		shutdown()
+		d.Abort()
+		if diff := cmp.Diff(time.Second, time.Since(begin)); diff != "" {
+			t.Errorf("how long Abort took: -want, +got:\n%s", diff)
+		}
+		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
+		if diff := cmp.Diff([]int32{1, 1}, []int32{calls.Load(), ended.Load()}); diff != "" {
+			t.Errorf("reconciles that began and ended: -want, +got:\n%s", diff)
+		}
+	})
+}
+
 // While the manager runs, nothing ends its CLI runs.
 func TestRunsBeforeShutdown(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gc deletes the working directories of Workspaces that are gone.
+// Package gc deletes the working directories of Workspaces that are gone. A
+// directory that may still be in use must never be deleted: see Collector for what
+// that takes.
 package gc
 
 import (
@@ -45,8 +47,9 @@ func (nopMetrics) WorkdirDeleted() {}
 func (nopMetrics) GCFailed()       {}
 
 // A Collector deletes a working directory when its UID is missing from a complete
-// listing of all Workspaces that was taken after the directory was seen. Several
-// Collectors may look after one volume.
+// listing of all Workspaces, of whatever kind and shard, that was begun after the
+// directory was seen. A UID is never used twice, so that such a directory cannot
+// come to life again. Several Collectors may look after one volume.
 type Collector struct {
 	dirs     Directories
 	live     client.Reader
@@ -100,9 +103,14 @@ func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, 
 // NeedLeaderElection makes sure that replicas that stand by do not collect.
 func (c *Collector) NeedLeaderElection() bool { return true }
 
-// Start collects once per interval until ctx is done. A round that fails is
-// logged; the next one may do better.
+// Start collects once per interval until ctx is done, never if the interval is not
+// positive. A round that fails is logged; the next one may do better.
 func (c *Collector) Start(ctx context.Context) error {
+	if c.interval <= 0 {
+		<-ctx.Done()
+		return nil
+	}
+
 	t := time.NewTicker(c.interval)
 	defer t.Stop()
 
@@ -120,13 +128,14 @@ func (c *Collector) Start(ctx context.Context) error {
 }
 
 // Collect does one round and returns the UIDs whose directories it deleted. It
-// deletes nothing unless it knows all Workspaces.
+// deletes nothing unless it knows all Workspaces. A directory that cannot be
+// deleted does not keep it from deleting the others.
 func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	// First the directories: one that is made from here on belongs to a Workspace
 	// that the listing may miss.
 	dirs, err := c.dirs.List()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot list working directories")
+		return nil, err
 	}
 
 	if len(dirs) == 0 {
@@ -138,7 +147,10 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 
-	var deleted []string
+	var (
+		deleted []string
+		errs    []error
+	)
 
 	for _, uid := range dirs {
 		if alive[uid] {
@@ -146,7 +158,8 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		}
 
 		if err := c.dirs.Remove(uid); err != nil {
-			return deleted, errors.Wrap(err, "cannot delete working directory")
+			errs = append(errs, err)
+			continue
 		}
 
 		c.metrics.WorkdirDeleted()
@@ -155,45 +168,52 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		deleted = append(deleted, uid)
 	}
 
-	return deleted, nil
+	return deleted, errors.Join(errs...)
 }
 
 // workspaces returns the UIDs of all Workspaces, or an error: never a part.
 func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 	uids := map[string]bool{}
-	absent := 0
+	served := false
 
 	for _, gvk := range c.kinds {
-		err := c.list(ctx, gvk, uids)
-		if meta.IsNoMatchError(err) {
-			absent++
-			continue
-		}
-
+		known, err := c.list(ctx, gvk, uids)
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot list all objects of %s", gvk.GroupKind())
 		}
+
+		served = served || known
 	}
 
 	// Without any kind there is nothing that tells whose the directories are: the
 	// CustomResourceDefinitions may be on their way back.
-	if absent == len(c.kinds) {
+	if !served {
 		return nil, errors.New("no kind of Workspace is known to the API server")
 	}
 
 	return uids, nil
 }
 
-func (c *Collector) list(ctx context.Context, gvk schema.GroupVersionKind, uids map[string]bool) error {
+// list adds the UIDs of all Workspaces of a kind. It returns false if there is no
+// such kind.
+func (c *Collector) list(ctx context.Context, gvk schema.GroupVersionKind, uids map[string]bool) (bool, error) {
 	token := ""
 
 	for {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 
-		// Without a resource version the answer is what is in etcd now.
-		if err := c.live.List(ctx, page, client.Limit(c.pageSize), client.Continue(token)); err != nil {
-			return err
+		// Without a resource version the answer is what is in etcd now. The token
+		// of a page makes the next one come from the same snapshot, or fail.
+		err := c.live.List(ctx, page, client.Limit(c.pageSize), client.Continue(token))
+
+		// A kind that goes away between two pages is a listing that failed.
+		if token == "" && meta.IsNoMatchError(err) {
+			return false, nil
+		}
+
+		if err != nil {
+			return false, err
 		}
 
 		for i := range page.Items {
@@ -201,7 +221,7 @@ func (c *Collector) list(ctx context.Context, gvk schema.GroupVersionKind, uids 
 		}
 
 		if token = page.GetContinue(); token == "" {
-			return nil
+			return true, nil
 		}
 	}
 }

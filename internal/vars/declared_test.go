@@ -31,7 +31,6 @@ func TestDeclared(t *testing.T) {
 				variable "string"  { type = string }
 				variable "number"  { type = number }
 				variable "bool"    { type = bool }
-				variable "parens"  { type = (string) }
 				variable "untyped" {}
 				variable "default" { default = [] }
 				variable "any"     { type = any }
@@ -47,7 +46,6 @@ func TestDeclared(t *testing.T) {
 					"string":  Literal,
 					"number":  Literal,
 					"bool":    Literal,
-					"parens":  Literal,
 					"untyped": Literal,
 					"default": Literal,
 					"any":     Expression,

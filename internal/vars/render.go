@@ -6,6 +6,7 @@ package vars
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -78,6 +79,7 @@ func expression(text string) (string, error) {
 	}
 
 	// The CLI reads an argument as if it were in parentheses, that is, over as
-	// many lines as it has. A comment at the end goes to the end of its line.
-	return "(" + text + "\n)", nil
+	// many lines as it has, and skips a byte order mark, which only it may begin
+	// with. A comment at the end goes to the end of its line.
+	return "(" + strings.TrimPrefix(text, "\ufeff") + "\n)", nil
 }

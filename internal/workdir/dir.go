@@ -17,8 +17,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Names in the directory of a Workspace that no input may have, wherever in it.
 const (
+	// ownPrefix is what the names begin with that no input may have, wherever in
+	// the directory.
+	ownPrefix = ".crossplane"
+
 	manifestName = ".crossplane-files.json"
 	markerName   = ".crossplane-initialized.json"
 	tempName     = ".crossplane-temporary"
@@ -53,8 +56,8 @@ func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 // content stays. Files that no Sync wrote are left alone unless a name given now
 // is theirs.
 //
-// Names that lead out of the directory, or that the package uses itself, are
-// refused before anything is written.
+// Names that lead out of the directory, or that are reserved for what belongs to
+// the provider itself, are refused before anything is written.
 func (d *Dir) Sync(files map[string]File) error {
 	for name := range files {
 		if err := checkName(name); err != nil {
@@ -135,7 +138,7 @@ func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 // resolve returns the path of the entrypoint, relative and without symbolic
 // links.
 func (d *Dir) resolve(entrypoint string) (string, error) {
-	rel, err := cleanEntrypoint(entrypoint)
+	rel, err := CleanEntrypoint(entrypoint)
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +173,10 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	return rel, nil
 }
 
-func cleanEntrypoint(entrypoint string) (string, error) {
+// CleanEntrypoint returns the path of the entrypoint relative to the directory of
+// the Workspace, "." for that directory itself. Unlike Dir.Entrypoint it does not
+// look at what is there, and so can name files for a Sync that has yet to make it.
+func CleanEntrypoint(entrypoint string) (string, error) {
 	rel := filepath.Clean(strings.TrimLeft(entrypoint, "/"))
 	if !filepath.IsLocal(rel) {
 		return "", errors.New("it leaves the module")
@@ -199,8 +205,8 @@ func checkName(name string) error {
 	// The manifest is JSON, which cannot hold every name that a file can have.
 	case name == "", name == ".", !filepath.IsLocal(name), path.Clean(name) != name, !utf8.ValidString(name):
 		return errors.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
-	case slices.Contains([]string{manifestName, markerName, tempName}, path.Base(name)):
-		return errors.Errorf("cannot write %q: the name is reserved", name)
+	case strings.Contains("/"+name, "/"+ownPrefix):
+		return errors.Errorf("cannot write %q: names that begin with %q are reserved", name, ownPrefix)
 	}
 	return nil
 }

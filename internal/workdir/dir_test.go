@@ -85,6 +85,13 @@ func TestSync(t *testing.T) {
 			sync:    map[string]File{"d": text("4")},
 			want:    files{"d": "4"},
 		},
+		"ForgetsRemoved": {
+			reason:  "A file that somebody else writes under a name that was once given stays.",
+			earlier: []map[string]File{{"main.tf": text("a")}, {"other.tf": text("b")}},
+			present: files{"main.tf": "theirs"},
+			sync:    map[string]File{"other.tf": text("b")},
+			want:    files{"main.tf": "theirs", "other.tf": "b"},
+		},
 		"AlreadyGone": {
 			reason:  "A file that is to be removed may be gone already.",
 			earlier: []map[string]File{{"main.tf": text("a"), "old": text("o")}},
@@ -145,21 +152,23 @@ func TestSyncRefuses(t *testing.T) {
 		reason string
 		name   string
 	}{
-		"Empty":         {reason: "An empty name names no file.", name: ""},
-		"Dot":           {reason: "A dot names the directory itself.", name: "."},
-		"Parent":        {reason: "The parent is outside.", name: ".."},
-		"Outside":       {reason: "A file of the parent is outside.", name: "../escape"},
-		"OutsideDeep":   {reason: "What leads out at any depth is outside.", name: "a/../../escape"},
-		"Absolute":      {reason: "An absolute path is outside.", name: "/tmp/escape"},
-		"NotClean":      {reason: "One file has one name: the same file under two would be written and removed.", name: "a/../b"},
-		"LeadingDot":    {reason: "One file has one name.", name: "./a"},
-		"DoubleSlash":   {reason: "One file has one name.", name: "a//b"},
-		"TrailingSlash": {reason: "A directory is no file.", name: "a/"},
-		"NotUTF8":       {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
-		"Manifest":      {reason: "The list of what was written is not an input.", name: manifestName},
-		"Marker":        {reason: "A credential must not claim that init succeeded.", name: markerName},
-		"Temporary":     {reason: "What is used to write the others is not an input.", name: tempName},
-		"ReservedBelow": {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
+		"Empty":          {reason: "An empty name names no file.", name: ""},
+		"Dot":            {reason: "A dot names the directory itself.", name: "."},
+		"Parent":         {reason: "The parent is outside.", name: ".."},
+		"Outside":        {reason: "A file of the parent is outside.", name: "../escape"},
+		"OutsideDeep":    {reason: "What leads out at any depth is outside.", name: "a/../../escape"},
+		"Absolute":       {reason: "An absolute path is outside.", name: "/tmp/escape"},
+		"NotClean":       {reason: "One file has one name: the same file under two would be written and removed.", name: "a/../b"},
+		"LeadingDot":     {reason: "One file has one name.", name: "./a"},
+		"DoubleSlash":    {reason: "One file has one name.", name: "a//b"},
+		"TrailingSlash":  {reason: "A directory is no file.", name: "a/"},
+		"NotUTF8":        {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
+		"Manifest":       {reason: "The list of what was written is not an input.", name: manifestName},
+		"Marker":         {reason: "A credential must not claim that init succeeded.", name: markerName},
+		"Temporary":      {reason: "What is used to write the others is not an input.", name: tempName},
+		"ReservedFuture": {reason: "What begins like these belongs to the provider, too.", name: ".crossplane.tfplan"},
+		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
+		"ReservedAbove":  {reason: "A reserved name is not allowed for a directory either.", name: ".crossplane-fetch/a"},
 	}
 
 	for name, tc := range cases {
@@ -592,6 +601,37 @@ func TestEntrypointBelowLinkedRoot(t *testing.T) {
 	}
 	if diff := cmp.Diff(filepath.Join(link, uidA, "sub"), got); diff != "" {
 		t.Errorf("the path is below that of the directory: -want, +got:\n%s", diff)
+	}
+}
+
+func TestCleanEntrypoint(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		Path string
+		Err  error
+	}
+	cases := map[string]struct {
+		reason     string
+		entrypoint string
+		want       want
+	}{
+		"Empty":   {reason: "The module itself is the default.", entrypoint: "", want: want{Path: "."}},
+		"Slashes": {reason: "Leading and trailing slashes change nothing.", entrypoint: "//a/b/", want: want{Path: "a/b"}},
+		"Dots":    {reason: "What stays inside on the whole is inside.", entrypoint: "./a/../b", want: want{Path: "b"}},
+		"Outside": {reason: "What leads out is refused.", entrypoint: "a/../../b", want: want{Err: cmpopts.AnyError}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var got want
+			got.Path, got.Err = CleanEntrypoint(tc.entrypoint)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nCleanEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
+			}
+		})
 	}
 }
 

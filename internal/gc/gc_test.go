@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package gc
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// Here are the faults that a real API server or a real directory does not have on
+// demand. See live_test.go for the others.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+
+	apples, pears := fruit("Apple"), fruit("Pear")
+	errBoom := errors.New("boom")
+	noMatch := &meta.NoKindMatchError{GroupKind: pears.GroupKind(), SearchedVersions: []string{"v1"}}
+
+	type want struct {
+		Deleted []string
+		Left    []string
+		Err     error
+		Metrics counts
+		Pages   int
+	}
+	cases := map[string]struct {
+		reason string
+		dirs   *fakeDirectories
+		reader *fakeReader
+		kinds  []schema.GroupVersionKind
+		want   want
+	}{
+		"Orphan": {
+			reason: "A directory without a Workspace is deleted.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{uids: []types.UID{"a"}}}, "PearList": {{uids: []types.UID{"c"}}}}},
+			kinds:  []schema.GroupVersionKind{apples, pears},
+			want:   want{Deleted: []string{"b"}, Left: []string{"a", "c"}, Metrics: counts{Deleted: 1}, Pages: 2},
+		},
+		"NoDirectories": {
+			reason: "The API server is not asked for what nobody needs to know.",
+			dirs:   &fakeDirectories{},
+			reader: &fakeReader{},
+			kinds:  []schema.GroupVersionKind{apples, pears},
+			want:   want{},
+		},
+		"DirectoriesUnknown": {
+			reason: "Part of a list of directories is none.",
+			dirs:   &fakeDirectories{uids: []string{"a"}, listErr: errBoom},
+			reader: &fakeReader{},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Left: []string{"a"}, Err: errBoom},
+		},
+		"NoKinds": {
+			reason: "Who knows of no kind of Workspace knows nothing about directories.",
+			dirs:   &fakeDirectories{uids: []string{"a"}},
+			reader: &fakeReader{},
+			want:   want{Left: []string{"a"}, Err: cmpopts.AnyError},
+		},
+		"LaterPageFails": {
+			reason: "The pages that came before one that failed are not all of them.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{uids: []types.UID{"a"}}, {err: errBoom}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Left: []string{"a", "b"}, Err: errBoom, Pages: 2},
+		},
+		"KindVanishesBetweenPages": {
+			reason: "A kind that was there when the listing began, and is not when it goes on, was not listed.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
+			reader: &fakeReader{pages: map[string][]page{
+				"AppleList": {{}},
+				"PearList":  {{uids: []types.UID{"a"}}, {err: noMatch}},
+			}},
+			kinds: []schema.GroupVersionKind{apples, pears},
+			want:  want{Left: []string{"a", "b"}, Err: cmpopts.AnyError, Pages: 3},
+		},
+		"SecondKindFails": {
+			reason: "The Workspaces of one kind are not all of them.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{uids: []types.UID{"a"}}}, "PearList": {{err: errBoom}}}},
+			kinds:  []schema.GroupVersionKind{apples, pears},
+			want:   want{Left: []string{"a", "b"}, Err: errBoom, Pages: 2},
+		},
+		"Stuck": {
+			reason: "A directory that cannot be deleted does not protect the others.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}, stuck: map[string]error{"b": errBoom}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Deleted: []string{"a", "c"}, Left: []string{"b"}, Err: errBoom, Metrics: counts{Deleted: 2}, Pages: 1},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var got want
+
+			c := New(tc.dirs, tc.reader, tc.kinds, time.Hour, WithMetrics(&got.Metrics))
+			got.Deleted, got.Err = c.Collect(t.Context())
+			got.Left = tc.dirs.uids
+			got.Pages = tc.reader.asked
+
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason   string
+		interval time.Duration
+		err      error
+		// after is how long the Collector ran.
+		after time.Duration
+		want  counts
+		log   []string
+	}{
+		"BeforeFirst": {
+			reason:   "The first round comes after one interval: nothing is in a hurry at start.",
+			interval: time.Hour,
+			after:    time.Hour - time.Second,
+		},
+		"First": {
+			reason:   "The first round comes after one interval.",
+			interval: time.Hour,
+			after:    time.Hour + time.Second,
+			want:     counts{Deleted: 1},
+			log:      []string{"Deleted working directory of a Workspace that is gone"},
+		},
+		"Several": {
+			reason:   "One round comes after each interval.",
+			interval: time.Hour,
+			after:    3*time.Hour + time.Second,
+			want:     counts{Deleted: 3},
+			log:      slices.Repeat([]string{"Deleted working directory of a Workspace that is gone"}, 3),
+		},
+		"Failing": {
+			reason:   "A round that fails is told, with its reason, and the next one is tried.",
+			interval: time.Hour,
+			err:      errors.New("boom"),
+			after:    2*time.Hour + time.Second,
+			want:     counts{Failed: 2},
+			log:      slices.Repeat([]string{"Cannot collect working directories"}, 2),
+		},
+		"Never": {
+			reason:   "Without an interval there are no rounds.",
+			interval: 0,
+			after:    24 * time.Hour,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var (
+					got counts
+					log journal
+				)
+
+				// Each round finds another directory.
+				dirs := &fakeDirectories{refill: "orphan"}
+				reader := &fakeReader{pages: map[string][]page{"AppleList": {{err: tc.err}}}}
+				c := New(dirs, reader, []schema.GroupVersionKind{fruit("Apple")}, tc.interval, WithMetrics(&got), WithLogger(&log))
+
+				ctx, cancel := context.WithTimeout(t.Context(), tc.after)
+				defer cancel()
+
+				if err := c.Start(ctx); err != nil {
+					t.Errorf("%s\nStart: %v", tc.reason, err)
+				}
+
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+				}
+
+				if diff := cmp.Diff(tc.log, log.info, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s\nlog: -want, +got:\n%s", tc.reason, diff)
+				}
+
+				for _, err := range log.errs {
+					if !errors.Is(err, tc.err) {
+						t.Errorf("%s\nthe log gives %v as the reason", tc.reason, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A shutdown in the middle of a round is no failure.
+func TestStartShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			got counts
+			log journal
+		)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		reader := &fakeReader{before: func(ctx context.Context) error {
+			cancel()
+			return ctx.Err()
+		}}
+
+		c := New(&fakeDirectories{uids: []string{"a"}}, reader, []schema.GroupVersionKind{fruit("Apple")}, time.Hour, WithMetrics(&got), WithLogger(&log))
+		if err := c.Start(ctx); err != nil {
+			t.Error(err)
+		}
+
+		if diff := cmp.Diff(counts{}, got); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+
+		if diff := cmp.Diff([]string(nil), log.info); diff != "" {
+			t.Errorf("log: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+func fruit(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: kind}
+}
+
+// counts are Metrics that can be compared.
+type counts struct {
+	Deleted, Failed int
+}
+
+func (c *counts) WorkdirDeleted() { c.Deleted++ }
+func (c *counts) GCFailed()       { c.Failed++ }
+
+// fakeDirectories can fail.
+type fakeDirectories struct {
+	uids    []string
+	listErr error
+	stuck   map[string]error
+
+	// refill is a directory that is there whenever somebody looks.
+	refill string
+}
+
+func (d *fakeDirectories) List() ([]string, error) {
+	if d.refill != "" {
+		d.uids = []string{d.refill}
+	}
+
+	return slices.Clone(d.uids), d.listErr
+}
+
+func (d *fakeDirectories) Remove(uid string) error {
+	if err := d.stuck[uid]; err != nil {
+		return err
+	}
+
+	d.uids = slices.DeleteFunc(d.uids, func(s string) bool { return s == uid })
+
+	return nil
+}
+
+// A page is the answer to one request of a listing.
+type page struct {
+	uids []types.UID
+	err  error
+}
+
+// A fakeReader can fail.
+type fakeReader struct {
+	client.Reader
+
+	// pages by kind of list. Tokens count them.
+	pages map[string][]page
+
+	// before answers first, unless it is nil.
+	before func(ctx context.Context) error
+
+	asked int
+}
+
+func (r *fakeReader) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	r.asked++
+
+	if r.before != nil {
+		return r.before(ctx)
+	}
+
+	opts := (&client.ListOptions{}).ApplyOptions(o)
+	pages := r.pages[list.GetObjectKind().GroupVersionKind().Kind]
+	n := len(opts.Continue)
+
+	if pages[n].err != nil {
+		return pages[n].err
+	}
+
+	l, _ := list.(*metav1.PartialObjectMetadataList)
+	for _, uid := range pages[n].uids {
+		l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+	}
+
+	if n+1 < len(pages) {
+		l.SetContinue(opts.Continue + "x")
+	}
+
+	return nil
+}
+
+// A journal is a logger that can be read.
+type journal struct {
+	logging.Logger
+
+	info []string
+	errs []error
+}
+
+func (j *journal) Info(msg string, keysAndValues ...any) {
+	j.info = append(j.info, msg)
+
+	for _, v := range keysAndValues {
+		if err, ok := v.(error); ok {
+			j.errs = append(j.errs, err)
+		}
+	}
+}
