@@ -5,13 +5,16 @@
 package examples
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,18 +23,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
-)
 
-const (
-	shardLabel = "terraform.crossplane.io/shard"
-	shardEnv   = "SHARD_NAME"
+	"github.com/crossplane-contrib/provider-terraform/internal/app"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
 // TestShards checks that each Deployment serves the shard that its name and labels
 // say it serves, and no two of them the same.
 func TestShards(t *testing.T) {
-	t.Parallel()
-
 	got := map[string]string{}
 
 	for _, m := range manifests(t) {
@@ -51,11 +50,11 @@ func TestShards(t *testing.T) {
 			t.Errorf("%s: name of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
 		}
 
-		if diff := cmp.Diff(want, d.GetLabels()[shardLabel]); diff != "" {
+		if diff := cmp.Diff(want, d.GetLabels()[shard.LabelKey]); diff != "" {
 			t.Errorf("%s: label of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
 		}
 
-		if diff := cmp.Diff(want, d.Spec.Selector.MatchLabels[shardLabel]); diff != "" {
+		if diff := cmp.Diff(want, d.Spec.Selector.MatchLabels[shard.LabelKey]); diff != "" {
 			t.Errorf("%s: selector of the Deployment of shard %q: -want, +got:\n%s", m.file, want, diff)
 		}
 	}
@@ -72,8 +71,6 @@ func TestShards(t *testing.T) {
 // TestRuntimeConfig checks that the package serves the first shard, under the name
 // of the ServiceAccount that the Deployments of the others use.
 func TestRuntimeConfig(t *testing.T) {
-	t.Parallel()
-
 	found := false
 
 	for _, m := range manifests(t) {
@@ -107,8 +104,9 @@ func TestRuntimeConfig(t *testing.T) {
 	}
 }
 
-// shardOf returns the shard that the only container of the supplied pod serves. It
-// fails the test if that container lacks what an instance of a shard needs.
+// shardOf returns the shard that the provider serves in the supplied pod, going by
+// what the provider itself makes of its arguments and environment. It fails the test
+// if the pod lacks something that an instance of a shard needs.
 func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
 	t.Helper()
 
@@ -118,24 +116,47 @@ func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
 
 	c := pod.Containers[0]
 
+	// Crossplane sets it in the pods of packages.
+	t.Setenv("POD_NAMESPACE", crossplaneNamespace)
+
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			t.Setenv(e.Name, e.Value)
+		}
+	}
+
+	o, err := app.ParseOptions("crossplane-terraform-provider", c.Args, io.Discard)
+	if err != nil {
+		t.Fatalf("%s: the provider refuses %q: %v", file, c.Args, err)
+	}
+
 	if !slices.Contains(c.Args, "--leader-election") {
 		t.Errorf("%s: no --leader-election in %q", file, c.Args)
 	}
 
-	if c.LivenessProbe == nil || c.ReadinessProbe == nil {
-		t.Errorf("%s: a probe is missing", file)
+	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+		if diff := cmp.Diff(o.HealthProbeBindAddress, ":"+portOf(c, probe)); diff != "" {
+			t.Errorf("%s: port of a probe: -where the provider answers, +got:\n%s", file, diff)
+		}
 	}
 
-	if ptr.Deref(pod.TerminationGracePeriodSeconds, 0) == 0 {
-		t.Errorf("%s: no terminationGracePeriodSeconds", file)
+	grace := time.Duration(ptr.Deref(pod.TerminationGracePeriodSeconds, 0)) * time.Second
+	if grace <= o.ShutdownGrace {
+		t.Errorf("%s: terminationGracePeriodSeconds of %s is not longer than the --shutdown-grace of %s", file, grace, o.ShutdownGrace)
 	}
 
-	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == shardEnv })
-	if i < 0 {
-		t.Fatalf("%s: no environment variable %s", file, shardEnv)
+	return o.Shard.Name()
+}
+
+// portOf returns the number of the port that the supplied probe names, or "none".
+func portOf(c corev1.Container, probe *corev1.Probe) string {
+	for _, p := range c.Ports {
+		if probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Port.StrVal == p.Name {
+			return strconv.Itoa(int(p.ContainerPort))
+		}
 	}
 
-	return c.Env[i].Value
+	return "none"
 }
 
 // TestReadme checks that the commands of the sharding page are about Workspaces,
@@ -157,7 +178,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 
-	label := regexp.MustCompile(`(?m)^kubectl label workspaces\.(\S+) (\S+)(?: --namespace=(\S+))? ` + shardLabel + `=(\S+)$`)
+	label := regexp.MustCompile(`(?m)^kubectl label workspaces\.(\S+) (\S+)(?: --namespace=(\S+))? ` + shard.LabelKey + `=(\S+)$`)
 
 	lines := label.FindAllStringSubmatch(string(data), -1)
 	if want := strings.Count(string(data), "\nkubectl label "); len(lines) != want || want == 0 {

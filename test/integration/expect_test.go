@@ -173,18 +173,6 @@ func expectDone(t *testing.T, e evidence, want ...string) {
 	})
 }
 
-// expectEvidence waits until the module left the named file.
-func expectEvidence(t *testing.T, e evidence, name string) {
-	t.Helper()
-	eventually(t, func() error {
-		if !e.has(name) {
-			return errors.Errorf("the module left no file %q", name)
-		}
-
-		return nil
-	})
-}
-
 // expectServedBy waits until the instance ran the CLI for the Workspace, in a
 // workdir with its UID.
 func expectServedBy(t *testing.T, i *instance, ws workspace.Workspace) {

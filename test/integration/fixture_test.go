@@ -281,10 +281,3 @@ func (e evidence) lines() []string {
 
 	return strings.Fields(string(data))
 }
-
-// has says whether the module left the named file.
-func (e evidence) has(name string) bool {
-	_, err := os.Stat(filepath.Join(string(e), name))
-
-	return err == nil
-}

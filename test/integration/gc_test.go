@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -178,7 +179,7 @@ func TestGarbageCollectionDuringCreation(t *testing.T) {
 	ns, root := c.namespace(t), t.TempDir()
 
 	listings := &atomic.Int64{}
-	born := make(chan struct{})
+	asked, born := make(chan struct{}), make(chan struct{}, 1)
 	p := startProxy(t, c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if !isOwnerListing(r) {
 			next.ServeHTTP(w, r)
@@ -192,9 +193,15 @@ func TestGarbageCollectionDuringCreation(t *testing.T) {
 		// The answer stays behind until it is no longer true.
 		if listings.Add(1) <= 2 {
 			select {
-			case born <- struct{}{}:
-				<-born
+			case asked <- struct{}{}:
 			case <-r.Context().Done():
+				return
+			}
+
+			select {
+			case <-born:
+			case <-r.Context().Done():
+				return
 			}
 		}
 
@@ -203,12 +210,18 @@ func TestGarbageCollectionDuringCreation(t *testing.T) {
 		_, _ = w.Write(answer.Body.Bytes())
 	})
 
+	// Where there is no directory at all there is no need to ask.
+	newDir(t, root, string(uuid.NewUUID()))
 	startInstance(t, c, withShard(unique("shard")), withRoot(root), withKubeconfig(p.kubeconfig), gcOften())
 
 	dirs := []string{}
 
 	for range 2 {
-		<-born
+		select {
+		case <-asked:
+		case <-time.After(patience):
+			t.Fatalf("the garbage collector did not ask within %s", patience)
+		}
 
 		for _, s := range []scope{clusterScope, namespacedScope} {
 			ws := c.createWorkspace(t, s, ns, withModule(""))

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -179,9 +180,7 @@ func environment(t *testing.T, vars ...map[string]string) []string {
 		"GORACE": "halt_on_error=0",
 	}
 	for _, m := range vars {
-		for k, v := range m {
-			all[k] = v
-		}
+		maps.Copy(all, m)
 	}
 
 	env := make([]string, 0, len(all))
@@ -326,17 +325,32 @@ func expectMetric(t *testing.T, i *instance, line string) {
 	})
 }
 
-// freeAddress returns a loopback address that nobody listens on.
+// freeAddress returns a loopback address that nobody listens on. The system does
+// not give its port away before the instance listens there: it is below those that
+// connections get, and we hand out none twice.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("cannot listen: %v", err)
-	}
-	defer l.Close()
+	const first, count = 10000, 20000
 
-	return l.Addr().String()
+	for range count {
+		address := fmt.Sprintf("127.0.0.1:%d", first+shared.ports.Add(1)%count)
+
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+
+		if err := l.Close(); err != nil {
+			t.Fatalf("cannot close listener: %v", err)
+		}
+
+		return address
+	}
+
+	t.Fatal("no port is free")
+
+	return ""
 }
 
 // output is what a process printed. It is safe for concurrent use.

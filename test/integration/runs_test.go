@@ -35,7 +35,7 @@ esac >>'%s'
 exec '%s' "$@"
 `, r.log, cli)
 
-	if err := os.WriteFile(r.cli, []byte(script), 0o700); err != nil { //nolint:gosec // It has to be executable.
+	if err := os.WriteFile(r.cli, []byte(script), 0o700); err != nil {
 		t.Fatalf("cannot write script: %v", err)
 	}
 

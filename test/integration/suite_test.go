@@ -14,9 +14,11 @@ package integration
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -52,6 +54,10 @@ type suite struct {
 	// sharded is the control plane of sharded instances, and unsharded that of
 	// the others.
 	sharded, unsharded *cluster
+
+	// ports counts those that were handed out. It does not begin at 0, so that
+	// another run of these tests on this machine gets others.
+	ports atomic.Uint32
 }
 
 // tofu is the CLI of every test that is not about the difference between CLIs.
@@ -121,6 +127,8 @@ func newSuite(dir string) (*suite, error) {
 		sharded:   newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "sharded")),
 		unsharded: newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "unsharded")),
 	}
+
+	s.ports.Store(rand.Uint32())
 
 	if path, err := exec.LookPath("terraform"); err == nil {
 		s.clis["terraform"] = path
