@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -181,13 +182,23 @@ func newManager(o *Options) (manager.Manager, error) {
 		uncached = append(uncached, &corev1.Secret{})
 	}
 
+	mapper, err := newCacheMapper(cfg)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make mapper of kinds")
+	}
+
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
+			Mapper:           mapper,
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
 			DefaultTransform: cache.TransformStripManagedFields(),
 		},
+		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
+		// an item to a waiter that has just left because of the shutdown, holding the
+		// lock that the other workers need to finish.
+		Controller:                    config.Controller{UsePriorityQueue: new(false)},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,

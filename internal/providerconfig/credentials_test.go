@@ -69,20 +69,26 @@ func TestCredentials(t *testing.T) {
 		},
 		"Environment": {
 			reason: "A variable becomes a file.",
-			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
-				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "SET"}}}},
+			credentials: []commonv1beta1.ProviderCredentials{{
+				Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "SET"}},
+			}},
 			want: map[string][]byte{"f": []byte("set")},
 		},
 		"UnsetEnvironment": {
 			reason: "A variable that is not set makes an empty file, as it always did.",
-			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
-				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "UNSET"}}}},
+			credentials: []commonv1beta1.ProviderCredentials{{
+				Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "UNSET"}},
+			}},
 			want: map[string][]byte{"f": {}},
 		},
 		"Filesystem": {
 			reason: "A file of the provider becomes a file.",
-			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceFilesystem,
-				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Fs: &xpv2.FsSelector{Path: onDisk}}}},
+			credentials: []commonv1beta1.ProviderCredentials{{
+				Filename: "f", Source: xpv2.CredentialsSourceFilesystem,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Fs: &xpv2.FsSelector{Path: onDisk}},
+			}},
 			want: map[string][]byte{"f": []byte("on disk")},
 		},
 		"None": {
