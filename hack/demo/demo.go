@@ -157,6 +157,8 @@ func (d *demo) stay(ctx context.Context) error {
 		"  kubectl get workspaces.tf.upbound.io,workspaces.tf.m.upbound.io --all-namespaces",
 		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard="+shard0,
 		"  kubectl describe workspaces.tf.upbound.io "+moved,
+		"",
+		"The logs are "+d.instances[0].process.log+" and "+d.instances[1].process.log+".",
 	)
 
 	var before table

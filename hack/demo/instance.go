@@ -42,8 +42,8 @@ type instance struct {
 	// root of its workdirs. Each instance has its own, as in pods.
 	root string
 
-	// probes is the URL of its health endpoints, and metrics that of its metrics.
-	probes, metrics string
+	// probes is the URL of its health endpoints.
+	probes string
 
 	process *process
 }
@@ -84,7 +84,7 @@ func (c instanceConfig) start(ctx context.Context, shard string) (*instance, err
 	}
 
 	probes, metrics := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
-	i.probes, i.metrics = "http://"+probes, "http://"+metrics+"/metrics"
+	i.probes = "http://" + probes
 
 	i.process, err = command{
 		name: shard,
