@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +15,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 func main() {
+	// A module is fetched by a process of its own, which is this program again.
+	if handled, code := fetch.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
+		os.Exit(code)
+	}
+
 	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: error: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)

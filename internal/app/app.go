@@ -34,6 +34,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
 	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/gate"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -120,6 +121,8 @@ func Run(ctx context.Context, o *Options) error {
 	wo := workspacectrl.Options{
 		Options:    co,
 		CLI:        cli,
+		Fetcher:    newFetcher(mgr, o),
+		Stop:       d.Runs(),
 		Root:       root,
 		Environ:    o.Environ,
 		Timeout:    o.Timeout,
@@ -215,6 +218,17 @@ func newManager(o *Options) (manager.Manager, error) {
 	})
 
 	return mgr, errors.Wrap(err, "cannot make manager")
+}
+
+// newFetcher returns a fetcher that reads Flux sources from the API server: the
+// right to watch them may be missing, and a cache would wait for it without a word.
+func newFetcher(mgr manager.Manager, o *Options) *module.Fetcher {
+	var fo []module.Option
+	if o.NoCrossNamespaceRefs {
+		fo = append(fo, module.WithoutCrossNamespaceRefs())
+	}
+
+	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), fo...)
 }
 
 // ensurePluginCache makes the directory that TF_PLUGIN_CACHE_DIR names, because

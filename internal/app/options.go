@@ -39,6 +39,7 @@ type Options struct {
 	LeaseNamespace string
 	ShardName      string
 
+	NoCrossNamespaceRefs     bool
 	EnableManagementPolicies bool
 	EnableChangeLogs         bool
 	ChangeLogsSocketPath     string
@@ -98,6 +99,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 
+	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
 	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
 	boolFlag(a, "enable-changelogs", "Send a change log entry for every create, update and delete.", false, &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS")
 	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)

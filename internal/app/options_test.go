@@ -69,7 +69,7 @@ func TestParseOptions(t *testing.T) {
 				"--poll=2m", "--poll-jitter=2s", "--poll-state-metric=3s", "--timeout=4m", "--gc-interval=0", "--shutdown-grace=0s",
 				"--max-reconcile-rate=7", "--lease-namespace=ns", "--shard-name=a", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
-				"--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
+				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
 			},
 			want: func(o *Options) {
 				*o = Options{
@@ -78,7 +78,8 @@ func TestParseOptions(t *testing.T) {
 					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7,
 					LeaderElection: true, LeaseNamespace: "ns", ShardName: "a", Shard: a,
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
-					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
+					NoCrossNamespaceRefs: true,
+					CLI:                  "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
 				}
 			},
 		},

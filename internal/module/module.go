@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package module gets the module of a Workspace from the source that its
-// specification names.
+// specification names. The files of an inline module are returned; all others are
+// fetched into the working directory.
 package module
 
 import (
@@ -15,14 +16,19 @@ import (
 // Files of a module by name, relative to the directory of the Workspace.
 type Files map[string][]byte
 
-// Get the files of the module that p describes.
+// Get the files of the module that p describes. There are none if the module is
+// not inline: a Fetcher gets those.
 func Get(p commonv1beta1.WorkspaceParameters) (Files, error) {
 	switch p.Source {
 	case commonv1beta1.ModuleSourceInline:
 		return inline(p), nil
 	case commonv1beta1.ModuleSourceRemote, commonv1beta1.ModuleSourceFlux:
-		fallthrough
+		return Files{}, nil
 	default:
-		return nil, errors.Errorf("spec.forProvider.source %q is not supported: it must be Inline", p.Source)
+		return nil, unsupported(p.Source)
 	}
+}
+
+func unsupported(s commonv1beta1.ModuleSource) error {
+	return errors.Errorf("spec.forProvider.source %q is not supported: it must be Inline, Remote or Flux", s)
 }

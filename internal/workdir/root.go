@@ -45,7 +45,7 @@ func Open(path string) (*Root, error) {
 
 // probe makes and removes a file below path.
 func probe(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := os.MkdirAll(path, 0o700); err != nil { //nolint:gosec // The operator names the directory.
 		return err
 	}
 	root, err := os.OpenRoot(path)

@@ -45,8 +45,8 @@ func arrows() []arrow {
 	return []arrow{
 		{
 			from: "cmd/provider",
-			to:   []string{"internal/app"},
-			why:  "main parses, runs and sets the exit code; what can go wrong is decided in app, where it is tested",
+			to:   []string{"internal/app", "internal/module/fetch"},
+			why:  "main parses, runs and sets the exit code, of the process that fetches modules too; what can go wrong is decided elsewhere, where it is tested",
 		},
 		{
 			from: "internal/app",
@@ -109,8 +109,17 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module",
-			to:   []string{"apis/common/..."},
+			to:   []string{"apis/common/...", "internal/module/fetch", "internal/workdir"},
 			why:  "it serves both scopes: references have got their namespaces before",
+		},
+		{
+			from: "internal/module/fetch",
+			to:   []string{"internal/module/unpack"},
+			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
+		},
+		{
+			from: "internal/module/unpack",
+			why:  "an archive is unpacked the same way wherever it comes from",
 		},
 		{
 			from: "internal/vars",

@@ -123,9 +123,10 @@ func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.O
 }
 
 // ownsState says whether it is known that the state of a Workspace is its own: it
-// created what is in it, or was once reconciled with it.
+// created what is in it, or was once reconciled with it. To look does not make a
+// state one's own.
 func ownsState(ws workspace.Workspace) bool {
-	return !meta.GetExternalCreateSucceeded(ws).IsZero() || ws.GetObservation().Checksum != ""
+	return !meta.GetExternalCreateSucceeded(ws).IsZero() || (ws.GetObservation().Checksum != "" && !onlyObserves(ws))
 }
 
 // onlyObserves says whether a Workspace may look at a state and nothing else, so
@@ -143,7 +144,7 @@ func backendOf(p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderCon
 		return digestible(configuration, ptr.Deref(pc.BackendFile, ""))
 	}
 
-	if mentionsBackend.MatchString(p.Module) {
+	if p.Source == commonv1beta1.ModuleSourceInline && mentionsBackend.MatchString(p.Module) {
 		return digestible(configuration, ptr.Deref(pc.BackendFile, ""), p.Module)
 	}
 

@@ -14,6 +14,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -78,9 +80,10 @@ func drifted(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
 	ws.SetConditions(c)
 }
 
-// mayUpdate says whether the management policies of a Workspace allow updates.
-func mayUpdate(ws workspace.Workspace) bool {
-	p := ws.GetManagementPolicies()
+// mayUpdate says whether the management policies of a managed resource allow
+// updates.
+func mayUpdate(mg resource.Managed) bool {
+	p := mg.GetManagementPolicies()
 
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -29,6 +30,8 @@ type connector struct {
 	kube       client.Client
 	configs    *providerconfig.Resolver
 	cli        *terraform.CLI
+	fetcher    *module.Fetcher
+	stop       context.Context //nolint:containedctx // It is the lifetime of all runs.
 	root       *workdir.Root
 	environ    []string
 	memory     *memory
@@ -74,12 +77,15 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	}
 
 	s := &session{
-		cli:     c.cli,
-		dir:     dir,
-		in:      in,
-		name:    meta.GetExternalName(ws),
-		environ: c.environ,
-		source:  ws.GetObservation().RemoteSource,
+		cli:       c.cli,
+		dir:       dir,
+		in:        in,
+		name:      meta.GetExternalName(ws),
+		environ:   c.environ,
+		fetcher:   c.fetcher,
+		namespace: ws.GetNamespace(),
+		stop:      c.stop,
+		deleted:   meta.WasDeleted(ws),
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
@@ -92,7 +98,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 
 	return &external{
 		kube:       c.kube,
-		record:     c.record,
+		record:     redactedRecorder{Recorder: c.record, redactor: in.redactor},
 		session:    s,
 		memory:     c.memory,
 		schedule:   c.schedule,

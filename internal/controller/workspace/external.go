@@ -67,7 +67,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.memory.recall(ws.GetUID()); ok && l.upToDate && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) {
+	if l, ok := e.memory.recall(ws.GetUID()); ok && l.upToDate && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) {
 		return e.report(ctx, ws, l)
 	}
 
@@ -123,6 +123,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 	return look{
 		inputs: e.inputs,
 		at:     e.schedule.now(),
+		source: e.session.source,
 		// A module that has nothing to create and is not there is complete. It
 		// would be created over and over again otherwise.
 		exists:   !state.Empty() || !p.Changes,
@@ -141,8 +142,12 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 
 	o := ws.GetObservation()
 	o.Outputs = visibleOutputs(l.outputs)
-	o.Checksum = l.inputs
-	o.RemoteSource = e.session.source
+	// A checksum is the mark of whoever owns the state: see ownsState.
+	if !onlyObserves(ws) {
+		o.Checksum = l.inputs
+	}
+
+	o.RemoteSource = l.source
 	o.Plan = l.summary
 	ws.SetObservation(o)
 
@@ -234,6 +239,11 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) {
 
 // Update applies what Observe planned.
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
+	// The managed reconciler updates what does not exist if it may not create it.
+	if l, ok := e.memory.recall(ws.GetUID()); ok && !l.exists {
+		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything"))
+	}
+
 	if e.plan != nil && len(e.plan.Drift) > 0 {
 		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
 	}
@@ -272,7 +282,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 		outputs = state.Outputs
 	}
 
-	l := look{inputs: e.inputs, at: e.schedule.now(), exists: true, upToDate: true, outputs: outputs}
+	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.session.source, exists: true, upToDate: true, outputs: outputs}
 	e.memory.keep(ws.GetUID(), l)
 	e.staller.succeeded(ws.GetUID())
 

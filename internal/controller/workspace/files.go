@@ -24,6 +24,9 @@ const (
 	// cliConfigFile is the credentials file that configures the CLI itself.
 	cliConfigFile = ".terraformrc"
 
+	// gitCredentialsFile is the credentials file that git reads.
+	gitCredentialsFile = ".git-credentials"
+
 	// varsFile holds spec.forProvider.vars. Their values must not be arguments,
 	// which everybody on the node can read.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"

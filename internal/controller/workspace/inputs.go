@@ -36,6 +36,9 @@ type inputs struct {
 	// backend says that there is a partial backend configuration.
 	backend bool
 
+	// gitCredentials are what git may use to fetch the module.
+	gitCredentials []byte
+
 	// cliConfig says that the credentials configure the CLI itself.
 	cliConfig bool
 
@@ -73,6 +76,9 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		secrets = append(secrets, data)
 		in.config.add(name, workdir.File{Data: data, Secret: true})
 		in.cliConfig = in.cliConfig || name == cliConfigFile
+		if name == gitCredentialsFile {
+			in.gitCredentials = data
+		}
 	}
 
 	if pc.Configuration != nil {
@@ -122,7 +128,7 @@ func (in *inputs) digest(extra ...string) string {
 	p := in.parameters
 
 	return workdir.Digest(in.all(), append([]string{
-		digestible(p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
+		digestible(string(p.Source), p.Module, p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
 	}, extra...)...)
 }
 
@@ -153,6 +159,11 @@ var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 func (in *inputs) stateWithoutModule() bool {
 	if f, ok := in.config.get(configurationFile); ok && module.DeclaresBackend(f.Data) {
 		return true
+	}
+
+	// What a fetched module says is not known here.
+	if in.parameters.Source != commonv1beta1.ModuleSourceInline {
+		return false
 	}
 
 	for _, f := range in.all() {

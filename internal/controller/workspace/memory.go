@@ -30,6 +30,9 @@ type look struct {
 	// exists says that there is something in the state, or nothing to put there.
 	exists bool
 
+	// source is the address that the module was fetched from.
+	source string
+
 	// upToDate says that the state and the module agree.
 	upToDate bool
 

@@ -5,9 +5,15 @@
 package workspace
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 )
 
 const (
@@ -19,7 +25,7 @@ const (
 )
 
 // quoted matches strings as HCL, JSON and most credential files write them.
-var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // A redactor replaces secrets in text that is shown to people. The CLI hides what
 // a module marks as sensitive; this hides what came out of a Secret, whatever the
@@ -33,7 +39,9 @@ func newRedactor(contents ...[]byte) *redactor {
 
 	add := func(text string) {
 		if text = strings.TrimSpace(text); len(text) >= minSecret {
-			secrets = append(secrets, text)
+			// The CLI shows text as it is, and quoted. So does who logs JSON.
+			inJSON, _ := json.Marshal(text) // Strings always can be.
+			secrets = append(secrets, text, unwrap(strconv.Quote(text)), unwrap(string(inJSON)))
 		}
 	}
 
@@ -44,8 +52,13 @@ func newRedactor(contents ...[]byte) *redactor {
 			add(line)
 		}
 
-		for _, m := range quoted.FindAllSubmatch(c, -1) {
-			add(string(m[1]))
+		for _, m := range quoted.FindAll(c, -1) {
+			add(unwrap(string(m)))
+
+			// What the file means, which is what a module works with.
+			if text, err := strconv.Unquote(string(m)); err == nil {
+				add(text)
+			}
 		}
 	}
 
@@ -67,6 +80,9 @@ func newRedactor(contents ...[]byte) *redactor {
 	return &redactor{replacer: strings.NewReplacer(pairs...)}
 }
 
+// unwrap takes away the quotation marks around text.
+func unwrap(text string) string { return text[1 : len(text)-1] }
+
 func (r *redactor) text(s string) string { return r.replacer.Replace(s) }
 
 // err returns an error that says what the supplied one says, without secrets, and
@@ -87,3 +103,20 @@ type redactedError struct {
 
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.error }
+
+// A redactedRecorder records events without secrets. Addresses of resources, for
+// example, have the keys of for_each in them.
+type redactedRecorder struct {
+	event.Recorder
+
+	redactor *redactor
+}
+
+func (r redactedRecorder) Event(o runtime.Object, e event.Event) {
+	e.Message = r.redactor.text(e.Message)
+	r.Recorder.Event(o, e)
+}
+
+func (r redactedRecorder) WithAnnotations(kvs ...string) event.Recorder {
+	return redactedRecorder{Recorder: r.Recorder.WithAnnotations(kvs...), redactor: r.redactor}
+}

@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 )
 
 func TestRedactor(t *testing.T) {
@@ -35,6 +39,18 @@ func TestRedactor(t *testing.T) {
 			contents: []string{`password = "hunter22"`, `{"token":"abc\"def"}`},
 			text:     `hunter22 and abc\"def`,
 			want:     "(sensitive) and (sensitive)",
+		},
+		"Escaped": {
+			reason:   "It is hidden in the ways in which text is quoted.",
+			contents: []string{`hunter "22" <&>\`},
+			text:     `hunter "22" <&>\ is "hunter \"22\" <&>\\" is "hunter \"22\" \u003c\u0026\u003e\\"`,
+			want:     `(sensitive) is "(sensitive)" is "(sensitive)"`,
+		},
+		"Unescaped": {
+			reason:   "A file that quotes it means what it quotes.",
+			contents: []string{`{"token": "hunter \"22\" \u003c"}`},
+			text:     `hunter "22" < is "hunter \"22\" <"`,
+			want:     `(sensitive) is "(sensitive)"`,
 		},
 		"LongestFirst": {
 			reason:   "A secret that begins like another one is hidden as a whole.",
@@ -88,6 +104,24 @@ func TestRedactorErr(t *testing.T) {
 		t.Error("err(nil): want nil")
 	}
 }
+
+func TestRedactedRecorder(t *testing.T) {
+	var got []event.Event
+
+	r := redactedRecorder{Recorder: recorderFunc(func(e event.Event) { got = append(got, e) }), redactor: newRedactor([]byte("hunter22"))}
+	r.WithAnnotations("a", "b").Event(nil, event.Normal("ApplyProgress", `1 resources done; terraform_data.user["hunter22"]: create`))
+
+	want := []event.Event{event.Normal("ApplyProgress", `1 resources done; terraform_data.user["(sensitive)"]: create`)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Event(...): -want, +got:\n%s", diff)
+	}
+}
+
+// A recorderFunc is called with every event.
+type recorderFunc func(e event.Event)
+
+func (f recorderFunc) Event(_ runtime.Object, e event.Event)      { f(e) }
+func (f recorderFunc) WithAnnotations(_ ...string) event.Recorder { return f }
 
 func FuzzRedactor(f *testing.F) {
 	f.Add(`password = "hunter22"`, "hunter22")

@@ -9,6 +9,10 @@ import (
 	"hash/fnv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
@@ -51,6 +55,16 @@ func (s *schedule) isDue(mg resource.Managed, last time.Time) bool {
 	return !s.now().Before(s.due(mg, last, interval))
 }
 
+// told says whether the conditions of a managed resource tell what the supplied look
+// saw.
+func told(mg resource.Managed, l look) bool {
+	if l.upToDate {
+		return mg.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	}
+
+	return mayUpdate(mg) || mg.GetCondition(typeDrifted).Status == corev1.ConditionTrue
+}
+
 // wait is a managed.PollIntervalHook. It returns how long to wait for the next
 // look: not the poll interval, because this reconcile may have been caused by an
 // event in the middle of it and have been answered from memory.
@@ -58,6 +72,12 @@ func (s *schedule) wait(mg resource.Managed, interval time.Duration) time.Durati
 	l, ok := s.memory.recall(mg.GetUID())
 	if !ok {
 		return interval
+	}
+
+	// The managed reconciler loses the status of a reconcile in which it adds its
+	// finalizer. The next one records it, from memory.
+	if !told(mg, l) {
+		return time.Millisecond
 	}
 
 	// Zero would mean not to come back at all.

@@ -149,6 +149,11 @@ func TestWait(t *testing.T) {
 			look:   &look{at: now.Add(-20 * time.Second)},
 			want:   40 * time.Second,
 		},
+		"NotToldYet": {
+			reason: "What a look saw but the status does not tell is told at once.",
+			look:   &look{at: now, upToDate: true},
+			want:   time.Millisecond,
+		},
 		"Overdue": {
 			reason: "A look that is overdue is taken at once, and not never.",
 			look:   &look{at: now.Add(-time.Hour)},

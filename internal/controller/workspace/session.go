@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -28,8 +29,23 @@ type session struct {
 	environ []string
 	log     func(line string)
 
-	// source is the address that the module was last fetched from.
+	// fetcher of modules that are not inline, and the namespace that it may use
+	// references from.
+	fetcher   *module.Fetcher
+	namespace string
+
+	// stop ends a fetch, whatever its context says.
+	stop context.Context //nolint:containedctx // It is the lifetime of all runs, not of a call.
+
+	// source is the address that the module was fetched from. Set by prepare.
 	source string
+
+	// deleted says that the Workspace is being deleted: the module that is on disk
+	// is good enough then, if the current one cannot be had.
+	deleted bool
+
+	// detached says that the module is to be left out.
+	detached bool
 
 	// written says that there may be inputs on disk.
 	written bool
@@ -59,7 +75,7 @@ func (s *session) prepare(ctx context.Context) error {
 		return nil
 	}
 
-	if err := s.write(); err != nil {
+	if err := s.write(ctx); err != nil {
 		return err
 	}
 
@@ -70,9 +86,43 @@ func (s *session) prepare(ctx context.Context) error {
 	return s.init(ctx, terraform.InitOptions{})
 }
 
+// fetch the module, unless it is inline or there is nothing new.
+func (s *session) fetch(ctx context.Context) error {
+	if s.detached {
+		return errors.Wrap(s.dir.RemoveTree(), "cannot leave the module out")
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.stop, cancel)()
+
+	source, err := s.fetcher.Ensure(ctx, module.Request{
+		Parameters:     s.in.parameters,
+		Namespace:      s.namespace,
+		Dir:            s.dir,
+		Env:            s.env(s.dir.Path()),
+		GitCredentials: s.in.gitCredentials,
+	})
+	if err != nil {
+		if s.deleted && s.dir.TreeRevision() != "" {
+			return nil
+		}
+
+		return errors.Wrap(err, "cannot get module")
+	}
+
+	s.source = source
+
+	return nil
+}
+
 // write the inputs to the directory.
-func (s *session) write() error {
+func (s *session) write(ctx context.Context) error {
 	s.written = true
+
+	if err := s.fetch(ctx); err != nil {
+		return err
+	}
 
 	files := s.in.all()
 	if err := s.dir.Sync(files); err != nil {
@@ -194,8 +244,16 @@ func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
 
 		return errors.Wrap(err, "cannot plan")
 	})
+	if err != nil {
+		return nil, err
+	}
 
-	return p, err
+	// It is shown in the status.
+	for i, address := range p.Drift {
+		p.Drift[i] = s.in.redactor.text(address)
+	}
+
+	return p, nil
 }
 
 // apply the supplied plan, or one that is made now if there is none. A plan that
@@ -284,6 +342,7 @@ func (s *session) withoutModule() bool {
 	s.in.module = newFileSet("")
 	s.in.varFiles = nil
 	s.in.parameters.Vars = nil
+	s.detached = true
 	s.target = nil
 
 	return true

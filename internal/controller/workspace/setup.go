@@ -7,6 +7,7 @@
 package workspace
 
 import (
+	"context"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -22,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -34,6 +36,12 @@ type Options struct {
 
 	// CLI runs terraform or tofu.
 	CLI *terraform.CLI
+
+	// Fetcher gets modules that are not inline.
+	Fetcher *module.Fetcher
+
+	// Stop ends fetches of modules.
+	Stop context.Context //nolint:containedctx // It is the lifetime of all runs.
 
 	// Root holds the working directories of all Workspaces.
 	Root *workdir.Root
@@ -73,6 +81,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			kube:       mgr.GetClient(),
 			configs:    configs,
 			cli:        o.CLI,
+			fetcher:    o.Fetcher,
+			stop:       o.Stop,
 			root:       o.Root,
 			environ:    o.Environ,
 			memory:     m,

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	getter "github.com/hashicorp/go-getter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// fetchedDir is where in Request.Dir everything that an address leads to ends up,
+// before the wanted directory is taken from it.
+const fetchedDir = "fetched"
+
+// getAddress fetches what a go-getter address leads to, and returns its revision.
+func getAddress(ctx context.Context, r Request) (string, error) {
+	src, err := getter.Detect(r.Address, "", detectors())
+	if err != nil {
+		return "", err
+	}
+	// The directory inside is not left to go-getter: it follows every symbolic link
+	// while it copies, or refuses all of them.
+	src, sub := getter.SourceDirSubdir(src)
+	dst := filepath.Join(r.Dir, fetchedDir)
+
+	git := &gitAccess{dir: r.Dir}
+	if len(r.GitCredentials) > 0 {
+		if err := git.addCredentials(r.GitCredentials); err != nil {
+			return "", err
+		}
+	}
+	l := &look{known: r.Known}
+	c := &getter.Client{
+		Src:  src,
+		Dst:  dst,
+		Mode: getter.ClientModeDir,
+		// Unlike fields, options also hold for what a server refers to.
+		Options: []getter.ClientOption{
+			getter.WithContext(ctx),
+			getter.WithDetectors(detectors()),
+			getter.WithGetters(getters(l, git)),
+			getter.WithDecompressors(decompressors()),
+			withoutSymlinks,
+		},
+	}
+	if err := c.Get(); err != nil {
+		return "", err
+	}
+	return l.revision, take(dst, sub, filepath.Join(r.Dir, moduleDir))
+}
+
+// withoutSymlinks makes go-getter refuse symbolic links where it would follow them:
+// in a directory inside of what a server refers to.
+func withoutSymlinks(c *getter.Client) error {
+	c.DisableSymlinks = true
+	return nil
+}
+
+// detectors returns those of go-getter.
+func detectors() []getter.Detector {
+	return []getter.Detector{
+		&getter.GitHubDetector{},
+		&getter.GitLabDetector{},
+		&getter.GitDetector{},
+		&getter.BitBucketDetector{},
+		&getter.S3Detector{},
+		&getter.GCSDetector{},
+		&pathDetector{},
+	}
+}
+
+// A pathDetector takes everything for a path.
+type pathDetector struct {
+	getter.FileDetector
+}
+
+// Detect refuses paths that are relative, because there is nothing that they could
+// be relative to.
+func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
+	if src != "" && !filepath.IsAbs(src) {
+		return "", true, errors.New("it is neither a URL nor an absolute path")
+	}
+	return d.FileDetector.Detect(src, pwd)
+}
+
+// getters returns those of go-getter. Of the ones that are most used some methods
+// are replaced.
+func getters(l *look, git *gitAccess) map[string]getter.Getter {
+	web := newHTTPGetter(l)
+	return map[string]getter.Getter{
+		"file":  &fileGetter{look: l},
+		"gcs":   &getter.GCSGetter{},
+		"git":   &gitGetter{look: l, access: git},
+		"hg":    &getter.HgGetter{},
+		"http":  web,
+		"https": web,
+		"s3":    &getter.S3Getter{},
+	}
+}
+
+// take moves the directory sub, which may be a pattern, of what was fetched to dst.
+func take(fetched, sub, dst string) error {
+	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
+		return errors.New("there is nothing")
+	}
+	if sub == "" {
+		return os.Rename(fetched, dst)
+	}
+	root, err := os.OpenRoot(fetched)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	clean := filepath.Clean(strings.TrimLeft(sub, "/"))
+	if !filepath.IsLocal(clean) {
+		return errors.Errorf("directory %q leads out of the module", sub)
+	}
+	matches, err := fs.Glob(root.FS(), clean)
+	switch {
+	case err != nil:
+		return errors.Wrapf(err, "cannot use directory %q", sub)
+	case len(matches) == 0:
+		return errors.Errorf("there is no directory %q", sub)
+	case len(matches) > 1:
+		return errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
+	}
+	// It is os.Root that makes sure that no link on the way leads out: what follows
+	// merely spells the path.
+	info, err := root.Stat(matches[0])
+	if err != nil {
+		return errors.Wrapf(err, "cannot use directory %q", sub)
+	}
+	if !info.IsDir() {
+		return errors.Errorf("%q is not a directory", sub)
+	}
+	found, err := filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
+	if err != nil {
+		return err
+	}
+	return os.Rename(found, dst)
+}

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fetch downloads a module in a process of its own.
+//
+// The getters of go-getter take their credentials from the environment of the
+// process, and so does git, which they run. A process that serves many tenants
+// cannot have an environment for each of them; so the program starts itself again
+// for each fetch, with an environment that is made for that one. Whoever uses the
+// package calls Main first of all when the program starts.
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// command is the argument that makes the program fetch a module.
+	command = "fetch-module"
+
+	// moduleDir is where in Request.Dir the module is in the end.
+	moduleDir = "module"
+
+	// What is kept of the output of the process.
+	maxAnswer = 1 << 20
+	maxStderr = 64 << 10
+
+	// outputDelay is how long to wait for output once the process is gone. Something
+	// that left its process group, as ssh does to share a connection, may hold on to
+	// the pipe for hours.
+	outputDelay = 2 * time.Second
+)
+
+// A Request says what to fetch. It is handed over through a pipe: nothing of it
+// appears among the arguments of any process.
+type Request struct {
+	// Address of the module: anything that go-getter takes for a directory, but for
+	// relative paths.
+	Address string `json:"address,omitempty"`
+
+	// Artifact to fetch instead of an address.
+	Artifact *Artifact `json:"artifact,omitempty"`
+
+	// Known is the revision that an earlier fetch of the same address returned. If
+	// that is what the source still has, nothing is downloaded. Empty if whatever
+	// the source has is wanted.
+	Known string `json:"known,omitempty"`
+
+	// GitCredentials is the content of a .git-credentials file. When there is any,
+	// or when the address has credentials, git uses no other helper for credentials
+	// that might be configured: it would learn what is another tenant's.
+	GitCredentials []byte `json:"gitCredentials,omitempty"`
+
+	// Dir is an empty directory. It belongs to the fetch until that is over; the
+	// caller removes it then. It may hold credentials.
+	Dir string `json:"dir"`
+}
+
+// An Artifact is a file that a Flux source offers for download.
+type Artifact struct {
+	// URL of a .tar.gz file, HTTP or HTTPS.
+	URL string `json:"url"`
+
+	// Digest of the file: algorithm, colon, hexadecimal digits.
+	Digest string `json:"digest"`
+}
+
+// A Result is what a fetch has led to.
+type Result struct {
+	// Dir holds the module, and nothing else. It is below the directory of the
+	// request. Empty if the source still has the known revision.
+	Dir string
+
+	// Revision that the source had right before or while the module was downloaded.
+	// Empty if it cannot be told, so that every fetch is a download.
+	Revision string
+}
+
+// An answer is what the process prints.
+type answer struct {
+	Revision  string `json:"revision,omitempty"`
+	Unchanged bool   `json:"unchanged,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Run fetches a module. The program is the path of this one, or of another that
+// calls Main; env is the environment of the fetch, on top of which there are only
+// settings that keep git from asking anybody.
+//
+// When ctx ends the process is killed, and with it git and whatever else it
+// started. The same happens when this process dies. The error is one line, and has
+// none of the credentials in it.
+func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
+	if os.Getenv(marker) != "" {
+		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
+	}
+	env, err := environ(env, r.Dir)
+	if err != nil {
+		return Result{}, err
+	}
+	request, err := json.Marshal(r)
+	if err != nil {
+		return Result{}, errors.Wrap(err, "cannot encode what to fetch")
+	}
+	a, err := execute(ctx, program, env, r.Dir, request)
+	switch {
+	case ctx.Err() != nil:
+		return Result{}, errors.Wrap(ctx.Err(), "interrupted")
+	case err != nil:
+		return Result{}, err
+	case a.Error != "":
+		return Result{}, errors.New(a.Error)
+	case a.Unchanged:
+		return Result{Revision: r.Known}, nil
+	}
+	return Result{Dir: filepath.Join(r.Dir, moduleDir), Revision: a.Revision}, nil
+}
+
+// execute runs the process to its end.
+func execute(ctx context.Context, program string, env []string, dir string, request []byte) (answer, error) {
+	stdout, stderr := &tail{max: maxAnswer}, &tail{max: maxStderr}
+
+	child := exec.CommandContext(ctx, program, command)
+	child.Dir = dir
+	child.Env = env
+	child.Stdin = bytes.NewReader(request)
+	child.Stdout = stdout
+	child.Stderr = stderr
+	// A session of its own is a process group of its own, and has no terminal at
+	// which ssh could ask for a passphrase. The process ends its group when it gets
+	// SIGTERM.
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
+	child.Cancel = func() error { return unix.Kill(-child.Process.Pid, unix.SIGKILL) }
+	child.WaitDelay = outputDelay
+
+	// Pdeathsig fires when the thread that forked ends, not when the process does.
+	// Go ends idle threads, so this one must stay with the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	if err := child.Start(); err != nil {
+		return answer{}, errors.Wrapf(err, "cannot start %q", program)
+	}
+	err := wait(child)
+	a := answer{}
+	if json.Unmarshal(stdout.data, &a) == nil {
+		return a, nil
+	}
+	if child.ProcessState == nil {
+		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
+	}
+	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", child.ProcessState, oneLine(string(stderr.data)))
+}
+
+// wait waits for the child, and kills what is left of its group.
+func wait(child *exec.Cmd) error {
+	pid := child.Process.Pid
+	for {
+		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and
+		// with it that of its group, cannot become that of another process.
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	_ = unix.Kill(-pid, unix.SIGKILL)
+	return child.Wait()
+}
+
+// A tail keeps the last bytes of what is written to it.
+type tail struct {
+	data []byte
+	max  int
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p...)
+	if over := len(t.data) - t.max; over > 0 {
+		t.data = t.data[over:]
+	}
+	return len(p), nil
+}

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+
+	getter "github.com/hashicorp/go-getter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
+)
+
+// A fileGetter copies, where that of go-getter makes a symbolic link: what is
+// downloaded has to stay as it is until the next look.
+type fileGetter struct {
+	getter.FileGetter
+
+	look *look
+}
+
+// Get copies a directory.
+func (g *fileGetter) Get(dst string, u *url.URL) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	path := u.Path
+	if u.RawPath != "" {
+		path = u.RawPath
+	}
+	if err := outside(dst, path); err != nil {
+		return err
+	}
+	src, err := os.OpenRoot(path)
+	if err != nil {
+		return errors.Wrap(err, "cannot open directory")
+	}
+	defer src.Close() //nolint:errcheck // It is only read from.
+	if err := os.Mkdir(dst, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+	return unpack.Directory(root, src, limits())
+}
+
+// GetFile gets a file, which is an archive to be unpacked.
+func (g *fileGetter) GetFile(dst string, u *url.URL) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	return g.FileGetter.GetFile(dst, u)
+}
+
+// check that it was the user, and not a server somewhere, who asked for a file of
+// this machine.
+func (g *fileGetter) check() error {
+	if g.look.indirect {
+		return errors.New("the server refers to a file of this machine")
+	}
+	return nil
+}
+
+// outside fails if dst is below path, which could never be copied to its end.
+func outside(dst, path string) error {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return errors.Wrap(err, "cannot open directory")
+	}
+	dst, err = filepath.EvalSymlinks(filepath.Dir(dst))
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(resolved, dst)
+	if err == nil && filepath.IsLocal(rel) {
+		return errors.New("the working directory of the Workspace is inside of it")
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	getter "github.com/hashicorp/go-getter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxReferences is how often a server may refer to another address in a row.
+const maxReferences = 10
+
+// An httpGetter downloads an archive unless it is what is known.
+type httpGetter struct {
+	*getter.HttpGetter
+
+	look *look
+}
+
+func newHTTPGetter(l *look) *httpGetter {
+	return &httpGetter{
+		look: l,
+		HttpGetter: &getter.HttpGetter{
+			Netrc:               true,
+			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, look: l}},
+			DoNotCheckHeadFirst: true,
+			XTerraformGetLimit:  maxReferences,
+		},
+	}
+}
+
+// Get asks the server which address to get instead, and gets that.
+func (g *httpGetter) Get(dst string, u *url.URL) error {
+	g.look.refer()
+	return g.HttpGetter.Get(dst, u)
+}
+
+// A transport makes requests for what has changed only, and limits the length of
+// what it gets.
+type transport struct {
+	base http.RoundTripper
+	look *look
+}
+
+// RoundTrip makes a request. It fails with errUnchanged if the response would be
+// what is known.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
+	known, conditional := strings.CutPrefix(t.look.known, prefix)
+	if conditional {
+		req = req.Clone(req.Context())
+		setCondition(req.Header, known)
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	err = nil
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		if conditional {
+			err = errUnchanged
+		}
+	case http.StatusOK:
+		revision := validator(resp.Header)
+		if revision != "" {
+			revision = prefix + revision
+		}
+		// A server may ignore conditions.
+		err = t.look.at(revision)
+	}
+	if err != nil {
+		resp.Body.Close() //nolint:errcheck // What is in there is not wanted.
+		return nil, err
+	}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxDownload}
+	return resp, nil
+}
+
+// validator returns the header, with its name, by which to recognize what a response
+// brings; none if the server does not help.
+func validator(h http.Header) string {
+	for _, name := range []string{"ETag", "Last-Modified"} {
+		if value := h.Get(name); value != "" {
+			return name + " " + value
+		}
+	}
+	return ""
+}
+
+// setCondition asks for a response only if it has another validator.
+func setCondition(h http.Header, validator string) {
+	if value, ok := strings.CutPrefix(validator, "ETag "); ok {
+		h.Set("If-None-Match", value)
+	}
+	if value, ok := strings.CutPrefix(validator, "Last-Modified "); ok {
+		h.Set("If-Modified-Since", value)
+	}
+}
+
+// origin returns the request that led, by redirects, to this one.
+func origin(req *http.Request) *http.Request {
+	for req.Response != nil && req.Response.Request != nil {
+		req = req.Response.Request
+	}
+	return req
+}
+
+// A limitedBody fails when it is too long, rather than end.
+type limitedBody struct {
+	io.ReadCloser
+
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n, errors.Errorf("the download is longer than %d bytes", int64(maxDownload))
+	}
+	return n, err
+}

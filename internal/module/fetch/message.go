@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// maxLines and maxMessage bound a message; it is the end that tells what failed.
+	maxLines   = 5
+	maxMessage = 1000
+)
+
+var (
+	// noise matches parts of messages of go-getter and git that are no news.
+	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.`)
+
+	// localPort matches the local end of a connection. It is another one every time,
+	// and a condition must not change every time.
+	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
+)
+
+// message returns an error as one line that is the same whenever the same happens,
+// and has no credentials in it.
+func message(err error, dir string) string {
+	if ue := (*url.Error)(nil); errors.As(err, &ue) && ue.Op == "parse" {
+		// What it has to say may be a part of the password.
+		return "the address is not a valid URL"
+	}
+	text := strings.ReplaceAll(err.Error(), dir+"/", "")
+	text = noise.ReplaceAllString(text, "")
+	text = localPort.ReplaceAllString(text, "$1 ")
+	return oneLine(redactText(text))
+}
+
+// oneLine returns the last lines of a text as one.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if first := len(lines) - maxLines; first > 0 {
+		lines = slices.Delete(lines, 0, first)
+	}
+	joined := strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
+	if over := len(joined) - maxMessage; over > 0 {
+		joined = "..." + strings.ToValidUTF8(joined[over:], "")
+	}
+	return joined
+}

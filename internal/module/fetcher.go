@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// A Fetcher fetches modules into working directories. It is safe for concurrent
+// use, as long as no two requests are for the same directory.
+type Fetcher struct {
+	live    client.Reader
+	mapper  meta.RESTMapper
+	program string
+
+	// sameNamespace forbids references to other namespaces.
+	sameNamespace bool
+}
+
+// An Option configures a Fetcher.
+type Option func(*Fetcher)
+
+// WithoutCrossNamespaceRefs refuses a Flux source in another namespace than that of
+// the Workspace. Workspaces without a namespace may refer to any.
+func WithoutCrossNamespaceRefs() Option {
+	return func(f *Fetcher) { f.sameNamespace = true }
+}
+
+// WithProgram sets the program that fetches: one that calls fetch.Main. It is the
+// running one by default.
+func WithProgram(path string) Option {
+	return func(f *Fetcher) { f.program = path }
+}
+
+// NewFetcher returns a Fetcher that reads Flux sources with live, which must not be
+// a cache: it would start to watch a kind that may not exist or be forbidden, and
+// wait for that for ever.
+func NewFetcher(live client.Reader, mapper meta.RESTMapper, o ...Option) *Fetcher {
+	f := &Fetcher{live: live, mapper: mapper}
+	for _, fn := range o {
+		fn(f)
+	}
+
+	return f
+}
+
+// A Request is for the module of one Workspace.
+type Request struct {
+	// Parameters of the Workspace.
+	Parameters commonv1beta1.WorkspaceParameters
+
+	// Namespace of the Workspace. Empty if it is cluster scoped.
+	Namespace string
+
+	// Dir is the working directory of the Workspace.
+	Dir *workdir.Dir
+
+	// Env is the environment of the fetch, as KEY=VALUE. Nothing of the environment
+	// of this process is added.
+	Env []string
+
+	// GitCredentials is the content of the .git-credentials file that the Workspace
+	// has from its ProviderConfig, if any.
+	GitCredentials []byte
+}
+
+// A source is where a module comes from right now.
+type source struct {
+	// address is what the status says.
+	address string
+
+	// key stands for the address: it is written to disk, and must not have secrets.
+	key string
+
+	// revision of the module, if it is known before the module is fetched.
+	revision string
+
+	// request is what to fetch.
+	request fetch.Request
+}
+
+// Ensure makes the module in the working directory the one that the request is for,
+// as current as the pull policy asks for, and returns the address that it comes
+// from. It is called before every run, and before inputs are written to the
+// directory. For an inline module it removes what was fetched earlier.
+//
+// A fetch is complete, or it changes nothing. If the error is not nil, a module of
+// an earlier fetch is still there.
+func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
+	p := r.Parameters
+
+	var (
+		s   source
+		err error
+	)
+
+	switch p.Source {
+	case commonv1beta1.ModuleSourceInline:
+		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
+	case commonv1beta1.ModuleSourceRemote:
+		s = remote(p.Module)
+	case commonv1beta1.ModuleSourceFlux:
+		s, err = f.flux(ctx, p.Module, r.Namespace)
+	default:
+		err = unsupported(p.Source)
+	}
+
+	if err != nil {
+		return "", err
+	}
+
+	if err := f.update(ctx, r, s); err != nil {
+		return "", errors.Wrapf(err, "cannot fetch module %q", fetch.Redact(s.address))
+	}
+
+	return s.address, checkEntrypoint(r.Dir, p.Entrypoint)
+}
+
+// update fetches the module from the source unless what is there is good enough.
+func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
+	known, present := strings.CutPrefix(r.Dir.TreeRevision(), s.key+" ")
+	if present && s.settled(r.Parameters.RemotePullPolicy, known) {
+		return nil
+	}
+
+	program, err := f.executable()
+	if err != nil {
+		return err
+	}
+
+	dir, err := r.Dir.TempDir()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes what is left.
+
+	s.request.Known = known
+	s.request.GitCredentials = r.GitCredentials
+	s.request.Dir = dir
+
+	if !present {
+		s.request.Known = ""
+	}
+
+	res, err := fetch.Run(ctx, program, r.Env, s.request)
+	if err != nil || res.Dir == "" {
+		return err
+	}
+
+	if s.revision == "" {
+		s.revision = res.Revision
+	}
+
+	return r.Dir.ReplaceTree(res.Dir, s.key+" "+s.revision)
+}
+
+// settled says whether the known revision, which is complete, will do without a
+// look at the source.
+func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) bool {
+	switch {
+	case policy == commonv1beta1.RemotePullPolicyIfNotPresent:
+		return true
+	case s.revision != "":
+		return known == s.revision
+	default:
+		return fetch.Immutable(known)
+	}
+}
+
+func (f *Fetcher) executable() (string, error) {
+	if f.program != "" {
+		return f.program, nil
+	}
+
+	program, err := os.Executable()
+
+	return program, errors.Wrap(err, "cannot find the program that is running")
+}
+
+// newKey returns a text that stands for an address of a kind of source.
+func newKey(kind commonv1beta1.ModuleSource, address string) string {
+	sum := sha256.Sum256([]byte(string(kind) + " " + address))
+
+	return hex.EncodeToString(sum[:])
+}
+
+// checkEntrypoint fails if the module has no configuration in the entrypoint. The
+// CLI would find none and complain, were it not for the files that are written
+// there beside the module: with them alone it finds a module without resources, and
+// destroys all there are.
+func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
+	abs, err := dir.Entrypoint(entrypoint)
+	if err != nil {
+		return err
+	}
+
+	rel, err := filepath.Rel(dir.Path(), abs)
+	if err != nil {
+		return errors.Wrapf(err, "cannot use entrypoint %q", entrypoint)
+	}
+
+	if slices.ContainsFunc(dir.TreeFiles(), func(name string) bool { return path.Dir(name) == rel && isConfiguration(name) }) {
+		return nil
+	}
+
+	return errors.Errorf("cannot use entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
+}
+
+// isConfiguration says whether one of the CLIs reads the file as configuration.
+func isConfiguration(name string) bool {
+	base := strings.TrimSuffix(name, ".json")
+
+	return strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tofu")
+}

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+)
+
+// fluxGroup is the API group of Flux sources.
+const fluxGroup = "source.toolkit.fluxcd.io"
+
+// reference matches what a module of source Flux looks like.
+var reference = regexp.MustCompile(`^(?i:(GitRepository|OCIRepository|Bucket))::([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
+
+// A fluxReference refers to a Flux source.
+type fluxReference struct {
+	kind, plural, namespace, name string
+}
+
+// parseFluxReference returns what a module of source Flux refers to.
+func parseFluxReference(module string) (fluxReference, error) {
+	m := reference.FindStringSubmatch(module)
+	if m == nil {
+		return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", module)
+	}
+
+	ref := fluxReference{namespace: m[2], name: m[3]}
+
+	switch strings.ToLower(m[1]) {
+	case "gitrepository":
+		ref.kind, ref.plural = "GitRepository", "gitrepositories"
+	case "ocirepository":
+		ref.kind, ref.plural = "OCIRepository", "ocirepositories"
+	default:
+		ref.kind, ref.plural = "Bucket", "buckets"
+	}
+
+	return ref, nil
+}
+
+// flux returns the artifact of a Flux source.
+func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, error) {
+	ref, err := parseFluxReference(module)
+	if err != nil {
+		return source{}, err
+	}
+
+	if f.sameNamespace && namespace != "" && namespace != ref.namespace {
+		return source{}, errors.Errorf("module %q is in another namespace than the Workspace, which is in %q: --no-cross-namespace-refs forbids that", module, namespace)
+	}
+
+	o, err := f.read(ctx, ref)
+	if err != nil {
+		return source{}, errors.Wrapf(err, "cannot get %s '%s/%s'", ref.kind, ref.namespace, ref.name)
+	}
+
+	return ref.source(o)
+}
+
+// read the object that is referred to, in whatever version the cluster has it.
+func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Unstructured, error) {
+	kind := schema.GroupKind{Group: fluxGroup, Kind: ref.kind}
+
+	// One by one, so that a mapper that remembers an old version does not hide that
+	// there is a newer one by now, and the old one gone.
+	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
+		mapping, err := f.mapper.RESTMapping(kind, version)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot find out which kinds there are")
+		}
+
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(mapping.GroupVersionKind)
+
+		err = f.live.Get(ctx, types.NamespacedName{Namespace: ref.namespace, Name: ref.name}, o)
+
+		switch {
+		case kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && kerrors.IsNotFound(err), meta.IsNoMatchError(err):
+			// It is the version that is not found, not the object.
+			continue
+		case kerrors.IsForbidden(err):
+			return nil, errors.Wrapf(err, "the provider needs the right to get %s.%s in namespace %q", ref.plural, fluxGroup, ref.namespace)
+		case err != nil:
+			return nil, err
+		}
+
+		return o, nil
+	}
+
+	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s.%s, must be installed", ref.plural, fluxGroup)
+}
+
+// source returns the artifact that o offers.
+func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
+	artifact, _, _ := unstructured.NestedMap(o.Object, "status", "artifact")
+	field := func(name string) string {
+		s, _, _ := unstructured.NestedString(artifact, name)
+
+		return s
+	}
+
+	url, digest := field("url"), field("digest")
+	if url == "" {
+		return source{}, errors.Errorf("artifact for '%s/%s' %s is not ready", ref.namespace, ref.name, ref.kind)
+	}
+
+	// Before there were digests there was this field, of one algorithm.
+	if sum := field("checksum"); digest == "" && sum != "" {
+		digest = "sha256:" + sum
+	}
+
+	return source{
+		address:  url,
+		key:      newKey(commonv1beta1.ModuleSourceFlux, url),
+		revision: field("revision") + "@" + digest,
+		request:  fetch.Request{Artifact: &fetch.Artifact{URL: url, Digest: digest}},
+	}, nil
+}
