@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestArguments gives each command arguments of its own.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		rec := newRecorder(t, cli)
+		startInstance(t, c, withShard(shard), withCLI(rec.cli))
+
+		args := map[string][]string{
+			"init":    {"-get=false", "-no-color"},
+			"plan":    {"-parallelism=3", "-compact-warnings"},
+			"apply":   {"-parallelism=4", "-lock-timeout=1s"},
+			"destroy": {"-parallelism=5", "-lock-timeout=2s"},
+		}
+
+		cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)),
+			withParameters(func(p *commonv1beta1.ModuleParameters) {
+				p.InitArgs, p.PlanArgs, p.ApplyArgs, p.DestroyArgs = args["init"], args["plan"], args["apply"], args["destroy"]
+			}))
+		expectReady(t, c, ws)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+
+		for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
+			for command, want := range args {
+				// The provider may have asked for the same itself.
+				have := slices.ContainsFunc(want, func(a string) bool { return a != "-no-color" && slices.Contains(run.args, a) })
+				if have != (command == run.args[0]) {
+					t.Errorf("arguments of %s: %q in a run of %q: %t", command, want, run.args, have)
+				}
+			}
+		}
+	})
+}
+
+// TestTargetedPlan plans a part of a module. What is applied is all of it: the
+// arguments of plan are not those of apply.
+func TestTargetedPlan(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "first" { input = 1 }
+resource "terraform_data" "second" { input = 2 }
+output "first" { value = terraform_data.first.output }
+output "second" { value = terraform_data.second.output }
+`), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-target=terraform_data.first"} }))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
+	})
+}
+
+// TestIndependentArguments has a variable that only arguments set. Each command
+// needs them for itself.
+func TestIndependentArguments(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		rec := newRecorder(t, cli)
+		startInstance(t, c, withShard(shard), withCLI(rec.cli))
+
+		const missing = "No value for required variable"
+
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
+variable "who" {}
+resource "terraform_data" "only" { input = var.who }
+output "who" { value = terraform_data.only.output }
+`), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-var=who=plan"} }))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "create failed", missing)
+
+		c.changeArguments(t, ws, "applyArgs", "-var=who=apply")
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"who": `"apply"`})
+
+		c.remove(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", missing)
+
+		c.changeArguments(t, ws, "destroyArgs", "-var=who=destroy")
+		expectGone(t, c, ws)
+
+		for command, want := range map[string]string{"plan": "-var=who=plan", "apply": "-var=who=apply", "destroy": "-var=who=destroy"} {
+			if diff := cmp.Diff(true, slices.Contains(last(t, rec.of(t, string(ws.GetUID())), command).args, want)); diff != "" {
+				t.Errorf("%s among the arguments of %s: -want, +got:\n%s", want, command, diff)
+			}
+		}
+	})
+}
+
+// changeArguments replaces the arguments of one command of the Workspace.
+func (c *cluster) changeArguments(t *testing.T, ws workspace.Workspace, field string, args ...string) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{field: args}}})
+}

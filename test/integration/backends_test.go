@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A stateServer keeps one state, as the http backend wants it. That backend has
+// no named workspaces. It is safe for concurrent use.
+type stateServer struct {
+	mu    sync.Mutex
+	state []byte
+
+	// holder of the lock, as JSON.
+	holder []byte
+	locks  int
+}
+
+func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+
+		return
+	}
+
+	switch r.Method {
+	case http.MethodGet:
+		if s.state == nil {
+			w.WriteHeader(http.StatusNotFound)
+
+			return
+		}
+
+		_, _ = w.Write(s.state)
+	case http.MethodPost:
+		s.state = body
+	case http.MethodDelete:
+		s.state = nil
+	case "LOCK":
+		if s.holder != nil {
+			w.WriteHeader(http.StatusLocked)
+			_, _ = w.Write(s.holder)
+
+			return
+		}
+
+		s.holder = body
+		s.locks++
+	case "UNLOCK":
+		s.holder = nil
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// expectResources fails the test unless the state has so many resources, and
+// nobody holds its lock any more.
+func (s *stateServer) expectResources(t *testing.T, want int) {
+	t.Helper()
+	eventually(t, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		state := struct {
+			Resources []any `json:"resources"`
+		}{}
+		if err := json.Unmarshal(s.state, &state); err != nil {
+			return errors.Wrapf(err, "cannot read state %q", s.state)
+		}
+
+		if len(state.Resources) != want || s.holder != nil || s.locks == 0 {
+			return errors.Errorf("want %d resources and a lock that was held before, got %d resources, holder %q after %d locks", want, len(state.Resources), s.holder, s.locks)
+		}
+
+		return nil
+	})
+}
+
+// withHTTPBackend is a ProviderConfig that keeps the state at the supplied URL.
+func withHTTPBackend(url string) configSpec {
+	configuration := fmt.Sprintf(`
+terraform {
+  backend "http" {
+    address        = %[1]q
+    lock_address   = %[1]q
+    unlock_address = %[1]q
+  }
+}
+`, url)
+
+	return configSpec{Configuration: &configuration}
+}
+
+// TestBackendWithoutWorkspaces keeps the state where there are no named workspaces:
+// the Workspace has to be the default one.
+func TestBackendWithoutWorkspaces(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			states := &stateServer{}
+			server := httptest.NewServer(states)
+			defer server.Close()
+
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, withHTTPBackend(server.URL))
+			ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			meta.SetExternalName(ws, "default")
+			c.create(t, ws)
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+			states.expectResources(t, 1)
+
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+			expectReady(t, c, ws)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+			states.expectResources(t, 0)
+		})
+	})
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// newTwin returns a Workspace with the name of another one, in another namespace.
+func newTwin(other workspace.Workspace, namespace string, opts ...workspaceOption) workspace.Workspace {
+	ws := newWorkspace(namespacedScope, namespace, opts...)
+	ws.SetName(other.GetName())
+
+	return ws
+}
+
+// TestCollision gives two Workspaces the same state, by the same name in two
+// namespaces. The state belongs to the first.
+func TestCollision(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "collision"
+
+	c := shared.sharded.started(t)
+	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	cfg := newClusterConfig(withBackend(one, suffix))
+	c.create(t, cfg)
+
+	t.Run("Refused", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+		first := c.createWorkspace(t, namespacedScope, one, opts...)
+		expectReady(t, c, first)
+
+		second := newTwin(first, two, append(opts, withVar("greeting", "bye"))...)
+		c.create(t, second)
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
+		expectOutputs(t, c, second, map[string]string{})
+
+		c.remove(t, second)
+		expectGone(t, c, second)
+
+		expectDone(t, e, "created")
+		expectExists(t, c, stateSecret(first, one, suffix))
+
+		// The first can still do everything.
+		c.changeVars(t, first, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "still here"})
+		expectOutputs(t, c, first, map[string]string{"greeting": `"still here"`})
+		c.remove(t, first)
+		expectGone(t, c, first)
+		expectDone(t, e, "created", "destroyed")
+	})
+
+	t.Run("Observed", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+		first := c.createWorkspace(t, namespacedScope, one, opts...)
+		expectReady(t, c, first)
+
+		// Whoever only looks does no harm.
+		second := newTwin(first, two, opts...)
+		second.SetManagementPolicies(policyObserve())
+		c.create(t, second)
+		expectReady(t, c, second)
+		expectOutputs(t, c, second, map[string]string{"greeting": `"hello"`})
+
+		// To look does not make the state one's own.
+		c.changePolicies(t, second, policyAll())
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
+
+		c.remove(t, second)
+		expectGone(t, c, second)
+		expectDone(t, e, "created")
+		expectExists(t, c, stateSecret(first, one, suffix))
+	})
+
+	t.Run("Simultaneous", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+		first := newWorkspace(namespacedScope, one, opts...)
+		second := newTwin(first, two, opts...)
+		c.create(t, first)
+		c.create(t, second)
+
+		var winner, loser workspace.Workspace
+
+		eventually(t, func() error {
+			c.get(t, first)
+			c.get(t, second)
+
+			switch {
+			case isReady(first) == nil:
+				winner, loser = first, second
+			case isReady(second) == nil:
+				winner, loser = second, first
+			default:
+				return errors.New("neither Workspace is ready")
+			}
+
+			return nil
+		})
+		expectCondition(t, c, loser, xpv2.TypeSynced, corev1.ConditionFalse, winner.GetNamespace()+"/"+winner.GetName(), "belongs to")
+		expectDone(t, e, "created")
+
+		c.remove(t, loser)
+		expectGone(t, c, loser)
+		expectDone(t, e, "created")
+		expectExists(t, c, stateSecret(winner, one, suffix))
+		expectAnotherLook(t, c, i, winner)
+		expectReady(t, c, winner)
+	})
+}
+
+// expectAnotherLook asks for a look at the Workspace, and waits until it is over.
+func expectAnotherLook(t *testing.T, c *cluster, i *instance, ws workspace.Workspace) {
+	t.Helper()
+
+	token := unique("look")
+	before := len(i.runs.of(string(ws.GetUID())))
+	c.annotate(t, ws, "crossplane.io/reconcile-requested-at", token)
+	expectHandled(t, c, ws, token)
+
+	if len(i.runs.of(string(ws.GetUID()))) == before {
+		t.Errorf("the instance did not run the CLI for Workspace %q", ws.GetName())
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// TestConnectionSecret takes an output away that is nowhere but in the connection
+// Secret.
+func TestConnectionSecret(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	const one = `
+output "one" {
+  value     = "1"
+  sensitive = true
+}
+`
+
+	const two = `
+output "two" {
+  value     = "2"
+  sensitive = true
+}
+`
+
+	eachScope(t, func(t *testing.T, s scope) {
+		t.Run("VanishedOutput", func(t *testing.T) {
+			name := unique("connection")
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(name), withModule(one+two))
+			expectReady(t, c, ws)
+			expectSecret(t, c, ns, name, map[string]string{"one": "1", "two": "2"})
+
+			c.changeModule(t, ws, two)
+			expectSecret(t, c, ns, name, map[string]string{"two": "2"})
+			expectReady(t, c, ws)
+
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+			c.get(t, secret)
+
+			if secret.Type != resource.SecretTypeConnection || !metav1.IsControlledBy(secret, ws) {
+				t.Errorf("want a connection Secret that the Workspace controls, got type %q, owners %v", secret.Type, secret.GetOwnerReferences())
+			}
+		})
+
+		t.Run("OfSomebodyElse", func(t *testing.T) {
+			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("owner")}}
+			c.create(t, owner)
+
+			controller := true
+			secret := &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("foreign"), OwnerReferences: []metav1.OwnerReference{{
+					APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: &controller,
+				}}},
+				Type: resource.SecretTypeConnection,
+				Data: map[string][]byte{"one": []byte("theirs"), "three": []byte("3")},
+			}
+			c.create(t, secret)
+
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(one))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ecret", "controlled")
+			expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
+		})
+	})
+}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestCreating looks at a Workspace while its first apply is going on: it says what
+// it waits for.
+func TestCreating(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "creating"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+
+		expectDone(t, e, "created")
+		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy")
+		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
+		expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1})
+		expectEvent(t, c, ws, "PlannedChanges", "1 to add")
+
+		e.write(t, "gate", "")
+		expectReady(t, c, ws)
+		expectPlan(t, c, ws, nil)
+		expectEvent(t, c, ws, "CreatedExternalResource")
+	})
+}

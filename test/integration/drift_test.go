@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// expectEvent waits until there is an event about the Workspace with the supplied
+// reason, whose message contains every one of the supplied texts.
+func expectEvent(t *testing.T, c *cluster, ws workspace.Workspace, reason string, texts ...string) {
+	t.Helper()
+	eventually(t, func() error {
+		events := &corev1.EventList{}
+		if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(ws.GetUID())}); err != nil {
+			return err
+		}
+
+		seen := []string{}
+
+		for _, e := range events.Items {
+			if e.Reason == reason && containsAll(e.Message, texts) {
+				return nil
+			}
+
+			seen = append(seen, e.Reason+": "+e.Message)
+		}
+
+		return errors.Errorf("no event %s with %q among:\n%s", reason, texts, strings.Join(seen, "\n"))
+	})
+}
+
+func containsAll(s string, texts []string) bool {
+	for _, text := range texts {
+		if !strings.Contains(s, text) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// expectPlan waits until the status has the supplied summary, nil for none.
+func expectPlan(t *testing.T, c *cluster, ws workspace.Workspace, want *commonv1beta1.PlanSummary) {
+	t.Helper()
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		if diff := cmp.Diff(want, ws.GetObservation().Plan); diff != "" {
+			return errors.Errorf("status.atProvider.plan: -want, +got:\n%s", diff)
+		}
+
+		return nil
+	})
+}
+
+// withMirror lets the instance install provider plugins, from our directory of
+// them and from nowhere else.
+func withMirror(t *testing.T) instanceOption {
+	t.Helper()
+
+	rc := filepath.Join(t.TempDir(), "terraformrc")
+	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", shared.mirror)
+
+	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
+		t.Fatalf("cannot write CLI configuration: %v", err)
+	}
+
+	return withEnv("TF_CLI_CONFIG_FILE", rc)
+}
+
+// TestDrift runs a module whose resource vanishes behind its back. Whoever may put
+// it back does so, and says that; whoever may not only tells.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withMirror(t), withPoll(pollOften))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "drift"))
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withModule(moduleFile(t, "vanishing.tf"))}
+
+		bound := c.createManaged(t, s, ns, policyNoUpdate(), opts...)
+		expectCondition(t, c, bound, "Drifted", corev1.ConditionTrue,
+			"1 to add, 0 to change, 0 to destroy", "time_rotating.vanishing")
+		expectPlan(t, c, bound, &commonv1beta1.PlanSummary{Add: 1, Drifted: []string{"time_rotating.vanishing"}})
+
+		free := c.createWorkspace(t, s, ns, opts...)
+		expectEvent(t, c, free, "DetectedDrift", "1 to add", "time_rotating.vanishing")
+		expectReady(t, c, free)
+
+		if have := free.GetCondition("Drifted"); have.Status != corev1.ConditionUnknown {
+			t.Errorf("want no condition about drift that is mended, got %s", describe(have))
+		}
+	})
+}
+
+// TestDriftOfModule changes what the module asks for. A Workspace that may not be
+// updated says so, until it is as it was.
+func TestDriftOfModule(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withPoll(pollOften))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		e.write(t, "world", "old")
+
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "module"))
+		ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+		expectReady(t, c, ws)
+		expectPlan(t, c, ws, nil)
+
+		e.write(t, "world", "new")
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "0 to add, 1 to change, 0 to destroy")
+		expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Change: 1})
+		expectEvent(t, c, ws, "PlannedChanges", "0 to add, 1 to change, 0 to destroy")
+		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+
+		e.write(t, "world", "old")
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
+		expectPlan(t, c, ws, nil)
+
+		e.write(t, "world", "new")
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue)
+		c.changePolicies(t, ws, policyAll())
+		expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
+		expectReady(t, c, ws)
+	})
+}

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// withEntrypoint makes the Workspace run the CLI in the supplied directory.
+func withEntrypoint(dir string) workspaceOption {
+	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.Entrypoint = dir })
+}
+
+// TestEntrypoint runs an inline module in a directory of its own. Everything that
+// is written beside a module is there.
+func TestEntrypoint(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		configuration := "terraform {\n  backend \"local\" {}\n}\n\nlocals {\n  origin = \"configuration\"\n}\n"
+		backend := `path = "partial.tfstate"`
+		cfg := c.createConfig(t, clusterScope, ns, configSpec{
+			Configuration: &configuration,
+			BackendFile:   &backend,
+			Credentials:   []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
+		})
+		ws := c.createReferring(t, clusterScope, ns, references{
+			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "varFile"`), nil)},
+		}, inShard(shard), withConfig(cfg), withEntrypoint("modules/network"), withVar("var", `"var"`), withModule(echo("var", "file")+`
+output "origin" { value = local.origin }
+output "credentials" { value = file("credentials.txt") }
+output "directory" { value = path.cwd }
+`))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{
+			"var":         `"var"`,
+			"file":        `"varFile"`,
+			"origin":      `"configuration"`,
+			"credentials": `"open sesame"`,
+			"directory":   `"` + filepath.Join(i.workdir(string(ws.GetUID())), "modules", "network") + `"`,
+		})
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+	})
+}
+
+// TestEntrypointStaysInside tries to leave the directory of the Workspace.
+func TestEntrypointStaysInside(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	root := t.TempDir()
+	i := startInstance(t, c, withShard(shard), withRoot(filepath.Join(root, "inner")))
+
+	cases := map[string]struct {
+		reason     string
+		entrypoint string
+	}{
+		"Parent":   {reason: "The directories of other Workspaces are there.", entrypoint: "../outside"},
+		"Hidden":   {reason: "The way back may come later.", entrypoint: "a/../../outside"},
+		"Far":      {reason: "Two steps are not better than one.", entrypoint: "../../outside"},
+		"Absolute": {reason: "A module has no absolute paths.", entrypoint: filepath.Join(root, "outside")},
+		"Itself":   {reason: "The parent is outside, too.", entrypoint: ".."},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint(tc.entrypoint), withModule(moduleFile(t, "outputs.tf")))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+
+			for _, dir := range []string{filepath.Join(root, "outside"), filepath.Join(root, "inner", "outside"), filepath.Join(root, "inner", "main.tf")} {
+				if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+					t.Errorf("%s: want nothing at %q, got %v", tc.reason, dir, err)
+				}
+			}
+
+			if runs := i.runs.of(string(ws.GetUID())); len(runs) > 0 {
+				t.Errorf("%s: want no run of the CLI, got %q", tc.reason, runs)
+			}
+		})
+	}
+
+	t.Run("Dots", func(t *testing.T) {
+		t.Parallel()
+
+		// Four dots are a name like any other. They must not become two on the way.
+		cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint("....//....//outside"), withModule(`output "directory" { value = path.cwd }`))
+		expectReady(t, c, ws)
+
+		if have := string(ws.GetObservation().Outputs["directory"].Raw); !strings.HasPrefix(have, `"`+i.workdir(string(ws.GetUID()))+"/..../") {
+			t.Errorf("want to run in the directory of the Workspace, got %s", have)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestEnvironment looks at the environment of every run from creation to deletion.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.tofu())
+	startInstance(t, c, withShard(shard), withCLI(rec.cli),
+		withEnv("INHERITED", "provider"), withEnv("REPLACED", "provider"), withEnv("EMPTIED", "provider"), withEnv("TF_WORKSPACE", "provider"))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		configMap, secret := c.configMapKey(t, ns, "configmap"), c.secretKey(t, ns, "secret")
+
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+		ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{
+			{Name: "VALUE", Value: "value=with ${signs}"},
+			{Name: "CONFIGMAP", ConfigMapKeyReference: configMap},
+			{Name: "SECRET", SecretKeyReference: secret},
+			{Name: "VALUE_FIRST", Value: "value", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
+			{Name: "CONFIGMAP_NEXT", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
+			{Name: "EMPTY"},
+			{Name: "EMPTY_KEY", SecretKeyReference: c.secretKey(t, ns, "")},
+			{Name: "TWICE", SecretKeyReference: secret},
+			{Name: "TWICE", Value: "last"},
+			{Name: "REPLACED", Value: "workspace"},
+			{Name: "EMPTIED"},
+			{Name: "TF_WORKSPACE", Value: "workspace"},
+		}}, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+
+		for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
+			want := map[string]string{
+				"VALUE":          "value=with ${signs}",
+				"CONFIGMAP":      "configmap",
+				"SECRET":         "secret",
+				"VALUE_FIRST":    "value",
+				"CONFIGMAP_NEXT": "configmap",
+				"EMPTY":          "",
+				"EMPTY_KEY":      "",
+				"TWICE":          "last",
+				"INHERITED":      "provider",
+				"REPLACED":       "workspace",
+				"EMPTIED":        "",
+				// The name of the Terraform workspace is nobody else's business.
+				"TF_WORKSPACE": meta.GetExternalName(ws),
+			}
+			if _, ok := run.env["TF_WORKSPACE"]; !ok {
+				delete(want, "TF_WORKSPACE")
+			}
+
+			have := map[string]string{}
+
+			for name := range want {
+				if v, ok := run.env[name]; ok {
+					have[name] = v
+				}
+			}
+
+			if diff := cmp.Diff(want, have); diff != "" {
+				t.Errorf("environment of %s: -want, +got:\n%s", run.args[0], diff)
+			}
+		}
+	})
+}
+
+// TestPluginCache keeps the runs of one of two Workspaces from using the plugin
+// cache of the instance.
+func TestPluginCache(t *testing.T) {
+	t.Parallel()
+
+	const variable = "TF_PLUGIN_CACHE_DIR"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.tofu())
+	dir := t.TempDir()
+	startInstance(t, c, withShard(shard), withCLI(rec.cli), withEnv(variable, dir))
+
+	enabled, disabled := true, false
+
+	cases := map[string]struct {
+		reason string
+		cache  *bool
+		want   string
+	}{
+		"Default":  {reason: "The cache is shared unless somebody objects.", want: dir},
+		"Enabled":  {reason: "It can be asked for.", cache: &enabled, want: dir},
+		"Disabled": {reason: "It can be refused.", cache: &disabled},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			cfg := c.createConfig(t, clusterScope, ns, configSpec{PluginCache: tc.cache})
+			ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, ws)
+
+			for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply") {
+				if have := run.env[variable]; have != tc.want {
+					t.Errorf("%s: %s of %s: want %q, got %q", tc.reason, variable, run.args[0], tc.want, have)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestAdoption takes over a state that nobody has any more: first only to look at
+// it, and then for good.
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "adoption"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+
+		former := c.createManaged(t, s, ns, policyNoDelete(), opts...)
+		expectReady(t, c, former)
+		c.remove(t, former)
+		expectGone(t, c, former)
+
+		state := stateSecret(former, ns, suffix)
+		c.get(t, state)
+		version := state.GetResourceVersion()
+
+		secret := unique("connection")
+		ws := newWorkspace(s, ns, append(opts, withSecret(secret))...)
+		ws.SetManagementPolicies(policyObserve())
+		meta.SetExternalName(ws, former.GetName())
+		c.create(t, ws)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectSecret(t, c, ns, secret, map[string]string{"greeting": "hello"})
+
+		c.get(t, state)
+
+		if state.GetResourceVersion() != version || slices.Contains(i.runs.of(string(ws.GetUID())), "apply") {
+			t.Errorf("a Workspace that may only look changed the state: runs %q", i.runs.of(string(ws.GetUID())))
+		}
+
+		c.changePolicies(t, ws, policyAll())
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+		expectGone(t, c, state)
+	})
+}
+
+// TestImportBlock imports what is there already into the state of a new Workspace.
+func TestImportBlock(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "imported"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+import {
+  to = terraform_data.found
+  id = "there-before"
+}
+
+resource "terraform_data" "found" {}
+
+output "id" {
+  value = terraform_data.found.id
+}
+`))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"id": `"there-before"`})
+		expectEvent(t, c, ws, "PlannedChanges", "1 to import")
+	})
+}

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestMetrics reads what an instance counts.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--poll-state-metric=1s"))
+
+	gvks := map[scope]string{
+		clusterScope:    "tf.upbound.io/v1beta1, Kind=Workspace",
+		namespacedScope: "tf.m.upbound.io/v1beta1, Kind=Workspace",
+	}
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "metrics"))
+		good := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		bad := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+		// What another shard has is for that to count.
+		c.createWorkspace(t, s, ns, inShard(unique("shard")), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, good)
+		expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse)
+
+		for name, value := range map[string]string{"exists": "2", "ready": "1", "synced": "1"} {
+			expectMetric(t, i, `crossplane_managed_resource_`+name+`{gvk="`+gvks[s]+`"} `+value)
+		}
+	})
+
+	expectMetric(t, i, `provider_terraform_cli_runs_total{command="apply",result="success"} 2`)
+	expectMetric(t, i, `provider_terraform_cli_run_duration_seconds_count{command="apply"} 2`)
+	expectSeries(t, i, `provider_terraform_cli_runs_total{command="init",result="success"}`)
+	expectSeries(t, i, `provider_terraform_cli_runs_total{command="plan",result="success"}`)
+	expectSeries(t, i, `provider_terraform_cli_runs_total{command="plan",result="error"}`)
+	expectSeries(t, i, `crossplane_managed_resource_first_time_to_reconcile_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
+	expectSeries(t, i, `crossplane_managed_resource_first_time_to_readiness_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
+	expectSeries(t, i, `controller_runtime_reconcile_total{`)
+}
+
+// expectSeries waits until the metrics of the instance have a line that starts with
+// the supplied text.
+func expectSeries(t *testing.T, i *instance, prefix string) {
+	t.Helper()
+	eventually(t, func() error {
+		_, body, err := i.get(t, i.metrics, "/metrics")
+		if err != nil {
+			return err
+		}
+
+		if !strings.Contains(body, "\n"+prefix) {
+			return errors.Errorf("no metric %s", prefix)
+		}
+
+		return nil
+	})
+}

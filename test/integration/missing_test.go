@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestMissingReference refers to what is not there. That is never taken for an
+// empty value: the condition names it, and nothing runs.
+func TestMissingReference(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, elsewhere, shard := c.namespace(t), c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	// What is missing is there in another namespace, to be found by mistake.
+	absent := &keyReference{Namespace: ns, Name: "absent", Key: "key"}
+	c.createSecret(t, &keyReference{Namespace: elsewhere, Name: absent.Name, Key: absent.Key}, "a = 1")
+	c.create(t, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: absent.Name},
+		Data:       map[string]string{absent.Key: "a = 1"},
+	})
+
+	keyless := func(ref *keyReference) *keyReference {
+		return &keyReference{Namespace: ref.Namespace, Name: ref.Name, Key: "no-such-key"}
+	}
+	configMap, secret := keyless(c.configMapKey(t, ns, "a = 1")), keyless(c.secretKey(t, ns, "a = 1"))
+
+	env := func(e commonv1beta1.EnvVar) references {
+		e.Name = "NEEDED"
+
+		return references{env: []commonv1beta1.EnvVar{{Name: "OTHER", Value: "value"}, e}}
+	}
+	file := func(f commonv1beta1.VarFile) references {
+		return references{varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, ""), nil), f}}
+	}
+	noCredentials := func(source xpv2.CredentialsSource) *commonv1beta1.ProviderCredentials {
+		return &commonv1beta1.ProviderCredentials{Filename: "needed.txt", Source: source}
+	}
+	credentials := func(ref *keyReference) *commonv1beta1.ProviderCredentials {
+		cr := secretCredentials("needed.txt", ref)
+
+		return &cr
+	}
+	noFile := noCredentials(xpv2.CredentialsSourceFilesystem)
+	noFile.Fs = &xpv2.FsSelector{Path: "/no/such/file"}
+
+	cases := map[string]struct {
+		references
+
+		credentials *commonv1beta1.ProviderCredentials
+		want        []string
+	}{
+		"EnvConfigMap":           {references: env(commonv1beta1.EnvVar{ConfigMapKeyReference: absent}), want: []string{`"NEEDED"`, "ConfigMap", `"absent"`, "not found"}},
+		"EnvConfigMapKey":        {references: env(commonv1beta1.EnvVar{ConfigMapKeyReference: configMap}), want: []string{`"NEEDED"`, "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
+		"EnvSecret":              {references: env(commonv1beta1.EnvVar{SecretKeyReference: absent}), want: []string{`"NEEDED"`, "Secret", `"absent"`, "not found"}},
+		"EnvSecretKey":           {references: env(commonv1beta1.EnvVar{SecretKeyReference: secret}), want: []string{`"NEEDED"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
+		"FileConfigMap":          {references: file(configMapVars(absent, nil)), want: []string{"varFiles[1]", "ConfigMap", `"absent"`, "not found"}},
+		"FileConfigMapKey":       {references: file(configMapVars(configMap, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
+		"FileSecret":             {references: file(secretVars(absent, nil)), want: []string{"varFiles[1]", "Secret", `"absent"`, "not found"}},
+		"FileSecretKey":          {references: file(secretVars(secret, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
+		"FileWithoutConfigMap":   {references: file(configMapVars(nil, nil)), want: []string{"varFiles[1]", "configMapKeyRef is not set"}},
+		"FileWithoutSecret":      {references: file(secretVars(nil, nil)), want: []string{"varFiles[1]", "secretKeyRef is not set"}},
+		"CredentialsSecret":      {credentials: credentials(absent), want: []string{`"needed.txt"`, "Secret", `"absent"`, "not found"}},
+		"CredentialsSecretKey":   {credentials: credentials(secret), want: []string{`"needed.txt"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
+		"CredentialsFile":        {credentials: noFile, want: []string{`"needed.txt"`, "/no/such/file", "no such file"}},
+		"CredentialsNoSecretRef": {credentials: noCredentials(xpv2.CredentialsSourceSecret), want: []string{`"needed.txt"`, "secretRef is not set"}},
+		"CredentialsNoEnv":       {credentials: noCredentials(xpv2.CredentialsSourceEnvironment), want: []string{`"needed.txt"`, "env is not set"}},
+		"CredentialsNoFs":        {credentials: noCredentials(xpv2.CredentialsSourceFilesystem), want: []string{`"needed.txt"`, "fs is not set"}},
+	}
+
+	eachScope(t, func(t *testing.T, s scope) {
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+
+				spec := withoutBackend()
+				if tc.credentials != nil {
+					spec.Credentials = append(spec.Credentials, *tc.credentials)
+				}
+
+				cfg := c.createConfig(t, s, ns, spec)
+				ws := c.createReferring(t, s, ns, tc.references, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, "connect failed")...)
+				expectNotServedBy(t, i, ws)
+			})
+		}
+	})
+}
+
+// TestReferenceAppears creates what a Workspace refers to after it was missed.
+func TestReferenceAppears(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		t.Parallel()
+
+		late := &keyReference{Namespace: ns, Name: unique("late"), Key: "key"}
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+		ws := c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(late, nil)}},
+			inShard(shard), withConfig(cfg), withModule(echo("late")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, late.Name)
+
+		c.createSecret(t, late, `late = "but here"`)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
+	})
+}

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Sets of management policies that tests use.
+
+func policyAll() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionAll}
+}
+
+func policyObserve() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionObserve}
+}
+
+func policyNoDelete() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
+}
+
+func policyNoUpdate() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete}
+}
+
+func policyNoCreate() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate}
+}
+
+func policyRefused() []xpv2.ManagementAction {
+	return []xpv2.ManagementAction{xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
+}
+
+// createManaged creates a Workspace as newWorkspace makes it, with the supplied
+// management policies.
+func (c *cluster) createManaged(t *testing.T, s scope, namespace string, policies []xpv2.ManagementAction, opts ...workspaceOption) workspace.Workspace {
+	t.Helper()
+
+	ws := newWorkspace(s, namespace, opts...)
+	ws.SetManagementPolicies(policies)
+	c.create(t, ws)
+
+	return ws
+}
+
+// changePolicies replaces the management policies of the Workspace.
+func (c *cluster) changePolicies(t *testing.T, ws workspace.Workspace, policies []xpv2.ManagementAction) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"managementPolicies": policies}})
+}
+
+// TestManagementPolicies allows a Workspace some actions only.
+func TestManagementPolicies(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "policies"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+
+		t.Run("NoDelete", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectExists(t, c, stateSecret(ws, ns, suffix))
+			expectRuns(t, i, ws, "init", "plan", "apply")
+			expectDone(t, e, "created")
+		})
+
+		t.Run("NoUpdate", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+			expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+			expectRuns(t, i, ws, "init", "plan", "apply", "plan")
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+		})
+
+		t.Run("NoCreate", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createManaged(t, s, ns, policyNoCreate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+			expectDone(t, e, []string{}...)
+
+			c.changePolicies(t, ws, policyAll())
+			expectReady(t, c, ws)
+			expectDone(t, e, "created")
+		})
+
+		t.Run("ObserveNothing", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createManaged(t, s, ns, policyObserve(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
+			expectDone(t, e, []string{}...)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+		})
+
+		t.Run("None", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			c.changePolicies(t, ws, []xpv2.ManagementAction{})
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+			expectRuns(t, i, ws, "init", "plan", "apply")
+
+			c.changePolicies(t, ws, policyAll())
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		})
+
+		t.Run("Unsupported", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createManaged(t, s, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+			expectNotServedBy(t, i, ws)
+		})
+	})
+}
+
+// TestOrphan deletes a Workspace whose deletion policy keeps what it made.
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "orphan"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"deletionPolicy": "Orphan"}})
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectExists(t, c, stateSecret(ws, ns, suffix))
+	expectDone(t, e, "created")
+
+	for _, run := range i.runs.of(string(ws.GetUID())) {
+		if run == "destroy" || run == "workspace delete" {
+			t.Errorf("want nothing to be destroyed, got run %q", run)
+		}
+	}
+}
+
+// TestNoManagementPolicies turns management policies off: whoever uses them anyway
+// is told, and nothing is done that he did not allow.
+func TestNoManagementPolicies(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--no-enable-management-policies"))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+		text := withModule(moduleFile(t, "outputs.tf"))
+
+		limited := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), text)
+		expectCondition(t, c, limited, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+		expectNotServedBy(t, i, limited)
+
+		normal := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), text)
+		expectReady(t, c, normal)
+
+		if diff := cmp.Diff(xpv2.ManagementPolicies(policyAll()), normal.GetManagementPolicies()); diff != "" {
+			t.Errorf("default policies: -want, +got:\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// TestSafeStart starts an instance where there are no CRDs yet. It begins to work
+// when they come.
+func TestSafeStart(t *testing.T) {
+	t.Parallel()
+
+	c := newCluster(shared.sharded.assets, t.TempDir(), t.TempDir())
+	t.Cleanup(c.stop)
+	c.started(t)
+
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{shared.sharded.crds}}); err != nil {
+		t.Fatalf("cannot install CRDs: %v", err)
+	}
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "late"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		expectUsers(t, c, cfg, 1)
+	})
+}
+
+// TestStartWithoutSightOfCRDs starts an instance that has no right to see CRDs,
+// as one without the capability SafeStart. It works at once.
+func TestStartWithoutSightOfCRDs(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withKubeconfig(c.user(t,
+		rbacv1.PolicyRule{APIGroups: []string{"tf.upbound.io", "tf.m.upbound.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps", "events"}, Verbs: []string{"*"}},
+		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"*"}},
+	)))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "unsafe"))
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+	})
+}
+
+// user makes a user who may do what the supplied rules say, and returns the path of
+// the user's kubeconfig.
+func (c *cluster) user(t *testing.T, rules ...rbacv1.PolicyRule) string {
+	t.Helper()
+
+	name := unique("user")
+
+	u, err := c.env.AddUser(envtest.User{Name: name}, nil)
+	if err != nil {
+		t.Fatalf("cannot add user: %v", err)
+	}
+
+	c.create(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules})
+	c.create(t, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	})
+
+	config, err := u.KubeConfig()
+	if err != nil {
+		t.Fatalf("cannot make kubeconfig: %v", err)
+	}
+
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		t.Fatalf("cannot write kubeconfig: %v", err)
+	}
+
+	return path
+}

@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestSecretFiles looks for secrets on disk while the CLI runs, when only we can
+// read them, and afterwards, when there are none, whether or not the run failed.
+func TestSecretFiles(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.tofu())
+	i := startInstance(t, c, withShard(shard), withCLI(rec.cli))
+
+	create := func(t *testing.T, module string) workspace.Workspace {
+		t.Helper()
+
+		// A state is as secret as its backend, which is not the disk here.
+		spec := withBackend(ns, "secrets")
+		spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials"))}
+
+		return c.createReferring(t, namespacedScope, ns, references{
+			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_env", SecretKeyReference: c.secretKey(t, ns, `"sesame-env"`)}},
+			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "sesame-file"`), nil)},
+		}, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, spec)), withVar("text", `"sesame-vars"`), withVarMap(`{"object": "sesame-varmap"}`),
+			withModule(echo("env", "file", "text", "object")+module))
+	}
+
+	expectPrivate := func(t *testing.T, run recordedRun, names ...string) {
+		t.Helper()
+
+		for _, name := range names {
+			if have := run.modes[name]; have != "600" {
+				t.Errorf("mode of %s during %s: want 600, got %q", name, run.args[0], have)
+			}
+		}
+	}
+	files := []string{
+		"credentials.txt",
+		"crossplane-provider-terraform-0.tfvars",
+		"crossplane-provider-terraform-1.tfvars.json",
+		"crossplane-provider-terraform-vars.tfvars",
+	}
+
+	t.Run("Success", func(t *testing.T) {
+		t.Parallel()
+
+		ws := create(t, "")
+		expectReady(t, c, ws)
+		expectNothingOnDisk(t, i, ws, "sesame")
+
+		runs := rec.expect(t, string(ws.GetUID()), "plan", "apply")
+		expectPrivate(t, last(t, runs, "plan"), files...)
+		expectPrivate(t, last(t, runs, "apply"), append(files, ".crossplane.tfplan")...)
+	})
+
+	t.Run("Failure", func(t *testing.T) {
+		t.Parallel()
+
+		ws := create(t, `
+resource "terraform_data" "broken" {
+  provisioner "local-exec" {
+    command = "exit 7"
+  }
+}
+`)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
+		expectNothingOnDisk(t, i, ws, "sesame")
+		expectPrivate(t, last(t, rec.of(t, string(ws.GetUID())), "apply"), files...)
+	})
+}
+
+// expectNothingOnDisk waits until no file in the workdir of the Workspace has the
+// supplied text in it.
+func expectNothingOnDisk(t *testing.T, i *instance, ws workspace.Workspace, text string) {
+	t.Helper()
+
+	root := i.workdir(string(ws.GetUID()))
+	if _, err := os.Stat(root); err != nil {
+		t.Fatalf("want a workdir to search: %v", err)
+	}
+
+	eventually(t, func() error {
+		return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+
+			// A saved plan is compressed: it is not searched, but must not be there.
+			if filepath.Ext(path) == ".tfplan" {
+				return errors.Errorf("there is a plan at %q", path)
+			}
+
+			data, err := os.ReadFile(path)
+			if err == nil && strings.Contains(string(data), text) {
+				return errors.Errorf("there is a secret in %q", path)
+			}
+
+			return err
+		})
+	})
+}
+
+// TestSecretsAreNotShown has modules that print what came out of Secrets, which
+// they do not mark as sensitive, in every way there is. Nobody gets to see it who
+// looks at the Workspace, its events or the log.
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+
+	const declarations = `
+variable "token" {}
+variable "password" {}
+
+locals {
+  all = "${var.token} ${var.password} ${file("credentials.txt")}"
+}
+`
+
+	cases := map[string]struct {
+		reason string
+		module string
+		want   []string
+	}{
+		"Plan": {
+			reason: "A failed plan quotes what is wrong.",
+			module: `
+resource "terraform_data" "failing" {
+  lifecycle {
+    precondition {
+      condition     = local.all == ""
+      error_message = "This is not empty: ${local.all}."
+    }
+  }
+}
+`,
+			want: []string{"Resource precondition failed", "This is not empty: (sensitive)"},
+		},
+		"Expression": {
+			reason: "It quotes it as the CLI writes strings, too.",
+			module: `
+output "number" { value = tonumber(var.token) + tonumber(var.password) }
+`,
+			want: []string{"(sensitive)"},
+		},
+		"Apply": {
+			reason: "A failed apply quotes the command, and names the resource.",
+			module: `
+resource "terraform_data" "failing" {
+  for_each = toset([var.token])
+
+  provisioner "local-exec" {
+    command = "echo '${local.all}' >&2; exit 7"
+  }
+}
+`,
+			want: []string{"exit status 7", "(sensitive)"},
+		},
+	}
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		secret := references{
+			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_token", SecretKeyReference: c.secretKey(t, ns, `sesame "token" <&>\`)}},
+			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `{"password": "sesame \"password\" <&>\\"}`), inFormat(commonv1beta1.FileFormatJSON))},
+		}
+		cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+			Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame credentials\nsesame on another line"))},
+		})
+
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+
+				ws := c.createReferring(t, namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withModule(declarations+tc.module),
+					withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
+
+				// The API server stores the event after the condition.
+				eventually(t, func() error {
+					if have := eventsAbout(t, c, ws); !strings.Contains(have, "(sensitive)") {
+						return errors.Errorf("want an event about the failure, got %s", have)
+					}
+
+					return nil
+				})
+
+				all, err := json.MarshalIndent(ws, "", " ")
+				if err != nil {
+					t.Fatalf("cannot marshal Workspace: %v", err)
+				}
+
+				for place, have := range map[string]string{"the Workspace": string(all), "its events": eventsAbout(t, c, ws), "the log": i.output.String()} {
+					if strings.Contains(have, "sesame") {
+						t.Errorf("%s: want no secret in %s, got %s", tc.reason, place, linesWith(have, "sesame"))
+					}
+				}
+
+				if !strings.Contains(i.output.String(), "(sensitive)") {
+					t.Errorf("%s: want what the CLI printed in the log", tc.reason)
+				}
+			})
+		}
+	})
+}
+
+// eventsAbout returns the messages of all events about the supplied object.
+func eventsAbout(t *testing.T, c *cluster, o client.Object) string {
+	t.Helper()
+
+	events := &corev1.EventList{}
+	if err := c.kube.List(t.Context(), events); err != nil {
+		t.Fatalf("cannot list events: %v", err)
+	}
+
+	text := &strings.Builder{}
+
+	for _, e := range events.Items {
+		if e.InvolvedObject.UID == o.GetUID() {
+			text.WriteString(e.Reason + ": " + e.Message + "\n")
+		}
+	}
+
+	return text.String()
+}
+
+// linesWith returns the lines of a text that have another one in them.
+func linesWith(text, part string) string {
+	found := &strings.Builder{}
+
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			found.WriteString(line)
+		}
+	}
+
+	return found.String()
+}
+
+// TestSecretsOfTenants runs two Workspaces at the same time, with environment
+// variables and files of the same names. Each has its own.
+func TestSecretsOfTenants(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		type tenant struct {
+			evidence
+			workspace.Workspace
+
+			name string
+		}
+
+		var tenants []tenant
+
+		for name, s := range map[string]scope{"red": clusterScope, "blue": namespacedScope} {
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, configSpec{
+				Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, name+"-credentials"))},
+			})
+			ws := c.createReferring(t, s, ns, references{
+				env:      []commonv1beta1.EnvVar{{Name: "TOKEN", SecretKeyReference: c.secretKey(t, ns, name+"-env")}},
+				varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "`+name+`-file"`), nil)},
+			}, inShard(shard), withConfig(cfg), withEvidence(t, "tenant.tf", e))
+			tenants = append(tenants, tenant{evidence: e, Workspace: ws, name: name})
+		}
+
+		// Both are at it before either goes on.
+		for _, own := range tenants {
+			expectDone(t, own.evidence, "started")
+		}
+
+		for _, own := range tenants {
+			own.write(t, "gate", "")
+		}
+
+		for _, own := range tenants {
+			expectReady(t, c, own.Workspace)
+
+			want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file"}
+			if diff := cmp.Diff(want, own.lines()); diff != "" {
+				t.Errorf("what %s saw: -want, +got:\n%s", own.name, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+)
+
+// TestStalled runs a Workspace that keeps failing. It is tried less and less often,
+// so that others get their turn, until somebody changes it.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		t.Parallel()
+
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "stalled"))
+		healthy := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		meta.AddAnnotations(healthy, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
+		c.create(t, healthy)
+
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "Reference to undeclared input variable")
+		expectReadable(t, ws.GetCondition("Stalled"))
+
+		tries := i.runs.of(string(ws.GetUID()))
+		if have := count(tries, "plan"); have != 5 {
+			t.Errorf("want 5 tries before a Workspace is stalled, got %d", have)
+		}
+
+		// Healthy ones are served meanwhile. A Workspace that is not stalled would
+		// be tried again in this time.
+		expectReady(t, c, healthy)
+
+		for range 10 {
+			expectAnotherRun(t, i, healthy, "plan")
+		}
+
+		if diff := cmp.Diff(tries, i.runs.of(string(ws.GetUID()))); diff != "" {
+			t.Errorf("runs for a stalled Workspace: -want, +got:\n%s", diff)
+		}
+
+		// A request is served at once, but does not mend anything.
+		token := unique("request")
+		c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
+		expectHandled(t, c, ws, token)
+
+		if have := count(i.runs.of(string(ws.GetUID())), "plan"); have <= 5 {
+			t.Errorf("want another try on request, got %d", have)
+		}
+
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+
+		c.changeModule(t, ws, moduleFile(t, "outputs.tf"))
+		expectReady(t, c, ws)
+		expectCondition(t, c, ws, "Stalled", corev1.ConditionFalse)
+	})
+}
+
+func count(runs []string, command string) int {
+	return len(runs) - len(slices.DeleteFunc(slices.Clone(runs), func(run string) bool { return run == command }))
+}

@@ -1,0 +1,20 @@
+# Writes down which secrets it has once the file "gate" is there. It gives up when
+# its directory is gone: nobody waits for it any more.
+
+variable "dir" {
+  type = string
+}
+
+variable "file" {
+  type = string
+}
+
+resource "terraform_data" "tenant" {
+  provisioner "local-exec" {
+    command = <<-EOT
+      echo started >>'${var.dir}/done'
+      until [ -e '${var.dir}/gate' ] || [ ! -d '${var.dir}' ]; do sleep 0.1; done
+      echo "$TOKEN" "$(cat credentials.txt)" '${var.file}' >>'${var.dir}/done'
+    EOT
+  }
+}

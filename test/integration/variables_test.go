@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// withVarMap sets the input variables that the supplied JSON object has.
+func withVarMap(json string) workspaceOption {
+	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.VarMap = &runtime.RawExtension{Raw: []byte(json)} })
+}
+
+// echo returns a module that has an output for each of the supplied variables, of
+// any type.
+func echo(variables ...string) string {
+	text := &strings.Builder{}
+	for _, v := range variables {
+		text.WriteString("variable \"" + v + "\" { type = any }\noutput \"" + v + "\" { value = var." + v + " }\n")
+	}
+
+	return text.String()
+}
+
+// TestVariableTypes sets variables of every type by text. It is the value of
+// simple types, whatever characters it has, and an expression for the others.
+func TestVariableTypes(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg),
+			withModule(moduleFile(t, "variables.tf")),
+			withVar("untyped", `["no", "list"]`),
+			withVar("text", "\"quoted\" ${word} %{if}\nC:\\new\n"),
+			withVar("number", "9007199254740993"),
+			withVar("flag", "true"),
+			withVar("list", `["a", "b", ]`),
+			withVar("object", `{ name = "n", size = 2 }`),
+			withVar("anything", "[\n  1,\n  { deep = null },\n] # one"),
+			withVar("twice", "first"),
+			withVar("twice", "last"),
+		)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{
+			"untyped":  `"[\"no\", \"list\"]"`,
+			"text":     `"\"quoted\" ${word} %{if}\nC:\\new\n"`,
+			"number":   `9007199254740993`,
+			"flag":     `true`,
+			"list":     `["a", "b"]`,
+			"object":   `{"name": "n", "size": 2, "color": "red"}`,
+			"anything": `[1, {"deep": null}]`,
+			"twice":    `"last"`,
+		})
+	})
+}
+
+// TestUndeclaredVariable sets variables that the module does not declare. That is
+// an error where they are named one by one. It is none where a file that serves
+// several modules has them.
+func TestUndeclaredVariable(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(echo("known")),
+			withVar("known", `"here"`), withVar("unknown", "open sesame"))
+		good := c.createReferring(t, clusterScope, ns, references{
+			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_unknown", Value: "env"}},
+			varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `unknown = "file"`), nil)},
+		}, inShard(shard), withConfig(cfg), withModule(echo("known")), withVarMap(`{"known": "here", "unknown": "map"}`))
+
+		expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse, `"unknown"`)
+
+		if have := bad.GetCondition(xpv2.TypeSynced); strings.Contains(have.Message, "sesame") {
+			t.Errorf("want no value in %s", describe(have))
+		}
+
+		expectReady(t, c, good)
+		expectOutputs(t, c, good, map[string]string{"known": `"here"`})
+	})
+}
+
+// TestVariableFiles sets variables by files from ConfigMaps and Secrets in either
+// format, and by an object.
+func TestVariableFiles(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		r := references{varFiles: []commonv1beta1.VarFile{
+			configMapVars(c.configMapKey(t, ns, "default = [\"format\"]\n"), nil),
+			configMapVars(c.configMapKey(t, ns, "public = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
+			configMapVars(c.configMapKey(t, ns, `{"open": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
+			secretVars(c.secretKey(t, ns, "private = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
+			secretVars(c.secretKey(t, ns, `{"closed": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
+			// There is a key, and nothing in it.
+			configMapVars(c.configMapKey(t, ns, ""), nil),
+		}}
+
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+		ws := c.createReferring(t, s, ns, r, inShard(shard), withConfig(cfg),
+			withModule(echo("default", "public", "open", "private", "closed", "object")),
+			withVarMap(`{"object": {"deep": [true, 1.5, {"er": "${text}"}]}}`))
+
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{
+			"default": `["format"]`,
+			"public":  `{"syntax": "HCL"}`,
+			"open":    `{"syntax": "JSON"}`,
+			"private": `{"syntax": "HCL"}`,
+			"closed":  `{"syntax": "JSON"}`,
+			"object":  `{"deep": [true, 1.5, {"er": "${text}"}]}`,
+		})
+	})
+}
+
+// TestPrecedence sets variables in many ways at once. Each is named after the one
+// that has to win, and set by that and by all that come before it.
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		r := references{
+			env: []commonv1beta1.EnvVar{
+				{Name: "TF_VAR_env", Value: `"env"`},
+				{Name: "TF_VAR_vars", Value: `"env"`},
+				{Name: "TF_VAR_first", Value: `"env"`},
+				{Name: "TF_VAR_second", Value: `"env"`},
+				{Name: "TF_VAR_varmap", Value: `"env"`},
+				{Name: "TF_VAR_args", Value: `"env"`},
+			},
+			varFiles: []commonv1beta1.VarFile{
+				secretVars(c.secretKey(t, ns, `{"first": "first", "second": "first", "varmap": "first", "args": "first"}`), inFormat(commonv1beta1.FileFormatJSON)),
+				configMapVars(c.configMapKey(t, ns, "second = \"second\"\nvarmap = \"second\"\nargs = \"second\"\n"), nil),
+			},
+		}
+
+		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+		ws := c.createReferring(t, clusterScope, ns, r, inShard(shard), withConfig(cfg),
+			withModule(echo("env", "vars", "first", "second", "varmap", "args")),
+			withVar("vars", `"vars"`), withVar("first", `"vars"`), withVar("second", `"vars"`), withVar("varmap", `"vars"`), withVar("args", `"vars"`),
+			withVarMap(`{"varmap": "varmap", "args": "varmap"}`),
+			withParameters(func(p *commonv1beta1.ModuleParameters) {
+				p.PlanArgs = []string{`-var=args="args"`}
+				p.ApplyArgs = []string{`-var=args="args"`}
+			}))
+
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{
+			"env":    `"env"`,
+			"vars":   `"vars"`,
+			"first":  `"first"`,
+			"second": `"second"`,
+			"varmap": `"varmap"`,
+			"args":   `"args"`,
+		})
+	})
+}
+
+// TestValuesAreNoArguments looks at the arguments of every run from creation to
+// deletion: everybody on the node can.
+func TestValuesAreNoArguments(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.tofu())
+	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials"))},
+	})
+	ws := c.createReferring(t, namespacedScope, ns, references{
+		env: []commonv1beta1.EnvVar{{Name: "TF_VAR_env", SecretKeyReference: c.secretKey(t, ns, `"sesame-env"`)}},
+		varFiles: []commonv1beta1.VarFile{
+			secretVars(c.secretKey(t, ns, `secret = "sesame-secret"`), nil),
+			configMapVars(c.configMapKey(t, ns, `configmap = "sesame-configmap"`), nil),
+		},
+	}, inShard(shard), withConfig(cfg), withModule(echo("env", "text", "secret", "configmap", "object")),
+		withVar("text", `"sesame-vars"`), withVarMap(`{"object": "sesame-varmap"}`))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{
+		"env":       `"sesame-env"`,
+		"text":      `"sesame-vars"`,
+		"secret":    `"sesame-secret"`,
+		"configmap": `"sesame-configmap"`,
+		"object":    `"sesame-varmap"`,
+	})
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+
+	for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
+		if have := strings.Join(run.args, " "); strings.Contains(have, "sesame") {
+			t.Errorf("want no value among the arguments of %s", have)
+		}
+	}
+}
