@@ -163,6 +163,9 @@ func newManager(o *Options) (manager.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = float32(5 * o.MaxReconcileRate)
 	cfg.Burst = 10 * o.MaxReconcileRate
+	// The API server warns about the name of Crossplane's finalizers whenever one is
+	// written, and nobody who reads the log can change that.
+	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.

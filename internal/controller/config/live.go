@@ -38,7 +38,14 @@ type liveReconciler struct {
 	kind   providerconfig.Kind
 }
 
+// Reconcile passes on to the common reconciler. Instances of several shards write
+// the same ProviderConfigs, so that conflicts are to be expected and not worth an
+// error in the log.
 func (r *liveReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return errors.SilentlyRequeueOnConflict(r.reconcile(ctx, req))
+}
+
+func (r *liveReconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	pc, ok := r.kind.Object.DeepCopyObject().(client.Object)
 	if !ok {
 		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not an object", r.kind.Object))

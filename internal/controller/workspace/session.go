@@ -170,21 +170,17 @@ func (s *session) write(ctx context.Context) error {
 
 // env returns the environment of the runs: what the Workspace asks for wins.
 func (s *session) env(path string) []string {
-	var base []string
-
-	for _, kv := range s.environ {
-		if !s.in.pluginCache && isVariable(kv, pluginCacheVariable) {
-			continue
-		}
-
-		base = append(base, kv)
-	}
-
+	base := slices.Clone(s.environ)
 	if s.in.cliConfig {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
-	return terraform.Environ(base, s.in.env...)
+	return slices.DeleteFunc(terraform.Environ(base, s.in.env...), func(kv string) bool {
+		// Where the CLI keeps its data, and which workspace it uses, is up to the
+		// session: it would look for both elsewhere.
+		return isVariable(kv, "TF_DATA_DIR") || isVariable(kv, "TF_WORKSPACE") ||
+			(!s.in.pluginCache && isVariable(kv, pluginCacheVariable))
+	})
 }
 
 // init initializes the directory, whether or not that was done before.
