@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
@@ -34,6 +35,37 @@ func TestDeletionOfBroken(t *testing.T) {
 			c.changeModule(t, ws, `output "unfinished" {`)
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectGone(t, c, stateSecret(ws, ns, suffix))
+		})
+
+		t.Run("VanishedConfigMap", func(t *testing.T) {
+			t.Parallel()
+
+			values := &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("values")},
+				Data:       map[string]string{"vars": `text = "given"`},
+			}
+			c.create(t, values)
+
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`
+variable "text" {
+  default = ""
+}
+
+output "text" {
+  value = var.text
+}
+`))
+			c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"varFiles": []any{map[string]any{
+				"source":          "ConfigMapKey",
+				"configMapKeyRef": map[string]any{"namespace": ns, "name": values.GetName(), "key": "vars"},
+			}}}}})
+			expectOutputs(t, c, ws, map[string]string{"text": `"given"`})
+			expectReady(t, c, ws)
+
+			c.remove(t, values)
 			c.remove(t, ws)
 			expectGone(t, c, ws)
 			expectGone(t, c, stateSecret(ws, ns, suffix))

@@ -37,9 +37,13 @@ func TestStalled(t *testing.T) {
 		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "Reference to undeclared input variable")
 		expectReadable(t, ws.GetCondition("Stalled"))
 
+		// A try that finds no ProviderConfig, because the cache does not have it yet,
+		// fails before it comes to a run.
 		tries := i.runs.of(string(ws.GetUID()))
-		if have := count(tries, "plan"); have != 5 {
-			t.Errorf("want 5 tries before a Workspace is stalled, got %d", have)
+		before := count(tries, "plan")
+
+		if before < 2 || before > 5 {
+			t.Errorf("want 5 tries at most before a Workspace is stalled, got %d", before)
 		}
 
 		// Healthy ones are served meanwhile. A Workspace that is not stalled would
@@ -59,8 +63,8 @@ func TestStalled(t *testing.T) {
 		c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
 		expectHandled(t, c, ws, token)
 
-		if have := count(i.runs.of(string(ws.GetUID())), "plan"); have <= 5 {
-			t.Errorf("want another try on request, got %d", have)
+		if have := count(i.runs.of(string(ws.GetUID())), "plan"); have <= before {
+			t.Errorf("want another try on request, got %d after %d", have, before)
 		}
 
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)

@@ -66,7 +66,17 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	in, err := gather(ctx, c.kube, ws.GetParameters(), pc, credentials)
+	p := ws.GetParameters()
+	in, err := gather(ctx, c.kube, p, pc, credentials)
+	missing := err
+
+	// What a Workspace refers to often goes away together with it. Without it there
+	// is no run of the module, but its state may turn out to have no resources.
+	if err != nil && meta.WasDeleted(ws) {
+		p.Env, p.VarFiles = nil, nil
+		in, err = gather(ctx, c.kube, p, pc, credentials)
+	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +96,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		namespace: ws.GetNamespace(),
 		stop:      c.stop,
 		deleted:   meta.WasDeleted(ws),
+		missing:   missing,
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {

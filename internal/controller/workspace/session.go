@@ -44,6 +44,9 @@ type session struct {
 	// is good enough then, if the current one cannot be had.
 	deleted bool
 
+	// missing is why the inputs are not complete, nil if they are.
+	missing error
+
 	// detached says that the module is to be left out.
 	detached bool
 
@@ -73,6 +76,10 @@ func (s *session) initDigest() string {
 func (s *session) prepare(ctx context.Context) error {
 	if s.target != nil {
 		return nil
+	}
+
+	if s.missing != nil && !s.detached {
+		return s.missing
 	}
 
 	if err := s.write(ctx); err != nil {
