@@ -152,13 +152,12 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes what is left.
 
-	s.request.Known = known
+	if present {
+		s.request.Known = known
+	}
+
 	s.request.GitCredentials = r.GitCredentials
 	s.request.Dir = dir
-
-	if !present {
-		s.request.Known = ""
-	}
 
 	res, err := fetch.Run(ctx, program, r.Env, s.request)
 	if err != nil || res.Dir == "" {

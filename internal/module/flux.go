@@ -26,7 +26,7 @@ import (
 const fluxGroup = "source.toolkit.fluxcd.io"
 
 // reference matches what a module of source Flux looks like.
-var reference = regexp.MustCompile(`^(?i:(GitRepository|OCIRepository|Bucket))::([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
+var reference = regexp.MustCompile(`^([A-Za-z]+)::([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
 
 // A fluxReference refers to a Flux source.
 type fluxReference struct {
@@ -35,23 +35,18 @@ type fluxReference struct {
 
 // parseFluxReference returns what a module of source Flux refers to.
 func parseFluxReference(module string) (fluxReference, error) {
-	m := reference.FindStringSubmatch(module)
-	if m == nil {
-		return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", module)
+	if m := reference.FindStringSubmatch(module); m != nil {
+		switch strings.ToLower(m[1]) {
+		case "gitrepository":
+			return fluxReference{kind: "GitRepository", plural: "gitrepositories", namespace: m[2], name: m[3]}, nil
+		case "ocirepository":
+			return fluxReference{kind: "OCIRepository", plural: "ocirepositories", namespace: m[2], name: m[3]}, nil
+		case "bucket":
+			return fluxReference{kind: "Bucket", plural: "buckets", namespace: m[2], name: m[3]}, nil
+		}
 	}
 
-	ref := fluxReference{namespace: m[2], name: m[3]}
-
-	switch strings.ToLower(m[1]) {
-	case "gitrepository":
-		ref.kind, ref.plural = "GitRepository", "gitrepositories"
-	case "ocirepository":
-		ref.kind, ref.plural = "OCIRepository", "ocirepositories"
-	default:
-		ref.kind, ref.plural = "Bucket", "buckets"
-	}
-
-	return ref, nil
+	return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", module)
 }
 
 // flux returns the artifact of a Flux source.

@@ -346,6 +346,31 @@ func TestSyncPlanted(t *testing.T) {
 	}
 }
 
+// A module could also put a link in the place of its whole directory.
+func TestSyncPlantedDirectory(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	other := filepath.Join(r.Path(), uidB)
+	write(t, filepath.Join(other, "main.tf"), "theirs")
+	d, err := r.Dir(uidA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(t, d.Path())
+	symlink(t, uidB, d.Path())
+
+	if err := d.Sync(map[string]File{"main.tf": text("mine")}); err == nil {
+		t.Error("Sync followed a link to the directory of another Workspace")
+	}
+	if err := d.RemoveSecrets(); err == nil {
+		t.Error("RemoveSecrets followed a link to the directory of another Workspace")
+	}
+	if diff := cmp.Diff(files{"main.tf": "theirs"}, content(t, other)); diff != "" {
+		t.Errorf("the other directory: -want, +got:\n%s", diff)
+	}
+}
+
 func TestSyncModes(t *testing.T) {
 	t.Parallel()
 

@@ -7,6 +7,7 @@ package workdir
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,6 +170,9 @@ func TestReplaceTree(t *testing.T) {
 				replaceTree(t, d, time, tc.tree)
 				if diff := cmp.Diff(tc.want, treeContent(t, d)); diff != "" {
 					t.Errorf("%s\nafter the %s ReplaceTree: -want, +got:\n%s", tc.reason, time, diff)
+				}
+				if got := emptyDirs(t, d.Path()); len(got) > 0 {
+					t.Errorf("%s\nafter the %s ReplaceTree: there are empty directories: %q", tc.reason, time, got)
 				}
 				if got := d.TreeRevision(); got != time {
 					t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, time, got)
@@ -591,4 +595,27 @@ func treeContent(t *testing.T, d *Dir) files {
 		}
 	}
 	return got
+}
+
+// emptyDirs returns the directories below dir with nothing in them, but for those
+// that are temporary.
+func emptyDirs(t *testing.T, dir string) []string {
+	t.Helper()
+	var empty []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		if strings.HasPrefix(e.Name(), fetchPrefix) {
+			return fs.SkipDir
+		}
+		if len(names(t, path)) == 0 {
+			empty = append(empty, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return empty
 }

@@ -70,7 +70,7 @@ func endTogether() {
 // fetch what is asked for, and return its revision.
 func fetch(ctx context.Context, r Request) (string, error) {
 	for _, dir := range []string{tempDir, homeDir} {
-		if err := os.Mkdir(filepath.Join(r.Dir, dir), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
 			return "", err
 		}
 	}

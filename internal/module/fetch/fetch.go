@@ -133,7 +133,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 func execute(ctx context.Context, program string, env []string, dir string, request []byte) (answer, error) {
 	stdout, stderr := &tail{max: maxAnswer}, &tail{max: maxStderr}
 
-	child := exec.CommandContext(ctx, program, command)
+	child := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
 	child.Dir = dir
 	child.Env = env
 	child.Stdin = bytes.NewReader(request)

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestMainOnlyFetches(t *testing.T) {
+	t.Parallel()
+
+	for name, args := range map[string][]string{
+		"None":  {"provider"},
+		"Flag":  {"provider", "--debug"},
+		"More":  {"provider", command, "--help"},
+		"Other": {"provider", "x" + command},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if handled, _ := Main(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}); handled {
+				t.Errorf("Main(%q): it is not for a fetch", args)
+			}
+		})
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	t.Parallel()
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason  string
+		program string
+		env     []string
+		want    string
+	}{
+		"NoProgram": {
+			reason:  "A program that cannot be started is named.",
+			program: "/none",
+			want:    `cannot start "/none"`,
+		},
+		"Crash": {
+			reason:  "A crash says what it has to say, in one line.",
+			program: self,
+			env:     []string{stubVariable + "=crash"},
+			want:    "the fetch ended without an answer: exit status 2: panic: at the disco; goroutine 1 [running]",
+		},
+		"Silence": {
+			reason:  "A program that does something else entirely is not waited for.",
+			program: "/bin/true",
+			want:    "the fetch ended without an answer: exit status 0",
+		},
+		"Recursion": {
+			reason:  "A program that does not call Main, and fetches again, is stopped.",
+			program: self,
+			env:     []string{stubVariable + "=recurse"},
+			want:    "the program does not call fetch.Main when it starts",
+		},
+		"Environment": {
+			reason:  "A broken environment is refused.",
+			program: self,
+			env:     []string{"GIT_CONFIG_COUNT=many"},
+			want:    `the environment variable GIT_CONFIG_COUNT is "many": must be a number`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Run(t.Context(), tc.program, tc.env, Request{Address: "/none", Dir: t.TempDir()})
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s\nRun(...): want error %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestRunCanceled(t *testing.T) {
+	t.Parallel()
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, self, nil, Request{Address: "/none", Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run(...): want %v, got %v", context.Canceled, err)
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+
+	ours := []string{
+		"CROSSPLANE_FETCH=1",
+		"TMPDIR=/w/x/tmp",
+		"CROSSPLANE_FETCH_CREDENTIALS=/w/x/credentials",
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=",
+		"SSH_ASKPASS=",
+		"GIT_CEILING_DIRECTORIES=/w",
+	}
+	config := []string{
+		"GIT_CONFIG_KEY_0=include.path", "GIT_CONFIG_VALUE_0=/w/x/gitconfig",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_COUNT=2",
+	}
+
+	cases := map[string]struct {
+		reason string
+		base   []string
+		want   []string
+	}{
+		"Nothing": {
+			reason: "There is always a home directory, an empty one.",
+			want:   slices.Concat([]string{"HOME=/w/x/home"}, ours, config),
+		},
+		"Kept": {
+			reason: "What the caller wants is kept, an empty home directory as well.",
+			base:   []string{"HOME=", "AWS_REGION=r", "GIT_SSH_COMMAND=s"},
+			want:   slices.Concat([]string{"HOME=", "AWS_REGION=r", "GIT_SSH_COMMAND=s"}, ours, config),
+		},
+		"Repository": {
+			reason: "There is no repository yet.",
+			base:   []string{"GIT_DIR=/x", "HOME=/h", "GIT_WORK_TREE=/y", "GIT_INDEX_FILE=z"},
+			want:   slices.Concat([]string{"HOME=/h"}, ours, config),
+		},
+		"Configuration": {
+			reason: "Configuration of git is added to.",
+			base:   []string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
+			want: slices.Concat([]string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, ours, []string{
+				"GIT_CONFIG_KEY_1=include.path", "GIT_CONFIG_VALUE_1=/w/x/gitconfig",
+				"GIT_CONFIG_KEY_2=maintenance.auto", "GIT_CONFIG_VALUE_2=false",
+				"GIT_CONFIG_COUNT=3",
+			}),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := environ(tc.base, "/w/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nenviron(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		look   look
+		at     string
+		want   string
+		err    error
+	}{
+		"New":      {"Another revision is to be fetched.", look{known: "a"}, "b", "b", nil},
+		"First":    {"So is the first one.", look{}, "b", "b", nil},
+		"Same":     {"The same is not.", look{known: "a"}, "a", "", errUnchanged},
+		"Unknown":  {"What is not known cannot be the same.", look{}, "", "", nil},
+		"Indirect": {"Somebody else's revision says nothing.", look{known: "a", indirect: true}, "a", "", nil},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := tc.look.at(tc.at)
+			if !errors.Is(err, tc.err) || tc.look.revision != tc.want {
+				t.Errorf("%s\nat(%q): want revision %q and error %v, got %q and %v", tc.reason, tc.at, tc.want, tc.err, tc.look.revision, err)
+			}
+		})
+	}
+}
+
+func TestLimitedBody(t *testing.T) {
+	t.Parallel()
+
+	for length, want := range map[int]bool{9: true, 10: true, 11: false} {
+		b := &limitedBody{ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", length))}, left: 10}
+		_, err := (&bytes.Buffer{}).ReadFrom(b)
+		if (err == nil) != want {
+			t.Errorf("reading %d of at most 10 bytes: got %v", length, err)
+		}
+	}
+}
+
+type nopCloser struct{ *strings.Reader }
+
+func (nopCloser) Close() error { return nil }
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+
+	w := &tail{max: 4}
+	for _, s := range []string{"abc", "", "def", "ghijklm"} {
+		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+			t.Errorf("Write(%q): got %d, %v", s, n, err)
+		}
+	}
+	if got := string(w.data); got != "jklm" {
+		t.Errorf("data: want the last 4 bytes, got %q", got)
+	}
+}
+
+// TestCredentialsMode ensures that files with secrets are readable by nobody else,
+// whatever the umask.
+func TestCredentialsMode(t *testing.T) {
+	t.Parallel()
+
+	a := &gitAccess{dir: t.TempDir()}
+	if err := a.addCredentials([]byte("http://a:b@c")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.withSSHKey(nil, "a2V5"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{credentialsFile, sshKeyFile} {
+		info, err := os.Stat(filepath.Join(a.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("mode of %s: want 0600, got %o", name, got)
+		}
+	}
+}

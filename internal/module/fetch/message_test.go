@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason, address, want string
+	}{
+		"Nothing":       {"What has no secrets stays.", "git::https://example.org/a/b.git//sub?ref=v1&depth=1", "git::https://example.org/a/b.git//sub?ref=v1&depth=1"},
+		"Password":      {"Name and password go.", "git::https://user:pass@example.org/a", "git::https://example.org/a"},
+		"Token":         {"So does a name, which may be a token.", "https://token@example.org/a", "https://example.org/a"},
+		"Port":          {"A port is no password.", "https://u:p@example.org:8443/a", "https://example.org:8443/a"},
+		"TwoAts":        {"It is the last at sign that counts.", "https://u:p@x@example.org/a", "https://example.org/a"},
+		"Slash":         {"A slash in a password makes the address invalid, and the password no less secret.", "https://user:pa/ss@example.org/a", "https://example.org/a"},
+		"Percent":       {"So does a wrong escape.", "https://user:pa%zzss@example.org/a", "https://example.org/a"},
+		"AtInPath":      {"An at sign in a path is no password.", "https://example.org/@scope/pkg@1.0.zip", "https://example.org/@scope/pkg@1.0.zip"},
+		"AtInRef":       {"Nor is one in a ref.", "https://example.org/a?ref=pkg@1.0", "https://example.org/a?ref=pkg@1.0"},
+		"Presigned":     {"Parameters may be secret.", "https://example.org/a.zip?X-Amz-Signature=abc&archive=zip", "https://example.org/a.zip?X-Amz-Signature=redacted&archive=zip"},
+		"Keys":          {"Above all those of go-getter.", "s3::https://s3.example.org/b/k?aws_access_key_secret=abc&region=r", "s3::https://s3.example.org/b/k?aws_access_key_secret=redacted&region=r"},
+		"SSHKey":        {"A private key.", "git::ssh://git@example.org/a?sshkey=abc==", "git::ssh://git@example.org/a?sshkey=redacted"},
+		"NoValue":       {"A parameter without a value may be one without a name.", "https://example.org/a?secret", "https://example.org/a?redacted"},
+		"NestedAddress": {"An address in a parameter has secrets of its own.", "https://example.org/a?checksum=file:https://u:p@example.org/s", "https://example.org/a?checksum=redacted"},
+		"NestedEscaped": {"Escaped or not.", "https://example.org/a?checksum=file%3Ahttps%3A%2F%2Fu:p@example.org/s", "https://example.org/a?checksum=redacted"},
+		"Fragment":      {"A fragment is of no use.", "https://example.org/a#secret", "https://example.org/a"},
+		"SCP":           {"The user of ssh is no secret.", "git@github.com:org/repo.git?ref=v1", "git@github.com:org/repo.git?ref=v1"},
+		"ForcedSCP":     {"With the getter in front.", "git::git@github.com:org/repo.git", "git::git@github.com:org/repo.git"},
+		"SSH":           {"As a URL.", "git::ssh://git@github.com/org/repo.git", "git::ssh://git@github.com/org/repo.git"},
+		"OtherSCP":      {"Another user may be.", "user:pass@example.org:org/repo.git", "example.org:org/repo.git"},
+		"Short":         {"Short forms have none.", "github.com/org/repo//sub", "github.com/org/repo//sub"},
+		"ShortPassword": {"Unless they do.", "user:pass@github.com/org/repo", "github.com/org/repo"},
+		"Path":          {"A path is a path.", "/modules/a@b", "/modules/a@b"},
+		"Empty":         {"Nothing is nothing.", "", ""},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Redact(tc.address); got != tc.want {
+				t.Errorf("%s\nRedact(%q): want %q, got %q", tc.reason, tc.address, tc.want, got)
+			}
+		})
+	}
+}
+
+// FuzzRedact makes addresses of parts, and looks for those that are secret.
+func FuzzRedact(f *testing.F) {
+	for _, seed := range [][5]string{
+		{"git::https", "user", "pass", "example.org/a", "ref=v1"},
+		{"https", "a/b", "p@:?#/x", "h:8080//x", "token=x"},
+		{"ssh", "git", "%zz", "h/p@q", ""},
+		{"a::b", "\x00", "\n", "", "a=b&c"},
+		{"http", "u", "a b", "h?x", "checksum=file:https://u:p@h"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
+	}
+	f.Fuzz(func(t *testing.T, scheme, user, password, rest, query string) {
+		const mark = "S3CR3T"
+		if strings.Contains(scheme+rest+query, mark) || strings.ContainsAny(scheme, "/?#@") {
+			return
+		}
+		escaped := scheme + "://" + url.UserPassword(user+mark, password+mark).String() + "@" + rest
+		addresses := []string{escaped, escaped + "?" + query, scheme + "://h/p?" + url.QueryEscape(query) + "x=" + mark}
+		for _, address := range addresses {
+			got := Redact(address)
+			if strings.Contains(got, mark) {
+				t.Errorf("Redact(%q): got %q", address, got)
+			}
+			if again := Redact(got); again != got {
+				t.Errorf("Redact(%q): want the same, got %q", got, again)
+			}
+			if text := redactText("fatal: cannot read '" + address + "': no"); strings.Contains(text, mark) && !strings.ContainsAny(address, " \t\n\r\v\f'\"<>") && addressesMatch(address) {
+				t.Errorf("redactText of %q: got %q", address, text)
+			}
+		}
+	})
+}
+
+// addressesMatch says whether an address is seen in a text.
+func addressesMatch(address string) bool { return addresses.FindString(address) == address }
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+
+	_, parseErr := url.Parse("https://user:pa%zzss@example.org") //nolint:staticcheck // It is meant to fail.
+
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"Git": {
+			reason: "What git says becomes one line, without what is no news or different every time.",
+			err:    errors.New("error downloading 'https://u:p@example.org/a': /usr/bin/git exited with 128: Cloning into '/w/x/fetched'...\nremote: a\n\nfatal: repository 'https://u:p@example.org/a/' not found\n"), //nolint:revive // It is what git says.
+			want:   "/usr/bin/git exited with 128: remote: a; fatal: repository 'https://example.org/a/' not found",
+		},
+		"Lines": {
+			reason: "Only the last lines are kept.",
+			err:    errors.New("1\n2\n3\n4\n5\n6\n7"),
+			want:   "3; 4; 5; 6; 7",
+		},
+		"Port": {
+			reason: "The local port is different every time.",
+			err:    errors.New("read tcp 127.0.0.1:40000->127.0.0.1:80: connection reset by peer"),
+			want:   "read tcp 127.0.0.1:80: connection reset by peer",
+		},
+		"Parse": {
+			reason: "What is wrong with a URL may be a part of the password.",
+			err:    errors.Wrap(parseErr, "x"),
+			want:   "the address is not a valid URL",
+		},
+		"Path": {
+			reason: "The temporary directory is another one every time.",
+			err:    errors.New("open /w/x/fetched/main.tf: permission denied"),
+			want:   "open fetched/main.tf: permission denied",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := message(tc.err, "/w/x"); got != tc.want {
+				t.Errorf("%s\nmessage(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+
+	long := message(errors.New("begin"+strings.Repeat("é", maxMessage)+"end"), "/w/x")
+	if len(long) > maxMessage+3 || !utf8.ValidString(long) || !strings.HasPrefix(long, "...") || !strings.HasSuffix(long, "end") {
+		t.Errorf("message(...) of a long text: got %q", long)
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+
+	src := filepath.Join(t.TempDir(), "modules v1")
+	writeFiles(t, src, files{"main.tf": "1", "old.tf": "1", "sub/main.tf": "s", "sub/link.tf": "-> main.tf"})
+
+	alias := filepath.Join(t.TempDir(), "alias")
+	if err := os.Symlink(src, alias); err != nil {
+		t.Fatal(err)
+	}
+
+	whole := files{"main.tf": "1", "old.tf": "1", "sub/main.tf": "s", "sub/link.tf": "-> main.tf"}
+
+	cases := map[string]struct {
+		reason  string
+		address string
+		want    files
+		// err is a part of the message.
+		err string
+	}{
+		"Path":      {reason: "A path is copied.", address: src, want: whole},
+		"URL":       {reason: "So is the URL of one.", address: "file://" + src, want: whole},
+		"Link":      {reason: "And what a link leads to.", address: alias, want: whole},
+		"Directory": {reason: "Or one directory of it.", address: src + "//sub", want: files{"main.tf": "s", "link.tf": "-> main.tf"}},
+		"Missing":   {reason: "If it is there.", address: "/none/at/all", err: "no such file or directory"},
+		"NotThere":  {reason: "If the directory is there.", address: src + "//none", err: `there is no directory "none"`},
+		"NoModule":  {reason: "If it is a directory.", address: src + "/main.tf", err: "not a directory"},
+		"Relative":  {reason: "If it is absolute.", address: "./module", err: "it is neither a URL nor an absolute path"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t, tc.address)
+
+			if tc.err == "" {
+				p.ensure(t)
+				p.expect(t, tc.want)
+			} else if got := p.ensureFails(t); !strings.Contains(got, tc.err) {
+				t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.err, got)
+			}
+		})
+	}
+}
+
+// TestPathPolicy ensures that a change of a directory is noticed, and that the
+// directory is copied and not linked.
+func TestPathPolicy(t *testing.T) {
+	t.Parallel()
+
+	src := t.TempDir()
+	writeFiles(t, src, files{"main.tf": "1", "old.tf": "1"})
+
+	always, once := newPlace(t, src), newPlace(t, src)
+	once.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
+
+	always.ensure(t)
+	once.ensure(t)
+	writeFiles(t, src, files{"main.tf": "2"})
+
+	if err := os.Remove(filepath.Join(src, "old.tf")); err != nil {
+		t.Fatal(err)
+	}
+
+	always.expect(t, files{"main.tf": "1", "old.tf": "1"})
+	always.ensure(t)
+	once.ensure(t)
+	always.expect(t, files{"main.tf": "2"})
+	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
+}
+
+// TestPathAround refuses to copy a directory into itself.
+func TestPathAround(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t, "")
+	writeFiles(t, p.dir.Path(), files{"main.tf": "m"})
+
+	for _, path := range []string{p.dir.Path(), filepath.Dir(p.dir.Path()), "/"} {
+		p.request.Parameters.Module = path
+
+		_, err := p.fetcher.Ensure(t.Context(), p.request)
+		if want := "the working directory of the Workspace is inside of it"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Ensure(...) of %q: want error %q, got %v", path, want, err)
+		}
+	}
+}
