@@ -35,21 +35,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/gate"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 const (
-	// An instance that stops without releasing its Lease is followed after
-	// leaseDuration at the latest. It stops itself when it could not renew for
-	// renewDeadline, and has the difference to end its runs. These are the values
-	// that users of this provider are used to.
-	leaseDuration = 60 * time.Second
-	renewDeadline = 50 * time.Second
-	retryPeriod   = 2 * time.Second
-
 	// interruptGrace is how long an interrupted run may take to save its state and
 	// to release its lock. Together with the default of --shutdown-grace it is less
 	// than the 30 seconds that Kubernetes gives a pod to stop, and alone less than
@@ -90,23 +81,28 @@ func Run(ctx context.Context, o *Options) error {
 		return errors.Wrap(err, "--cli")
 	}
 
-	mgr, err := newManager(o)
+	cfg, err := newConfig(o)
 	if err != nil {
 		return err
 	}
 
-	if err := addProbes(mgr, o); err != nil {
+	identity, err := identify(ctx, cfg, o, log)
+	if err != nil {
 		return err
 	}
 
-	if err := mgr.Add(d); err != nil {
-		return errors.Wrap(err, "cannot add drain")
+	mgr, err := newManager(cfg, o, identity)
+	if err != nil {
+		return err
 	}
 
-	if o.GCInterval > 0 {
-		if err := mgr.Add(gc.New(root, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.GCInterval, gc.WithLogger(log), gc.WithMetrics(m))); err != nil {
-			return errors.Wrap(err, "cannot add garbage collector")
-		}
+	if err := addRunnables(mgr, o, d, root, log, m); err != nil {
+		return err
+	}
+
+	owned, err := newOwnership(mgr, cfg, o, identity, log)
+	if err != nil {
+		return err
 	}
 
 	co, closeOptions, err := controllerOptions(o, log)
@@ -127,8 +123,10 @@ func Run(ctx context.Context, o *Options) error {
 		Environ:    o.Environ,
 		Timeout:    o.Timeout,
 		PollJitter: o.PollJitter,
-		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) reconcile.Reconciler {
-			return d.Reconciler(gate.NewReconciler(r, mgr.GetClient(), kind.Object, o.Shard))
+		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
+			r, err := owned(ctx, r, kind)
+
+			return d.Reconciler(r), err
 		},
 	}
 
@@ -154,7 +152,24 @@ func Run(ctx context.Context, o *Options) error {
 	return nil
 }
 
-func newManager(o *Options) (manager.Manager, error) {
+// addRunnables adds what runs beside the controllers.
+func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir.Root, log logging.Logger, m *ourmetrics.Metrics) error {
+	if err := addProbes(mgr, o); err != nil {
+		return err
+	}
+
+	if err := mgr.Add(d); err != nil {
+		return errors.Wrap(err, "cannot add drain")
+	}
+
+	if o.GCInterval == 0 {
+		return nil
+	}
+
+	return errors.Wrap(mgr.Add(gc.New(root, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.GCInterval, gc.WithLogger(log), gc.WithMetrics(m))), "cannot add garbage collector")
+}
+
+func newConfig(o *Options) (*rest.Config, error) {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot load the configuration of the Kubernetes client: set KUBECONFIG, or run in a cluster")
@@ -167,6 +182,10 @@ func newManager(o *Options) (manager.Manager, error) {
 	// written, and nobody who reads the log can change that.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
+	return cfg, nil
+}
+
+func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager, error) {
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.
 	scheme, err := newScheme()
@@ -193,6 +212,11 @@ func newManager(o *Options) (manager.Manager, error) {
 		return nil, errors.Wrap(err, "cannot make mapper of kinds")
 	}
 
+	lock, err := newLock(cfg, o, identity)
+	if err != nil {
+		return nil, err
+	}
+
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
@@ -208,13 +232,13 @@ func newManager(o *Options) (manager.Manager, error) {
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
-		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              o.Shard.LeaseName(),
-		LeaderElectionNamespace:       o.LeaseNamespace,
+		LeaderElection:                o.HoldsLease,
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(leaseDuration),
-		RenewDeadline:                 new(renewDeadline),
-		RetryPeriod:                   new(retryPeriod),
+		LeaseDuration:                 &o.Lease.Duration,
+		RenewDeadline:                 &o.Lease.RenewDeadline,
+		RetryPeriod:                   &o.Lease.RetryPeriod,
+
+		LeaderElectionResourceLockInterface: lock,
 		// The drain limits the shutdown. A limit here would release the Lease
 		// while a run is still going.
 		GracefulShutdownTimeout: new(time.Duration(-1)),

@@ -129,21 +129,9 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 // capability SafeStart.
 func mayWatchCRDs(ctx context.Context, kube client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
-		review := &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Group:    "apiextensions.k8s.io",
-					Resource: "customresourcedefinitions",
-					Verb:     verb,
-				},
-			},
-		}
-		if err := kube.Create(ctx, review); err != nil {
+		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"})
+		if err != nil || !allowed {
 			return false, errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
-		}
-
-		if !review.Status.Allowed {
-			return false, nil
 		}
 	}
 

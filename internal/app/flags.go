@@ -42,9 +42,12 @@ func (v *value[T]) String() string { return fmt.Sprint(*v.target) }
 
 // IsBoolFlag tells kingpin that the flag needs no value, and has a --no- form.
 func (v *value[T]) IsBoolFlag() bool {
-	_, ok := any(v.target).(*bool)
-
-	return ok
+	switch any(v.target).(type) {
+	case *bool, **bool:
+		return true
+	default:
+		return false
+	}
 }
 
 func durationFlag(a *kingpin.Application, name, help, def string, target *time.Duration) *kingpin.FlagClause {
@@ -57,6 +60,17 @@ func intFlag(a *kingpin.Application, name, help, def string, target *int) *kingp
 
 func boolFlag(a *kingpin.Application, name, help string, def bool, target *bool) *kingpin.FlagClause {
 	return add(a, help, &value[bool]{flag: name, target: target, parse: strconv.ParseBool, allowed: "true or false"}).Default(strconv.FormatBool(def))
+}
+
+// optionalBoolFlag adds a flag whose target stays nil unless somebody sets it.
+func optionalBoolFlag(a *kingpin.Application, name, help string, target **bool) *kingpin.FlagClause {
+	parse := func(s string) (*bool, error) {
+		b, err := strconv.ParseBool(s)
+
+		return &b, err
+	}
+
+	return add(a, help, &value[*bool]{flag: name, target: target, parse: parse, allowed: "true or false"})
 }
 
 // enumFlag adds a flag for one of the supplied texts, of which the first is the

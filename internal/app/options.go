@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"gopkg.in/alecthomas/kingpin.v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // namespaceFile tells a process in a pod the namespace of that pod.
@@ -35,9 +37,13 @@ type Options struct {
 	ShutdownGrace           time.Duration
 	MaxReconcileRate        int
 
-	LeaderElection bool
+	// LeaderElection says whether to hold a Lease; nil if nobody said anything.
+	LeaderElection *bool
 	LeaseNamespace string
+	Lease          lease.Timing
 	ShardName      string
+	ShardCatchAll  bool
+	DisableClaims  bool
 
 	NoCrossNamespaceRefs     bool
 	EnableManagementPolicies bool
@@ -55,8 +61,12 @@ type Options struct {
 	// Environ is the environment of this process, as KEY=VALUE.
 	Environ []string
 
-	// Shard that ShardName names. Set by Complete.
+	// Shard that this instance serves. Set by complete.
 	Shard shard.ID
+
+	// HoldsLease says whether this instance holds a Lease. Set by complete. If it
+	// is nobody's wish, it depends on whether that is allowed.
+	HoldsLease bool
 }
 
 // ParseOptions parses the arguments of the program of the supplied name. Flags
@@ -95,9 +105,15 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
 	intFlag(a, "max-reconcile-rate", "Workers of each controller, and reconciles per second.", "1", &o.MaxReconcileRate)
 
-	boolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active.", false, &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
+	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
+	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead.", "60s", &o.Lease.Duration)
+	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it stops.", "50s", &o.Lease.RenewDeadline)
+	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
+	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
+	// For the test that shows what claims are for.
+	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden()
 
 	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
 	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
@@ -140,29 +156,52 @@ func (o *Options) complete() error {
 		return errors.Errorf("--max-reconcile-rate is %d: it must be 1 or greater", o.MaxReconcileRate)
 	}
 
+	if err := o.completeShard(); err != nil {
+		return err
+	}
+
+	return o.completeLease()
+}
+
+func (o *Options) completeShard() error {
 	id, err := shard.Parse(o.ShardName)
 	if err != nil {
 		return errors.Wrap(err, "--shard-name")
 	}
 
-	o.Shard = id
-	// Without a Lease nobody could tell whether the shard is served.
-	o.LeaderElection = o.LeaderElection || id.Sharded()
+	if o.ShardCatchAll {
+		if id.Sharded() {
+			return errors.Errorf("--shard-name is %q and --shard-catch-all is set: an instance serves one shard or the Workspaces without one, use one of the two", o.ShardName)
+		}
 
-	return o.completeLeaseNamespace()
+		id = shard.CatchAll()
+	}
+
+	o.Shard = id
+
+	return nil
 }
 
-func (o *Options) completeLeaseNamespace() error {
-	if !o.LeaderElection || o.LeaseNamespace != "" {
-		return nil
+func (o *Options) completeLease() error {
+	if err := o.Lease.Validate(); err != nil {
+		return err
 	}
 
-	b, err := os.ReadFile(namespaceFile)
-	if err != nil {
-		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election and --shard-name need")
+	if o.LeaseNamespace == "" {
+		if b, err := os.ReadFile(namespaceFile); err == nil {
+			o.LeaseNamespace = strings.TrimSpace(string(b))
+		}
 	}
 
-	o.LeaseNamespace = strings.TrimSpace(string(b))
+	// Without a Lease nobody could tell whether a shard is served. And an unsharded
+	// instance that nobody said anything about holds one where it can: otherwise two
+	// of them work on the same Workspaces whenever a Deployment is rolled out.
+	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
+	if needed && o.LeaseNamespace == "" {
+		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name and --shard-catch-all need")
+	}
+
+	o.HoldsLease = needed || (ptr.Deref(o.LeaderElection, true) && o.LeaseNamespace != "")
 
 	return nil
 }

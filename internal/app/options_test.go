@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // binary is the name of the program in the image, which environment variables of
@@ -43,6 +44,7 @@ func defaults() *Options {
 		MetricsBindAddress:       ":8080",
 		HealthProbeBindAddress:   ":8081",
 		Root:                     "/tf",
+		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second},
 	}
 }
 
@@ -67,7 +69,8 @@ func TestParseOptions(t *testing.T) {
 			args: []string{
 				"-d", "-s", "2h", "-l",
 				"--poll=2m", "--poll-jitter=2s", "--poll-state-metric=3s", "--timeout=4m", "--gc-interval=0", "--shutdown-grace=0s",
-				"--max-reconcile-rate=7", "--lease-namespace=ns", "--shard-name=a", "--no-enable-management-policies",
+				"--max-reconcile-rate=7", "--lease-namespace=ns", "--shard-name=a",
+				"--lease-duration=30s", "--lease-renew-deadline=20s", "--lease-retry-period=1s", "--unsafe-disable-claims", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
 				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
 			},
@@ -76,7 +79,8 @@ func TestParseOptions(t *testing.T) {
 					Debug: true, LogEncoding: "json",
 					SyncInterval: 2 * time.Hour, PollInterval: 2 * time.Minute, PollJitter: 2 * time.Second,
 					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7,
-					LeaderElection: true, LeaseNamespace: "ns", ShardName: "a", Shard: a,
+					LeaderElection: new(true), LeaseNamespace: "ns", ShardName: "a", Shard: a, HoldsLease: true,
+					Lease: lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}, DisableClaims: true,
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
 					NoCrossNamespaceRefs: true,
 					CLI:                  "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
@@ -91,7 +95,7 @@ func TestParseOptions(t *testing.T) {
 				"ENABLE_SECRET_CACHE": "false", "XP_TF_DIR": "/x",
 			},
 			want: func(o *Options) {
-				o.LeaderElection, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = true, "ns", "a", a, "tofu"
+				o.LeaderElection, o.HoldsLease, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = new(true), true, "ns", "a", a, "tofu"
 				o.EnableManagementPolicies, o.EnableChangeLogs, o.ChangeLogsSocketPath = false, true, "/s"
 				o.EnableSecretCache, o.Root = false, "/x"
 			},
@@ -120,8 +124,27 @@ func TestParseOptions(t *testing.T) {
 			reason: "A shard always holds its Lease.",
 			args:   []string{"--shard-name=a", "--lease-namespace=ns"},
 			want: func(o *Options) {
-				o.ShardName, o.Shard, o.LeaderElection, o.LeaseNamespace = "a", a, true, "ns"
+				o.ShardName, o.Shard, o.HoldsLease, o.LeaseNamespace = "a", a, true, "ns"
 			},
+		},
+		"CatchAllTurnsLeaderElectionOn": {
+			reason: "The instance for the Workspaces without a label always holds its Lease, whatever else is said.",
+			args:   []string{"--no-leader-election"},
+			env:    map[string]string{"SHARD_CATCH_ALL": "true", "POD_NAMESPACE": "ns"},
+			want: func(o *Options) {
+				o.ShardCatchAll, o.Shard, o.HoldsLease, o.LeaderElection, o.LeaseNamespace = true, shard.CatchAll(), true, new(false), "ns"
+			},
+		},
+		"LeaseInACluster": {
+			reason: "An instance holds a Lease where it can, so that a rollout does not put two of them to work.",
+			env:    map[string]string{"POD_NAMESPACE": "ns"},
+			want:   func(o *Options) { o.HoldsLease, o.LeaseNamespace = true, "ns" },
+		},
+		"NoLease": {
+			reason: "Nobody gets a Lease who does not want one.",
+			args:   []string{"--no-leader-election"},
+			env:    map[string]string{"POD_NAMESPACE": "ns"},
+			want:   func(o *Options) { o.LeaderElection, o.LeaseNamespace = new(false), "ns" },
 		},
 	}
 
@@ -187,6 +210,26 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "The Lease of that name belongs to somebody else.",
 			args:   []string{"--shard-name=catch-all"},
 			want:   []string{"--shard-name", `"catch-all"`, "reserved"},
+		},
+		"TwoShards": {
+			reason: "An instance serves one thing.",
+			args:   []string{"--shard-name=a", "--shard-catch-all", "--lease-namespace=ns"},
+			want:   []string{"--shard-name", `"a"`, "--shard-catch-all", "one of the two"},
+		},
+		"LeaseDuration": {
+			reason: "A Lease says its duration in whole seconds.",
+			args:   []string{"--lease-duration=1500ms"},
+			want:   []string{"--lease-duration", "1.5s", "whole seconds"},
+		},
+		"LeaseRenewDeadline": {
+			reason: "An instance must have ended its runs before somebody else takes over.",
+			args:   []string{"--lease-renew-deadline=59s"},
+			want:   []string{"--lease-renew-deadline", "59s", "--lease-duration (1m0s)"},
+		},
+		"LeaseRetryPeriod": {
+			reason: "One renewal that fails must not be the end.",
+			args:   []string{"--lease-retry-period=40s"},
+			want:   []string{"--lease-retry-period", "40s", "--lease-renew-deadline (50s)"},
 		},
 		"NoLeaseNamespace": {
 			reason: "The namespace of a Lease is not guessed.",

@@ -34,7 +34,7 @@ func addProbes(mgr manager.Manager, o *Options) error {
 		return errors.Wrap(err, "cannot add readiness check")
 	}
 
-	if !o.LeaderElection {
+	if !o.HoldsLease {
 		return nil
 	}
 

@@ -16,4 +16,10 @@ const (
 	// instance that may run the CLI for it now, as "<Lease name>/<holder
 	// identity>". Instances write it; people leave it alone.
 	ClaimAnnotationKey = "terraform.crossplane.io/claimed-by"
+
+	// AbandonedAnnotationKey is the annotation on a Workspace that names the hosts
+	// of the last instances that had claimed it and did not give it back, separated
+	// by commas, the latest first. A lock on the state that was made there is
+	// nobody's any more. Instances write it.
+	AbandonedAnnotationKey = "terraform.crossplane.io/abandoned-by"
 )

@@ -7,7 +7,10 @@
 package shard
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -19,6 +22,9 @@ const (
 	ModeUnsharded = "unsharded"
 	// ModeShard is the mode of an instance that serves one named shard.
 	ModeShard = "shard"
+	// ModeCatchAll is the mode of an instance that serves the Workspaces without a
+	// shard label.
+	ModeCatchAll = "catch-all"
 )
 
 const (
@@ -28,14 +34,19 @@ const (
 
 	// reserved is not a shard's name, because its Lease would be that of the
 	// instance that serves the Workspaces without a shard label.
-	reserved = "catch-all"
+	reserved = ModeCatchAll
 )
 
 // An ID is what one instance serves. The zero value is unsharded: every
 // Workspace. IDs can be compared with ==.
 type ID struct {
-	name string
+	name     string
+	catchAll bool
 }
+
+// CatchAll returns the ID of the instance that serves the Workspaces without a
+// shard label.
+func CatchAll() ID { return ID{catchAll: true} }
 
 // Parse returns the ID of the shard called name, or of an unsharded instance if
 // name is empty. The name ends up in a label value and in the name of a Lease,
@@ -54,26 +65,60 @@ func Parse(name string) (ID, error) {
 	return ID{name: name}, nil
 }
 
-// Name of the shard, empty if unsharded.
+// FromLeaseName returns the ID whose Lease has the supplied name, and false if
+// it is not the name of the Lease of any instance.
+func FromLeaseName(name string) (ID, bool) {
+	if name == leaseName {
+		return ID{}, true
+	}
+	suffix, ok := strings.CutPrefix(name, leaseName+"-")
+	if !ok || suffix == "" {
+		return ID{}, false
+	}
+	if suffix == reserved {
+		return CatchAll(), true
+	}
+	id, err := Parse(suffix)
+	return id, err == nil
+}
+
+// Name of the shard, empty for an instance that serves no named one.
 func (id ID) Name() string { return id.name }
 
 // Sharded reports whether the instance serves less than every Workspace.
-func (id ID) Sharded() bool { return id.name != "" }
+func (id ID) Sharded() bool { return id != ID{} }
 
-// Mode is ModeUnsharded or ModeShard.
+// Mode is ModeUnsharded, ModeShard or ModeCatchAll.
 func (id ID) Mode() string {
-	if id.Sharded() {
+	switch {
+	case id.catchAll:
+		return ModeCatchAll
+	case id.Sharded():
 		return ModeShard
+	default:
+		return ModeUnsharded
 	}
-	return ModeUnsharded
 }
 
 // Selector selects the labels of the Workspaces that the instance serves.
 func (id ID) Selector() labels.Selector {
-	if !id.Sharded() {
+	switch {
+	case id.catchAll:
+		return withoutLabel()
+	case id.Sharded():
+		return labels.SelectorFromValidatedSet(labels.Set{LabelKey: id.name})
+	default:
 		return labels.Everything()
 	}
-	return labels.SelectorFromValidatedSet(labels.Set{LabelKey: id.name})
+}
+
+func withoutLabel() labels.Selector {
+	r, err := labels.NewRequirement(LabelKey, selection.DoesNotExist, nil)
+	if err != nil {
+		// The key is a constant, and valid. Nothing is the safe answer.
+		return labels.Nothing()
+	}
+	return labels.NewSelector().Add(*r)
 }
 
 // Serves reports whether the instance serves a Workspace that has these labels.
@@ -85,16 +130,20 @@ func (id ID) Serves(l map[string]string) bool {
 // LeaseName is the name of the Lease that the instance holds. No two IDs share
 // one.
 func (id ID) LeaseName() string {
-	if !id.Sharded() {
+	switch {
+	case id.catchAll:
+		return leaseName + "-" + reserved
+	case id.Sharded():
+		return leaseName + "-" + id.name
+	default:
 		return leaseName
 	}
-	return leaseName + "-" + id.name
 }
 
 // String describes the ID to a person.
 func (id ID) String() string {
-	if !id.Sharded() {
-		return ModeUnsharded
+	if id.name == "" {
+		return id.Mode()
 	}
 	return ModeShard + " " + id.name
 }

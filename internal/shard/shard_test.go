@@ -148,6 +148,17 @@ func TestID(t *testing.T) {
 				Sharded:   true,
 			},
 		},
+		"CatchAll": {
+			reason: "The Workspaces without a label have a Lease of their own, too, and the API server finds them.",
+			id:     CatchAll(),
+			want: want{
+				Mode:      "catch-all",
+				Selector:  "!terraform.crossplane.io/shard",
+				LeaseName: "crossplane-leader-election-provider-terraform-catch-all",
+				String:    "catch-all",
+				Sharded:   true,
+			},
+		},
 	}
 
 	for name, tc := range cases {
@@ -165,7 +176,26 @@ func TestID(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
+
+			if back, ok := FromLeaseName(got.LeaseName); !ok || back != tc.id {
+				t.Errorf("%s\nFromLeaseName(%q): want %v, got %v, %t", tc.reason, got.LeaseName, tc.id, back, ok)
+			}
 		})
+	}
+}
+
+func TestFromLeaseName(t *testing.T) {
+	t.Parallel()
+
+	for reason, name := range map[string]string{
+		"The Lease of another program is nobody's here.":    "crossplane-leader-election-provider-aws",
+		"A name that only begins alike is another program.": "crossplane-leader-election-provider-terraformer",
+		"No shard has this name.":                           "crossplane-leader-election-provider-terraform-A",
+		"No shard has no name.":                             "crossplane-leader-election-provider-terraform-",
+	} {
+		if id, ok := FromLeaseName(name); ok {
+			t.Errorf("%s\nFromLeaseName(%q): want nothing, got %v", reason, name, id)
+		}
 	}
 }
 
@@ -204,6 +234,22 @@ func TestServes(t *testing.T) {
 			reason: "A shard leaves Workspaces without the label alone.",
 			id:     ID{name: "shard-0"},
 			labels: map[string]string{"team": "a"},
+		},
+		"CatchAllUnlabelled": {
+			reason: "The catch-all serves what has no label.",
+			id:     CatchAll(),
+			labels: map[string]string{"team": "a"},
+			want:   true,
+		},
+		"CatchAllLabelled": {
+			reason: "The catch-all leaves the Workspaces of a shard alone.",
+			id:     CatchAll(),
+			labels: map[string]string{LabelKey: "shard-0"},
+		},
+		"CatchAllEmptyLabel": {
+			reason: "A label without a value is a label: nobody serves it, and somebody is told.",
+			id:     CatchAll(),
+			labels: map[string]string{LabelKey: ""},
 		},
 		"ShardEmptyLabel": {
 			reason: "An empty label value names no shard.",

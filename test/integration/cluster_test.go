@@ -42,6 +42,10 @@ type cluster struct {
 	kube       client.Client
 }
 
+// leaseNamespace is where all instances keep their Leases, as they do when Crossplane
+// installs them: they have to find one another's.
+const leaseNamespace = "crossplane-system"
+
 // newCluster returns a control plane that starts when it is first used.
 func newCluster(assets, crds, dir string) *cluster {
 	c := &cluster{assets: assets, crds: crds, dir: dir}
@@ -89,9 +93,12 @@ func (c *cluster) doStart() error {
 		return err
 	}
 
-	c.kube, err = client.New(c.config, client.Options{Scheme: s})
+	if c.kube, err = client.New(c.config, client.Options{Scheme: s}); err != nil {
+		return err
+	}
 
-	return err
+	//nolint:forbidigo // It outlives the test that needs it first.
+	return c.kube.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaseNamespace}})
 }
 
 // stop ends the control plane if it was ever started.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -254,4 +255,14 @@ func expectAnotherRun(t *testing.T, i *instance, ws workspace.Workspace, command
 
 		return nil
 	})
+}
+
+// expectUnclaimed fails the test if an instance has claimed the Workspace.
+func expectUnclaimed(t *testing.T, c *cluster, ws workspace.Workspace) {
+	t.Helper()
+	c.get(t, ws)
+
+	if v, ok := ws.GetAnnotations()[shard.ClaimAnnotationKey]; ok {
+		t.Errorf("the Workspace %q is claimed by %q", ws.GetName(), v)
+	}
 }

@@ -115,7 +115,7 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	}
 
 	if cfg.namespace == "" {
-		cfg.namespace = c.namespace(t)
+		cfg.namespace = leaseNamespace
 	}
 
 	i := &instance{

@@ -12,15 +12,19 @@ import (
 // its control plane, so there is one at a time.
 func TestUnsharded(t *testing.T) {
 	t.Parallel()
-	t.Run("LeaderElection", testUnshardedWithLease)
-	t.Run("NoLeaderElection", testUnshardedWithoutLease)
+	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
+	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
+	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
+	t.Run("NoNamespace", func(t *testing.T) { testUnshardedWithoutLease(t, withEnv("POD_NAMESPACE", "")) })
 }
 
 // testUnshardedWithLease expects what has always been: one Lease, and all
-// Workspaces, whatever their labels are.
-func testUnshardedWithLease(t *testing.T) {
+// Workspaces, whatever their labels are. It claims none of them.
+func testUnshardedWithLease(t *testing.T, args ...string) {
+	t.Helper()
+
 	c := shared.unsharded.started(t)
-	i := startInstance(t, c, withArgs("--leader-election"))
+	i := startInstance(t, c, withNamespace(c.namespace(t)), withArgs(args...))
 
 	expectLeaseHeld(t, c, i.namespace, leaseName)
 	expectLeases(t, c, i.namespace, leaseName)
@@ -28,11 +32,13 @@ func testUnshardedWithLease(t *testing.T) {
 	expectServesAll(t, c, i)
 }
 
-// testUnshardedWithoutLease expects no leader election where nobody asked for it,
-// and no namespace to be needed for it.
-func testUnshardedWithoutLease(t *testing.T) {
+// testUnshardedWithoutLease expects no leader election where nobody wants it, or
+// where it is not known in which namespace.
+func testUnshardedWithoutLease(t *testing.T, opt instanceOption) {
+	t.Helper()
+
 	c := shared.unsharded.started(t)
-	i := startInstance(t, c, withEnv("POD_NAMESPACE", ""))
+	i := startInstance(t, c, withNamespace(c.namespace(t)), opt)
 
 	expectServesAll(t, c, i)
 	expectLeases(t, c, i.namespace)
@@ -53,5 +59,6 @@ func expectServesAll(t *testing.T, c *cluster, i *instance) {
 		expectReady(t, c, labelled)
 		expectServedBy(t, i, unlabelled)
 		expectServedBy(t, i, labelled)
+		expectUnclaimed(t, c, unlabelled)
 	}
 }

@@ -57,7 +57,7 @@ type Options struct {
 
 	// Wrap the reconciler of the supplied kind before it is added to its
 	// controller. It decides what is passed on.
-	Wrap func(r reconcile.Reconciler, kind workspace.Kind) reconcile.Reconciler
+	Wrap func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
 // Setup adds a controller for the supplied kind of Workspace. The client of mgr
@@ -126,10 +126,15 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
+	wrapped, err := o.Wrap(ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter), kind)
+	if err != nil {
+		return errors.Wrapf(err, "cannot set up controller %s", name)
+	}
+
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object, builder.WithPredicates(resource.DesiredStateChanged())).
 		Watches(kind.Object, m.handler()).
-		Complete(o.Wrap(ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter), kind)), "cannot set up controller %s", name)
+		Complete(wrapped), "cannot set up controller %s", name)
 }

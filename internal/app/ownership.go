@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// claimQPS limits the requests per second about claims. There are two for every
+// Workspace when an instance starts, and the limit for everything else, which
+// follows --max-reconcile-rate, would spread them over many minutes.
+const claimQPS = 50
+
+// identify gives this instance a name and decides whether it holds a Lease.
+func identify(ctx context.Context, cfg *rest.Config, o *Options, log logging.Logger) (string, error) {
+	if err := completeLease(ctx, cfg, o, log); err != nil {
+		return "", err
+	}
+
+	return lease.NewIdentity()
+}
+
+// completeLease gives up the Lease of an instance that nobody wants to have one, if
+// it may not have one.
+func completeLease(ctx context.Context, cfg *rest.Config, o *Options, log logging.Logger) error {
+	if !o.HoldsLease || o.LeaderElection != nil || o.Shard.Sharded() {
+		return nil
+	}
+
+	allowed, err := mayHoldLease(ctx, cfg, o.LeaseNamespace)
+	if err != nil {
+		return err
+	}
+
+	if !allowed {
+		log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", o.LeaseNamespace)
+	}
+
+	o.HoldsLease = allowed
+
+	return nil
+}
+
+// mayHoldLease says whether this instance has the right to create and update Leases
+// in the supplied namespace.
+func mayHoldLease(ctx context.Context, cfg *rest.Config, namespace string) (bool, error) {
+	kube, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return false, errors.Wrap(err, "cannot make client")
+	}
+
+	for _, verb := range []string{"get", "create", "update"} {
+		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace})
+		if err != nil || !allowed {
+			return false, errors.Wrap(err, "cannot find out whether Leases may be written")
+		}
+	}
+
+	return true, nil
+}
+
+// may says whether this instance has a right.
+func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
+	err := kube.Create(ctx, review)
+
+	return review.Status.Allowed, err
+}
+
+// newLock returns the Lease of an instance that holds one, and nil otherwise.
+func newLock(cfg *rest.Config, o *Options, identity string) (resourcelock.Interface, error) {
+	if !o.HoldsLease {
+		return nil, nil //nolint:nilnil // That is what the manager wants for no leader election.
+	}
+
+	f, err := fence.New()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make fence")
+	}
+
+	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f)
+}
+
+// An ownership decorates the reconciler of a kind of Workspace so that it gets what
+// this instance may work on.
+type ownership func(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
+
+// newOwnership adds what claims need to the manager.
+func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, log logging.Logger) (ownership, error) {
+	if o.DisableClaims {
+		log.Info("Running without claims: several instances may work on one Workspace")
+
+		return func(_ context.Context, r reconcile.Reconciler, _ workspace.Kind) (reconcile.Reconciler, error) {
+			return r, nil
+		}, nil
+	}
+
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst = claimQPS, 2*claimQPS
+
+	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make client of claims")
+	}
+
+	leases := lease.NewObserver(kube, o.LeaseNamespace, o.Lease, lease.WithLogger(log))
+	// Outside of a cluster it may not be known where Leases are.
+	if o.LeaseNamespace != "" {
+		if err := mgr.Add(leases); err != nil {
+			return nil, errors.Wrap(err, "cannot add observer of Leases")
+		}
+	}
+
+	claims := claim.New(o.Shard, identity, leases, mgr.GetClient(), kube,
+		claim.WithLogger(log),
+		claim.WithRetryPeriod(o.Lease.RetryPeriod),
+		claim.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")))) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
+	if err := mgr.Add(claims); err != nil {
+		return nil, errors.Wrap(err, "cannot add claims")
+	}
+
+	return func(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
+		owned := claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
+
+		i, err := mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot watch which Workspaces leave")
+		}
+
+		_, err = i.AddEventHandler(owned.Handler())
+
+		return owned, errors.Wrap(err, "cannot watch which Workspaces leave")
+	}, nil
+}

@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// maxAbandoned is how many hosts of dead instances a Workspace remembers.
+const maxAbandoned = 5
+
+// releaseTimeout limits one try to release a claim.
+const releaseTimeout = 10 * time.Second
+
+// Leases tells which instances are alive.
+type Leases interface {
+	// State of the instance with the supplied identity. Unknown and alive may be
+	// wrong, dead may not.
+	State(ctx context.Context, name, identity string) lease.State
+
+	// Holder of a Lease at this moment, empty if there is none.
+	Holder(ctx context.Context, name string) (string, error)
+}
+
+// Claims are what one instance claims, and its view of what others do.
+type Claims struct {
+	id     shard.ID
+	me     Claim
+	leases Leases
+	cache  client.Reader
+	kube   client.Client
+	record event.Recorder
+	log    logging.Logger
+	retry  time.Duration
+
+	held  *holdings
+	queue workqueue.TypedRateLimitingInterface[ref]
+	told  *told
+}
+
+// An Option configures Claims.
+type Option func(*Claims)
+
+// WithLogger sets where to log.
+func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
+
+// WithRecorder sets where events go.
+func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
+
+// WithRetryPeriod sets the time after which a Workspace that somebody else has
+// claimed is looked at again. Most often there is an event earlier.
+func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
+
+// New returns the claims of the instance that serves id and holds its Lease with
+// the supplied identity. An unsharded instance claims nothing; its identity is
+// not used. The cache holds what the instance is to serve, kube reads from the API
+// server.
+func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
+	c := &Claims{
+		id:     id,
+		leases: leases,
+		cache:  cache,
+		kube:   kube,
+		record: event.NewNopRecorder(),
+		log:    logging.NewNopLogger(),
+		retry:  2 * time.Second,
+		queue:  workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		told:   newTold(),
+	}
+	if id.Sharded() {
+		c.me = Claim{Lease: id.LeaseName(), Holder: identity}
+	}
+
+	c.held = newHoldings(func(r ref) { c.queue.Add(r) })
+
+	for _, fn := range o {
+		fn(c)
+	}
+
+	return c
+}
+
+// Start releases claims on Workspaces that have left, until ctx is done. What is
+// not released then is with the Lease.
+func (c *Claims) Start(ctx context.Context) error {
+	go func() {
+		<-ctx.Done()
+		c.queue.ShutDown()
+	}()
+
+	for {
+		r, shutdown := c.queue.Get()
+		if shutdown {
+			return nil
+		}
+
+		if err := c.release(ctx, r); err != nil {
+			c.log.Info("Cannot release Workspace", "workspace", r.key, "error", err)
+			c.queue.AddRateLimited(r)
+		} else {
+			c.queue.Forget(r)
+		}
+
+		c.queue.Done(r)
+	}
+}
+
+// NeedLeaderElection says that there is nothing to release before this instance
+// holds its Lease.
+func (c *Claims) NeedLeaderElection() bool { return true }
+
+// situation of the supplied Workspace, as seen in o.
+func (c *Claims) situation(ctx context.Context, r ref, o client.Object) Situation {
+	s := Situation{
+		Me:      c.me,
+		Serves:  c.id.Serves(o.GetLabels()),
+		Holds:   c.held.holds(r, o.GetUID()),
+		Claimed: Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]),
+	}
+
+	if s.Claimed != (Claim{}) && s.Claimed != s.Me {
+		s.Claimant = c.leases.State(ctx, s.Claimed.Lease, s.Claimed.Holder)
+	}
+
+	s.Unsharded = lease.Dead
+	// To hold the Workspace is enough: see take.
+	if c.me != (Claim{}) && !s.Holds {
+		s.Unsharded = c.unsharded(ctx)
+	}
+
+	return s
+}
+
+// unsharded returns the state of the unsharded instance at this moment.
+func (c *Claims) unsharded(ctx context.Context) lease.State {
+	holder, err := c.leases.Holder(ctx, shard.ID{}.LeaseName())
+
+	switch {
+	case err != nil:
+		return lease.Unknown
+	case holder != "":
+		return lease.Alive
+	default:
+		return lease.Dead
+	}
+}
+
+// take a Workspace that looks like o. It returns false if it is no longer like that
+// or the unsharded instance was faster.
+//
+// An unsharded instance first gets its Lease and then looks for claims; this one
+// first writes its claim and then looks for that Lease. One of the two sees the
+// other, or both do.
+func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error) {
+	if !c.held.add(r, o.GetUID()) {
+		return false, nil
+	}
+
+	err := c.write(ctx, r, o)
+
+	switch {
+	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
+		c.held.remove(r)
+
+		return false, nil
+	case err != nil:
+		// Nobody knows whether it was written.
+		c.held.leave(r)
+
+		return false, errors.Wrap(err, "cannot claim Workspace")
+	}
+
+	if c.unsharded(ctx) != lease.Dead {
+		c.held.leave(r)
+
+		return false, nil
+	}
+
+	return true, nil
+}
+
+// write the claim of this instance on a Workspace, if it still looks like o.
+func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
+	before := metadataOf(r, o)
+	after := before.DeepCopy()
+
+	if after.Annotations == nil {
+		after.Annotations = map[string]string{}
+	}
+
+	after.Annotations[shard.ClaimAnnotationKey] = c.me.String()
+
+	if previous := Parse(before.Annotations[shard.ClaimAnnotationKey]); previous != c.me && previous.Host() != "" {
+		after.Annotations[shard.AbandonedAnnotationKey] = abandoned(before.Annotations[shard.AbandonedAnnotationKey], previous.Host())
+	}
+
+	return c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// abandoned adds a host to a list of them, the latest first.
+func abandoned(list, host string) string {
+	hosts := slices.DeleteFunc(strings.Split(list, ","), func(h string) bool { return h == "" || h == host })
+	hosts = slices.Insert(hosts, 0, host)
+
+	return strings.Join(hosts[:min(len(hosts), maxAbandoned)], ",")
+}
+
+// release a Workspace that has left, unless work on it is in progress.
+func (c *Claims) release(ctx context.Context, r ref) error {
+	uid, ok := c.held.leavable(r)
+	if !ok {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+
+	err := c.erase(ctx, r, uid)
+	if err != nil {
+		return err
+	}
+
+	c.held.remove(r)
+
+	return nil
+}
+
+// erase the claim of this instance from a Workspace, whatever else has changed.
+func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
+	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(shard.ClaimAnnotationKey)
+
+	patch, err := json.Marshal([]map[string]string{
+		{"op": "test", "path": "/metadata/uid", "value": string(uid)},
+		{"op": "test", "path": path, "value": c.me.String()},
+		{"op": "remove", "path": path},
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot make patch")
+	}
+
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(r.kind)
+	o.SetName(r.key.Name)
+	o.SetNamespace(r.key.Namespace)
+
+	err = c.kube.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
+	// That is how the API server says that a test failed, among other things.
+	if kerrors.IsInvalid(err) {
+		if getErr := c.kube.Get(ctx, r.key, o); getErr != nil {
+			err = getErr
+		} else if o.GetUID() != uid || Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]) != c.me {
+			err = nil
+		}
+	}
+
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot remove claim")
+}
+
+// metadataOf returns a copy of the metadata of o.
+func metadataOf(r ref, o client.Object) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(r.kind)
+	m.SetName(o.GetName())
+	m.SetNamespace(o.GetNamespace())
+	m.SetUID(o.GetUID())
+	m.SetResourceVersion(o.GetResourceVersion())
+	m.SetAnnotations(o.GetAnnotations())
+
+	return m
+}

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// An Action is what an instance does about a Workspace.
+type Action string
+
+// The actions.
+const (
+	// Ignore the Workspace: it is none of this instance's business.
+	Ignore Action = "ignore"
+
+	// Run the CLI for it, whenever there is a reason to.
+	Run Action = "run"
+
+	// Take it: write a claim, on condition that the Workspace is still what this
+	// decision was about. Then decide again.
+	Take Action = "take"
+
+	// Wait for the instance that has claimed it.
+	Wait Action = "wait"
+
+	// WaitForUnsharded waits for the unsharded instance, which may work on any
+	// Workspace and claims none.
+	WaitForUnsharded Action = "wait for the unsharded instance"
+
+	// Release it: take back the claim, once nothing runs.
+	Release Action = "release"
+)
+
+// A Situation is all that matters for what an instance does about a Workspace.
+type Situation struct {
+	// Me is the instance itself; nobody, if it is one that claims nothing.
+	Me Claim
+
+	// Serves says whether the labels of the Workspace, as last seen, make it one
+	// that the instance is to serve.
+	Serves bool
+
+	// Holds says that the instance has taken the Workspace and has not begun to
+	// release it since.
+	Holds bool
+
+	// Claimed is whom the annotation of the Workspace names, as last seen.
+	Claimed Claim
+
+	// Claimant is the state of the instance that Claimed names.
+	Claimant lease.State
+
+	// Unsharded is the state of the unsharded instance.
+	Unsharded lease.State
+}
+
+// Decide what an instance does about a Workspace.
+func Decide(s Situation) Action {
+	claims := s.Me != (Claim{})
+	others := s.Claimed != (Claim{}) && s.Claimed != s.Me
+
+	switch {
+	case !s.Serves && s.Holds:
+		return Release
+	case !s.Serves:
+		return Ignore
+	case others && s.Claimant != lease.Dead:
+		return Wait
+	case !claims:
+		return Run
+	case s.Holds && s.Claimed == s.Me:
+		// Both are needed. What was last seen of the Workspace may be from before it
+		// was released; and somebody who should not may have removed the annotation.
+		return Run
+	case s.Unsharded != lease.Dead:
+		return WaitForUnsharded
+	default:
+		return Take
+	}
+}

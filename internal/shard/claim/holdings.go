@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A ref names a Workspace of any kind.
+type ref struct {
+	kind schema.GroupVersionKind
+	key  types.NamespacedName
+}
+
+// A holding is a Workspace that this instance has taken.
+type holding struct {
+	uid types.UID
+
+	// running says that a reconcile of it is in progress.
+	running bool
+
+	// leaving says that it is to be released as soon as nothing is in progress. From
+	// then on nothing begins, whatever a cache that is behind says.
+	leaving bool
+}
+
+// holdings are the Workspaces that this instance has taken. No instance but this
+// one writes or removes its claims, so this is the truth about them, where a cache
+// may be old. It is safe for concurrent use.
+type holdings struct {
+	mu   sync.Mutex
+	held map[ref]*holding
+
+	// release is called for each that can be released, without waiting for it.
+	release func(ref)
+}
+
+func newHoldings(release func(ref)) *holdings {
+	return &holdings{held: map[ref]*holding{}, release: release}
+}
+
+// holds says whether the Workspace is held and not about to be released.
+func (h *holdings) holds(r ref, uid types.UID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	e, ok := h.held[r]
+
+	return ok && e.uid == uid && !e.leaving
+}
+
+// begin work on a Workspace, unless it is not held or about to be released.
+func (h *holdings) begin(r ref, uid types.UID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	e, ok := h.held[r]
+	if !ok || e.uid != uid || e.leaving {
+		return false
+	}
+
+	e.running = true
+
+	return true
+}
+
+// end the work that began.
+func (h *holdings) end(r ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	e, ok := h.held[r]
+	if !ok {
+		return
+	}
+
+	e.running = false
+
+	if e.leaving {
+		h.release(r)
+	}
+}
+
+// add a Workspace before its claim is written, because it may leave as soon as that
+// is done. It returns false if an earlier claim on a Workspace of that name is not
+// released yet.
+func (h *holdings) add(r ref, uid types.UID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok && (e.leaving || e.running) {
+		return false
+	}
+
+	h.held[r] = &holding{uid: uid}
+
+	return true
+}
+
+// leave the Workspace of the supplied name, if one is held: release it at once or at
+// the end of the work that is in progress.
+func (h *holdings) leave(r ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok {
+		h.leaveLocked(r, e)
+	}
+}
+
+// left is leave for one Workspace: there may be another one of its name by now.
+func (h *holdings) left(r ref, uid types.UID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok && e.uid == uid {
+		h.leaveLocked(r, e)
+	}
+}
+
+func (h *holdings) leaveLocked(r ref, e *holding) {
+	e.leaving = true
+
+	if !e.running {
+		h.release(r)
+	}
+}
+
+// leavable returns the UID of a Workspace that is to be released, and false if
+// there is nothing to be done about it (any more).
+func (h *holdings) leavable(r ref) (types.UID, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	e, ok := h.held[r]
+	if !ok || !e.leaving || e.running {
+		return "", false
+	}
+
+	return e.uid, true
+}
+
+// remove a Workspace whose claim is gone, or was never written.
+func (h *holdings) remove(r ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	delete(h.held, r)
+}

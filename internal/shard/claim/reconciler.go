@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+const reasonWaiting event.Reason = "WaitingForOwner"
+
+// A Reconciler passes on the requests for Workspaces of one kind that this instance
+// may work on now.
+type Reconciler struct {
+	inner  reconcile.Reconciler
+	claims *Claims
+	reader client.Reader
+	object client.Object
+	kind   schema.GroupVersionKind
+}
+
+// Reconciler returns a Reconciler in front of inner, for Workspaces of the kind of
+// the supplied empty object.
+func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersionKind, object client.Object) *Reconciler {
+	r := &Reconciler{inner: inner, claims: c, reader: c.cache, object: object, kind: kind}
+	// An unsharded instance writes nothing that would fail if a cache was behind.
+	if c.me == (Claim{}) {
+		r.reader = c.kube
+	}
+
+	return r
+}
+
+// Reconcile passes a request on if this instance may work on the Workspace, and
+// otherwise does what is needed to get there: read it, decide, act.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	name := ref{kind: r.kind, key: req.NamespacedName}
+
+	o, ok := r.object.DeepCopyObject().(client.Object)
+	if !ok {
+		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not an object", r.object))
+	}
+
+	if err := r.reader.Get(ctx, req.NamespacedName, o); err != nil {
+		if resource.IgnoreNotFound(err) == nil {
+			r.claims.held.leave(name)
+		}
+
+		return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace to find out whose it is")
+	}
+
+	s := r.claims.situation(ctx, name, o)
+
+	switch a := Decide(s); a {
+	case Run:
+		return r.run(ctx, req, name, o)
+	case Take:
+		// The claim comes back as an event, and with it the next request.
+		_, err := r.claims.take(ctx, name, o)
+
+		return reconcile.Result{RequeueAfter: r.claims.retry}, err
+	case Wait, WaitForUnsharded:
+		r.claims.tell(o, a, s)
+
+		return reconcile.Result{RequeueAfter: r.claims.retry}, nil
+	case Release:
+		r.claims.held.leave(name)
+	case Ignore:
+	}
+
+	return reconcile.Result{}, nil
+}
+
+func (r *Reconciler) run(ctx context.Context, req reconcile.Request, name ref, o client.Object) (reconcile.Result, error) {
+	r.claims.told.forget(o.GetUID())
+
+	if r.claims.me == (Claim{}) {
+		return r.inner.Reconcile(ctx, req)
+	}
+
+	if !r.claims.held.begin(name, o.GetUID()) {
+		return reconcile.Result{}, nil
+	}
+	defer r.claims.held.end(name)
+
+	return r.inner.Reconcile(ctx, req)
+}
+
+// Handler returns an event handler for a cache of the Workspaces of the kind. It
+// releases those that leave the cache at once, even when all workers are busy.
+func (r *Reconciler) Handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		DeleteFunc: func(obj any) {
+			if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = d.Obj
+			}
+
+			if o, ok := obj.(client.Object); ok {
+				r.claims.told.forget(o.GetUID())
+				r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
+			}
+		},
+	}
+}
+
+// tell people what a Workspace waits for, once.
+func (c *Claims) tell(o client.Object, a Action, s Situation) {
+	message := "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
+	if a == Wait {
+		whom := s.Claimed.Lease
+		if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
+			whom = id.String()
+		}
+
+		message = fmt.Sprintf("Waiting for the instance of %s on %q to finish what it does and to release the Workspace, or to be dead", whom, s.Claimed.Host())
+		if s.Claimant == lease.Unknown {
+			message = fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. Check --lease-namespace and the right to get Leases", whom, s.Claimed.Host(), s.Claimed.Lease)
+		}
+	}
+
+	if c.told.first(o.GetUID(), message) {
+		c.record.Event(o, event.Normal(reasonWaiting, message))
+	}
+}
+
+// told remembers what people were last told about each Workspace.
+type told struct {
+	mu   sync.Mutex
+	last map[types.UID]string
+}
+
+func newTold() *told { return &told{last: map[types.UID]string{}} }
+
+// first says whether this is news.
+func (t *told) first(uid types.UID, message string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	if t.last[uid] == message {
+		return false
+	}
+
+	t.last[uid] = message
+
+	return true
+}
+
+func (t *told) forget(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	delete(t.last, uid)
+}

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fence ends a process that can no longer be sure that nobody else does
+// its work.
+package fence
+
+import (
+	"math"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// What the kernel knows and golang.org/x/sys/unix has no names for.
+const (
+	sigevSignal  = 0 // SIGEV_SIGNAL: the expiry of a timer sends a signal.
+	timerAbstime = 1 // TIMER_ABSTIME: a timer expires at a time, not after one.
+)
+
+// A Fence is a timer in the kernel that kills this process, with SIGKILL, unless it
+// is put off in time. The CLI processes of this provider die with their parent.
+//
+// Nothing in the process itself could do that. Whatever watches a clock here is
+// stopped together with the rest by SIGSTOP, a frozen container or a machine that
+// has no CPU time left for it, while its children may go on; and when it is
+// continued it does the next thing it was about to do, before it learns that
+// minutes have passed. The clock of the timer runs on while the machine is
+// suspended. The one process that it cannot kill is the init process of a
+// container: it needs another one, a minimal init, in front of it.
+//
+// The zero value does not work: see New. A Fence must not be used concurrently.
+type Fence struct {
+	timer uint32
+}
+
+// New returns a Fence that does nothing until it is armed for the first time.
+func New() (*Fence, error) {
+	// The layout of struct sigevent: what the signal carries, its number, how it is
+	// sent, and room for what other ways to send it need.
+	event := struct {
+		value  uintptr
+		signo  int32
+		notify int32
+		_      [48]byte
+	}{signo: int32(unix.SIGKILL), notify: sigevSignal}
+
+	f := &Fence{}
+	//nolint:gosec // This is how the kernel wants its arguments.
+	if _, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&f.timer))); errno != 0 {
+		return nil, errors.Wrap(errno, "cannot create timer")
+	}
+
+	return f, nil
+}
+
+// Now returns the time on the clock of the Fence, for Arm. It has nothing to do
+// with the time of day.
+func (f *Fence) Now() (time.Duration, error) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0, errors.Wrap(err, "cannot read clock")
+	}
+
+	return time.Duration(ts.Nano()), nil
+}
+
+// Arm makes the Fence kill this process at the supplied time on its clock, and at
+// no other one that it was armed for before. A time that has passed kills at once.
+func (f *Fence) Arm(at time.Duration) error {
+	// Zero would disarm it.
+	return f.set(max(at, 1))
+}
+
+// Disarm makes the Fence do nothing, until it is armed again.
+func (f *Fence) Disarm() error { return f.set(0) }
+
+func (f *Fence) set(at time.Duration) error {
+	if at < 0 || at == math.MaxInt64 {
+		return errors.Errorf("%d is no time", at)
+	}
+
+	spec := struct{ interval, value unix.Timespec }{value: unix.NsecToTimespec(int64(at))}
+	//nolint:gosec // This is how the kernel wants its arguments.
+	if _, _, errno := unix.Syscall6(unix.SYS_TIMER_SETTIME, uintptr(f.timer), timerAbstime, uintptr(unsafe.Pointer(&spec)), 0, 0, 0); errno != 0 {
+		return errors.Wrap(errno, "cannot set timer")
+	}
+
+	return nil
+}

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// An Observer watches the Leases of the instances in one namespace. A Lease counts
+// as expired when it has not changed for as long as it says, by the clock of this
+// process, since it was first seen here: never earlier, whatever the clocks of
+// other machines say. It is safe for concurrent use.
+type Observer struct {
+	live      client.Reader
+	namespace string
+	fresh     time.Duration
+	interval  time.Duration
+	now       func() time.Time
+	log       logging.Logger
+
+	mu     sync.Mutex
+	leases map[string]*record
+	listed bool
+}
+
+// A record is one Lease, as last read.
+type record struct {
+	observation
+
+	// read is when that was.
+	read time.Time
+}
+
+// An ObserverOption configures an Observer.
+type ObserverOption func(*Observer)
+
+// WithLogger sets where to log.
+func WithLogger(l logging.Logger) ObserverOption { return func(o *Observer) { o.log = l } }
+
+// NewObserver returns an Observer that reads with live, which must not be a cache:
+// a cache may be older than what it is asked about. Answers may be as old as the
+// retry period of the supplied timing, which is meant to be that of the Leases.
+func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOption) *Observer {
+	ob := &Observer{
+		live:      live,
+		namespace: namespace,
+		fresh:     t.RetryPeriod,
+		// Often enough that the death of an instance is not noticed much later than
+		// it would be if it had been watched all the time.
+		interval: max(t.Duration/6, t.RetryPeriod),
+		now:      time.Now,
+		log:      logging.NewNopLogger(),
+		leases:   map[string]*record{},
+	}
+	for _, fn := range o {
+		fn(ob)
+	}
+
+	return ob
+}
+
+// Start keeps an eye on all Leases until ctx is done, so that it is known from when
+// on one has not changed before anybody asks.
+func (o *Observer) Start(ctx context.Context) error {
+	t := time.NewTicker(o.interval)
+	defer t.Stop()
+
+	for {
+		if err := o.refresh(ctx); err != nil && ctx.Err() == nil {
+			o.log.Info("Cannot list the Leases of other instances", "error", err)
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// NeedLeaderElection says that also a replica that stands by observes: it knows who
+// is dead when it takes over.
+func (o *Observer) NeedLeaderElection() bool { return false }
+
+// State of the instance with the supplied identity, whose Lease has the supplied
+// name. An instance that it calls alive may be dead by now: that answer may be a
+// little old. One that it calls dead is dead: that answer comes from a read that
+// began after the question was asked. Before, the instance may just not have been
+// born.
+func (o *Observer) State(ctx context.Context, name, identity string) State {
+	if o.recently(name, identity) == Alive {
+		return Alive
+	}
+
+	l, err := o.get(ctx, name)
+	if err != nil {
+		return Unknown
+	}
+
+	return l.state(identity, o.now())
+}
+
+// recently returns the state of an instance as of the last time its Lease was read,
+// or Unknown if that was too long ago.
+func (o *Observer) recently(name, identity string) State {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	r, ok := o.leases[name]
+	if !ok || o.now().Sub(r.read) >= o.fresh {
+		return Unknown
+	}
+
+	return r.state(identity, o.now())
+}
+
+// Holder returns who holds the Lease of the supplied name now, empty if nobody
+// does. It asks the API server.
+func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
+	l, err := o.get(ctx, name)
+
+	return l.held(o.now()), err
+}
+
+// Serving returns the IDs of all instances that hold their Lease, as of the last
+// time that all Leases were listed. It is false if they never were.
+func (o *Observer) Serving() ([]shard.ID, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	var ids []shard.ID
+
+	for name, r := range o.leases {
+		if id, ok := shard.FromLeaseName(name); ok && r.held(o.now()) != "" {
+			ids = append(ids, id)
+		}
+	}
+
+	return ids, o.listed
+}
+
+// get reads one Lease.
+func (o *Observer) get(ctx context.Context, name string) (observation, error) {
+	l := &coordinationv1.Lease{}
+
+	err := o.live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, l)
+	if kerrors.IsNotFound(err) {
+		l, err = nil, nil
+	}
+
+	if err != nil {
+		return observation{}, errors.Wrapf(err, "cannot get Lease %q", name)
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return o.record(name, l), nil
+}
+
+// refresh reads all Leases.
+func (o *Observer) refresh(ctx context.Context) error {
+	list := &coordinationv1.LeaseList{}
+	if err := o.live.List(ctx, list, client.InNamespace(o.namespace)); err != nil {
+		return errors.Wrap(err, "cannot list Leases")
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	found := make(map[string]bool, len(list.Items))
+
+	for i := range list.Items {
+		l := &list.Items[i]
+		if _, ok := shard.FromLeaseName(l.GetName()); ok {
+			found[l.GetName()] = true
+			o.record(l.GetName(), l)
+		}
+	}
+
+	for name := range o.leases {
+		if !found[name] && o.record(name, nil).held(o.now()) == "" {
+			delete(o.leases, name)
+		}
+	}
+
+	o.listed = true
+
+	return nil
+}
+
+// record what was read of a Lease, nil if there is none.
+func (o *Observer) record(name string, l *coordinationv1.Lease) observation {
+	r, ok := o.leases[name]
+	if !ok {
+		r = &record{}
+		o.leases[name] = r
+	}
+
+	r.observation = r.next(l, o.now())
+	r.read = o.now()
+
+	return r.observation
+}
