@@ -35,6 +35,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -91,7 +92,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	mgr, err := newManager(cfg, o, identity)
+	mgr, lock, err := newManager(cfg, o, identity)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	owned, err := newOwnership(mgr, cfg, o, identity, log)
+	own, err := newOwnership(mgr, cfg, o, identity, lock, log)
 	if err != nil {
 		return err
 	}
@@ -123,8 +124,11 @@ func Run(ctx context.Context, o *Options) error {
 		Environ:    o.Environ,
 		Timeout:    o.Timeout,
 		PollJitter: o.PollJitter,
+
+		Host:         lease.HostOf(identity),
+		Predecessors: own.predecessors,
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
-			r, err := owned(ctx, r, kind)
+			r, err := own.wrap(ctx, r, kind)
 
 			return d.Reconciler(r), err
 		},
@@ -185,12 +189,18 @@ func newConfig(o *Options) (*rest.Config, error) {
 	return cfg, nil
 }
 
-func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager, error) {
+// newManager returns a manager and the Lease that it holds, nil if it holds none.
+func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager, *lease.Lock, error) {
+	lock, err := newLock(cfg, o, identity)
+	if err != nil {
+		return nil, nil, err
+	}
+
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.
 	scheme, err := newScheme()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	// The API server, not the reconciler, keeps other shards' Workspaces away, so
@@ -209,15 +219,10 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 
 	mapper, err := newCacheMapper(cfg)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make mapper of kinds")
+		return nil, nil, errors.Wrap(err, "cannot make mapper of kinds")
 	}
 
-	lock, err := newLock(cfg, o, identity)
-	if err != nil {
-		return nil, err
-	}
-
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	mo := ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
 			Mapper:           mapper,
@@ -237,14 +242,17 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 		LeaseDuration:                 &o.Lease.Duration,
 		RenewDeadline:                 &o.Lease.RenewDeadline,
 		RetryPeriod:                   &o.Lease.RetryPeriod,
-
-		LeaderElectionResourceLockInterface: lock,
 		// The drain limits the shutdown. A limit here would release the Lease
 		// while a run is still going.
 		GracefulShutdownTimeout: new(time.Duration(-1)),
-	})
+	}
+	if lock != nil {
+		mo.LeaderElectionResourceLockInterface = lock
+	}
 
-	return mgr, errors.Wrap(err, "cannot make manager")
+	mgr, err := ctrl.NewManager(cfg, mo)
+
+	return mgr, lock, errors.Wrap(err, "cannot make manager")
 }
 
 // newFetcher returns a fetcher that reads Flux sources from the API server: the

@@ -9,7 +9,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -19,6 +18,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -87,9 +88,9 @@ func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttr
 }
 
 // newLock returns the Lease of an instance that holds one, and nil otherwise.
-func newLock(cfg *rest.Config, o *Options, identity string) (resourcelock.Interface, error) {
+func newLock(cfg *rest.Config, o *Options, identity string) (*lease.Lock, error) {
 	if !o.HoldsLease {
-		return nil, nil //nolint:nilnil // That is what the manager wants for no leader election.
+		return nil, nil //nolint:nilnil // Most of those who ask can do without.
 	}
 
 	f, err := fence.New()
@@ -100,18 +101,23 @@ func newLock(cfg *rest.Config, o *Options, identity string) (resourcelock.Interf
 	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f)
 }
 
-// An ownership decorates the reconciler of a kind of Workspace so that it gets what
-// this instance may work on.
-type ownership func(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
+// An ownership knows which Workspaces this instance may work on.
+type ownership struct {
+	mgr    manager.Manager
+	claims *claim.Claims
+	lock   *lease.Lock
+	shard  shard.ID
+}
 
-// newOwnership adds what claims need to the manager.
-func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, log logging.Logger) (ownership, error) {
+// newOwnership adds what claims need to the manager. The lock is nil for an instance
+// without a Lease.
+func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger) (*ownership, error) {
+	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard}
+
 	if o.DisableClaims {
 		log.Info("Running without claims: several instances may work on one Workspace")
 
-		return func(_ context.Context, r reconcile.Reconciler, _ workspace.Kind) (reconcile.Reconciler, error) {
-			return r, nil
-		}, nil
+		return own, nil
 	}
 
 	cfg = rest.CopyConfig(cfg)
@@ -130,24 +136,48 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		}
 	}
 
-	claims := claim.New(o.Shard, identity, leases, mgr.GetClient(), kube,
+	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube,
 		claim.WithLogger(log),
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
 		claim.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")))) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
-	if err := mgr.Add(claims); err != nil {
-		return nil, errors.Wrap(err, "cannot add claims")
+
+	return own, errors.Wrap(mgr.Add(own.claims), "cannot add claims")
+}
+
+// wrap decorates the reconciler of a kind of Workspace so that it gets what this
+// instance may work on.
+func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
+	if own.claims == nil {
+		return r, nil
 	}
 
-	return func(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
-		owned := claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
+	owned := own.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
 
-		i, err := mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot watch which Workspaces leave")
-		}
+	i, err := own.mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot watch which Workspaces leave")
+	}
 
-		_, err = i.AddEventHandler(owned.Handler())
+	_, err = i.AddEventHandler(owned.Handler())
 
-		return owned, errors.Wrap(err, "cannot watch which Workspaces leave")
-	}, nil
+	return owned, errors.Wrap(err, "cannot watch which Workspaces leave")
+}
+
+// predecessors of this instance that worked on a Workspace and died. A shard finds
+// them on the Workspace; an unsharded instance, which writes nothing there, knows
+// from whom it has got its Lease.
+func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
+	if own.shard.Sharded() && own.claims != nil {
+		hosts, since := own.claims.Abandoned(o)
+
+		return workspacectrl.Predecessors{Hosts: hosts, Until: since}
+	}
+
+	if own.lock == nil {
+		return workspacectrl.Predecessors{}
+	}
+
+	identity, since := own.lock.Predecessor()
+
+	return workspacectrl.Predecessors{Hosts: []string{lease.HostOf(identity)}, Until: since}
 }

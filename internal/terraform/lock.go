@@ -7,6 +7,7 @@ package terraform
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -20,6 +21,18 @@ type Lock struct {
 	Version   string // Of the CLI.
 	Created   string // As written by the holder.
 	Info      string
+}
+
+// Host on which the holder of the lock was, empty if that is not known.
+func (l Lock) Host() string {
+	_, host, _ := strings.Cut(l.Who, "@")
+	return host
+}
+
+// Since returns when the lock was made, by the clock of that host.
+func (l Lock) Since() (time.Time, error) {
+	// What both CLIs print is the time as Go does.
+	return time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", l.Created)
 }
 
 // IsLocked reports whether err is the refusal to work with a state that somebody

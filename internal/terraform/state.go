@@ -25,6 +25,9 @@ type State struct {
 	Serial uint64
 	// Resources counts resource instances, data sources included.
 	Resources int
+	// Managed counts those of them that are no data sources: what there would be
+	// twice if it was created again.
+	Managed int
 	// Outputs of the root module, those that are null excepted. The values of
 	// sensitive ones are there too. Nil if there are none.
 	Outputs map[string]Output
@@ -56,6 +59,7 @@ func parseState(raw []byte) (*State, error) {
 		Serial    uint64                `json:"serial"`
 		Outputs   map[string]jsonOutput `json:"outputs"`
 		Resources []struct {
+			Mode      string `json:"mode"`
 			Instances []struct {
 				IndexKey json.RawMessage `json:"index_key"`
 			} `json:"instances"`
@@ -78,6 +82,9 @@ func parseState(raw []byte) (*State, error) {
 			keys[string(i.IndexKey)] = true
 		}
 		s.Resources += len(keys)
+		if r.Mode == "managed" {
+			s.Managed += len(keys)
+		}
 	}
 	return s, nil
 }

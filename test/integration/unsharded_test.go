@@ -12,6 +12,7 @@ import (
 // its control plane, so there is one at a time.
 func TestUnsharded(t *testing.T) {
 	t.Parallel()
+	t.Run("NextToShards", testUnshardedNextToShards)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })

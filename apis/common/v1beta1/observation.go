@@ -29,6 +29,27 @@ type WorkspaceObservation struct {
 	// nothing to do.
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
+
+	// State is what was last seen of the Terraform state. It is how a state that
+	// went missing is noticed before everything is created a second time.
+	// +optional
+	State *StateSummary `json:"state,omitempty"`
+}
+
+// StateSummary identifies a Terraform state.
+type StateSummary struct {
+	// Lineage of the state: it stays the same as long as the state exists. It is
+	// absent between the first apply and the next look.
+	// +optional
+	Lineage string `json:"lineage,omitempty"`
+
+	// Serial of the state: it grows with every change.
+	// +optional
+	Serial int64 `json:"serial,omitempty"`
+
+	// Resources is the number of resources in the state, without data sources.
+	// +optional
+	Resources int `json:"resources"`
 }
 
 // PlanSummary says what would have to be done for the infrastructure to be what

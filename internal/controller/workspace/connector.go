@@ -38,6 +38,7 @@ type connector struct {
 	schedule   *schedule
 	staller    *staller
 	collisions *collisions
+	orphans    orphanage
 	record     event.Recorder
 	log        logging.Logger
 }
@@ -115,6 +116,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		schedule:   c.schedule,
 		staller:    c.staller,
 		collisions: c.collisions,
+		orphans:    c.orphans,
 		config:     pc,
 		inputs:     s.digest(request),
 	}, nil

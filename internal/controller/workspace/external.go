@@ -35,6 +35,7 @@ type external struct {
 	schedule   *schedule
 	staller    *staller
 	collisions *collisions
+	orphans    orphanage
 
 	// config that the Workspace uses.
 	config commonv1beta1.ProviderConfigSpec
@@ -42,8 +43,10 @@ type external struct {
 	// inputs is the digest of everything that a plan depends on.
 	inputs string
 
-	// plan that Observe made and Create or Update carry out.
-	plan *terraform.Plan
+	// plan that Observe made and Create or Update carry out, and the state that it
+	// was made from.
+	plan  *terraform.Plan
+	prior *terraform.State
 }
 
 // Observe plans, unless the last look at the Workspace is still good: nothing that
@@ -87,15 +90,29 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 // look at the real world with a plan.
 func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, error) {
-	p, err := e.session.plan(ctx)
+	if err := e.saveState(ctx, ws); err != nil {
+		return look{}, err
+	}
+
+	var (
+		p     *terraform.Plan
+		state *terraform.State
+	)
+
+	// A plan takes no lock, but some backends take one to make a state where there is
+	// none.
+	err := e.unlocked(ctx, ws, func() (err error) {
+		p, state, err = e.session.planned(ctx)
+
+		return err
+	})
 	if err != nil {
 		return look{}, err
 	}
 
-	state := p.Prior
-	if state == nil {
-		// The plan does not tell, because it is encrypted for example.
-		if state, err = e.session.state(ctx); err != nil {
+	// A plan without changes does no harm, whatever it was made from.
+	if p.Changes {
+		if err := e.lostState(ws, state); err != nil {
 			return look{}, err
 		}
 	}
@@ -113,7 +130,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		}
 	}
 
-	e.plan = p
+	e.plan, e.prior = p, state
 	s := summarize(p)
 
 	if s != nil {
@@ -130,7 +147,19 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		upToDate: !p.Changes,
 		summary:  s,
 		outputs:  state.Outputs,
+		state:    summarizeState(state),
 	}, nil
+}
+
+// lostState returns an error if the state that was found is not that of the
+// Workspace.
+func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
+	// To look at another one does no harm either.
+	if onlyObserves(ws) {
+		return nil
+	}
+
+	return lostState(ws, found, backendOf(ws.GetParameters(), e.config) != "")
 }
 
 // report what the supplied look saw.
@@ -149,6 +178,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 
 	o.RemoteSource = l.source
 	o.Plan = l.summary
+	o.State = l.state
 	ws.SetObservation(o)
 
 	drifted(ws, l.summary)
@@ -196,7 +226,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
-	err := e.session.deleteWorkspace(ctx)
+	err := e.unlocked(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
 	if err != nil && e.session.withoutModule() {
 		err = e.session.deleteWorkspace(ctx)
 	}
@@ -265,24 +295,33 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
-	a, err := e.session.apply(ctx, e.plan, newProgress(e.record, ws, e.schedule.now).report)
+	var a *terraform.Applied
+
+	err := e.unlocked(ctx, ws, func() (err error) {
+		a, err = e.session.apply(ctx, e.plan, func(found *terraform.State) error { return e.lostState(ws, found) }, newProgress(e.record, ws, e.schedule.now).report)
+
+		return err
+	})
 	if err != nil {
+		e.holdOn(ctx, ws)
+
 		return look{}, err
 	}
 
 	outputs := a.Outputs
+	state := applied(summarizeState(e.prior), a.Summary)
 
 	// The CLI does not print the values of sensitive outputs.
 	if anySensitive(outputs) {
-		state, err := e.session.state(ctx)
+		pulled, err := e.session.state(ctx)
 		if err != nil {
 			return look{}, err
 		}
 
-		outputs = state.Outputs
+		outputs, state = pulled.Outputs, summarizeState(pulled)
 	}
 
-	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.session.source, exists: true, upToDate: true, outputs: outputs}
+	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.session.source, exists: true, upToDate: true, outputs: outputs, state: state}
 	e.memory.keep(ws.GetUID(), l)
 	e.staller.succeeded(ws.GetUID())
 
@@ -291,10 +330,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 
 // Delete destroys everything that is in the state.
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
-	e.memory.forget(ws.GetUID())
-
-	err := e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
-	if err != nil && !e.nothingToDestroy(ctx) {
+	if err := e.destroy(ctx, ws); err != nil {
 		return managed.ExternalDelete{}, e.failed(ws, err)
 	}
 
@@ -304,17 +340,70 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalDelete{}, nil
 }
 
+func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
+	_, seen := e.memory.recall(ws.GetUID())
+	e.memory.forget(ws.GetUID())
+
+	if err := e.saveState(ctx, ws); err != nil {
+		return err
+	}
+
+	// What this instance has not seen yet may not be what the Workspace had. A state
+	// that cannot be read is up to destroy.
+	if !seen && remembersResources(ws) {
+		if state, err := e.session.state(ctx); err == nil {
+			if err := e.lostState(ws, state); err != nil {
+				return err
+			}
+		}
+	}
+
+	err := e.unlocked(ctx, ws, func() error {
+		return e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
+	})
+	if err != nil {
+		e.holdOn(ctx, ws)
+	}
+
+	if err != nil && !e.nothingToDestroy(ctx, ws) {
+		return err
+	}
+
+	return e.forgetState(ctx, ws)
+}
+
+// remembersResources says whether there must be something to destroy.
+func remembersResources(ws workspace.Workspace) bool {
+	had := remembered(ws)
+
+	return had != nil && had.Resources > 0
+}
+
+// forgetState records that nothing is left of what was in the state, before the
+// state itself is deleted: it would look like a lost one to whoever comes next.
+func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
+	if !remembersResources(ws) {
+		return nil
+	}
+
+	o := ws.GetObservation()
+	o.State = &commonv1beta1.StateSummary{}
+	ws.SetObservation(o)
+
+	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
+}
+
 // nothingToDestroy says whether the state is known to be empty, although a destroy
 // failed: a module that was broken from the start must not keep its Workspace
 // from being deleted.
-func (e *external) nothingToDestroy(ctx context.Context) bool {
+func (e *external) nothingToDestroy(ctx context.Context, ws workspace.Workspace) bool {
 	if !e.session.withoutModule() {
 		return false
 	}
 
 	state, err := e.session.state(ctx)
 
-	return err == nil && state.Resources == 0
+	return err == nil && state.Resources == 0 && e.lostState(ws, state) == nil
 }
 
 // failed counts the supplied error and returns it without secrets.

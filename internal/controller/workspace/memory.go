@@ -41,6 +41,9 @@ type look struct {
 
 	// outputs in the state, sensitive ones included.
 	outputs map[string]terraform.Output
+
+	// state is what to remember of it.
+	state *commonv1beta1.StateSummary
 }
 
 // A memory keeps the last look at each Workspace, so that a reconcile that comes

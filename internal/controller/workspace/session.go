@@ -260,33 +260,49 @@ func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
 }
 
 // apply the supplied plan, or one that is made now if there is none. A plan that
-// became stale, because the state changed meanwhile, is made again, once.
-func (s *session) apply(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
-	if p == nil {
-		var err error
-		if p, err = s.plan(ctx); err != nil {
-			return nil, err
-		}
-	}
-
+// became stale, because the state changed meanwhile, is made again, once, provided
+// that check has nothing against the state that it is made from.
+func (s *session) apply(ctx context.Context, p *terraform.Plan, check func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := s.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
 		created := p.Prior.Empty()
 
-		if p, err = s.plan(ctx); err != nil {
+		var prior *terraform.State
+		if p, prior, err = s.planned(ctx); err != nil {
 			return nil, err
 		}
 
 		// Whoever made a state where there was none may think that it is his. The
 		// next look finds out.
-		if created && !p.Prior.Empty() {
+		if created && !prior.Empty() {
 			return nil, errors.New("cannot apply: somebody else has created the state meanwhile")
+		}
+
+		if err := check(prior); err != nil {
+			return nil, err
 		}
 
 		a, err = s.applyPlan(ctx, p, progress)
 	}
 
 	return a, errors.Wrap(err, "cannot apply")
+}
+
+// planned makes a plan and tells which state it is made from.
+func (s *session) planned(ctx context.Context) (*terraform.Plan, *terraform.State, error) {
+	p, err := s.plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if p.Prior != nil {
+		return p, p.Prior, nil
+	}
+
+	// The plan does not tell, because it is encrypted for example.
+	prior, err := s.state(ctx)
+
+	return p, prior, err
 }
 
 func (s *session) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
@@ -325,6 +341,13 @@ func (s *session) state(ctx context.Context) (*terraform.State, error) {
 	})
 
 	return st, err
+}
+
+// unlock removes the lock of the supplied ID from the state.
+func (s *session) unlock(ctx context.Context, id string) error {
+	return s.initialized(ctx, func() error {
+		return errors.Wrapf(s.cli.Unlock(ctx, *s.target, id), "cannot remove lock %s", id)
+	})
 }
 
 // deleteWorkspace deletes the Terraform workspace, which has to be empty.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -55,6 +56,12 @@ type Options struct {
 	// PollJitter is added to or taken from each poll interval, at random.
 	PollJitter time.Duration
 
+	// Host is the name of the host of this instance.
+	Host string
+
+	// Predecessors of this instance that worked on a Workspace.
+	Predecessors func(o client.Object) Predecessors
+
 	// Wrap the reconciler of the supplied kind before it is added to its
 	// controller. It decides what is passed on.
 	Wrap func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
@@ -89,6 +96,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			schedule:   s,
 			staller:    st,
 			collisions: &collisions{live: mgr.GetAPIReader(), configs: configs},
+			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures()},
 			record:     recorder,
 			log:        log,
 		}),

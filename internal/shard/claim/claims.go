@@ -216,6 +216,14 @@ func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
 	return c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
+// Abandoned returns the hosts of dead instances that had claimed the supplied
+// Workspace, and since when this instance holds it: zero if it does not.
+func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
+	hosts := strings.FieldsFunc(o.GetAnnotations()[shard.AbandonedAnnotationKey], func(r rune) bool { return r == ',' })
+
+	return hosts, c.held.since(o.GetUID())
+}
+
 // abandoned adds a host to a list of them, the latest first.
 func abandoned(list, host string) string {
 	hosts := slices.DeleteFunc(strings.Split(list, ","), func(h string) bool { return h == "" || h == host })

@@ -6,6 +6,7 @@ package claim
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,9 @@ type ref struct {
 // A holding is a Workspace that this instance has taken.
 type holding struct {
 	uid types.UID
+
+	// since when it is held.
+	since time.Time
 
 	// running says that a reconcile of it is in progress.
 	running bool
@@ -52,6 +56,20 @@ func (h *holdings) holds(r ref, uid types.UID) bool {
 	e, ok := h.held[r]
 
 	return ok && e.uid == uid && !e.leaving
+}
+
+// since when the Workspace of the supplied UID is held, zero if it is not.
+func (h *holdings) since(uid types.UID) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	for _, e := range h.held {
+		if e.uid == uid {
+			return e.since
+		}
+	}
+
+	return time.Time{}
 }
 
 // begin work on a Workspace, unless it is not held or about to be released.
@@ -97,7 +115,7 @@ func (h *holdings) add(r ref, uid types.UID) bool {
 		return false
 	}
 
-	h.held[r] = &holding{uid: uid}
+	h.held[r] = &holding{uid: uid, since: time.Now()}
 
 	return true
 }

@@ -82,6 +82,11 @@ type Lock struct {
 
 	// mu keeps a renewal from putting off a fence that a release has just disarmed.
 	mu sync.Mutex
+
+	// seen is who held the Lease when it was last read, predecessor who did when this
+	// instance took it, and since when that was.
+	seen, predecessor string
+	since             time.Time
 }
 
 // NewLock returns the Lease of the supplied name, not yet held.
@@ -101,6 +106,29 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 	}
 
 	return &Lock{Interface: inner, fence: f, after: t.fenced()}, nil
+}
+
+// Get the Lease.
+func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r, raw, err := l.Interface.Get(ctx)
+
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+
+		l.seen = r.HolderIdentity
+	}
+
+	return r, raw, err
+}
+
+// Predecessor returns the identity of the instance that this one took the Lease from
+// because it was dead, and when that was. It is empty if the Lease was free.
+func (l *Lock) Predecessor() (string, time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.predecessor, l.since
 }
 
 // Create the Lease.
@@ -129,6 +157,10 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 
 	if r.HolderIdentity != l.Identity() {
 		return l.fence.Disarm()
+	}
+
+	if l.since.IsZero() {
+		l.predecessor, l.since = l.seen, time.Now()
 	}
 
 	return l.fence.Arm(now + l.after)

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const reasonUnlocked event.Reason = "RemovedOrphanLock"
+
+// Predecessors are the instances that worked on a Workspace before this one and
+// died, so that a lock on its state may be left of them.
+type Predecessors struct {
+	// Hosts on which they were.
+	Hosts []string
+
+	// Until is when this instance took over. What is locked later on this host is
+	// locked by this instance, or by a person.
+	Until time.Time
+}
+
+// An orphanage tells which locks nobody holds any more.
+type orphanage struct {
+	// host of this instance.
+	host string
+
+	// predecessors that worked on a Workspace.
+	predecessors func(o client.Object) Predecessors
+
+	// failures of runs of this instance.
+	failures *failures
+}
+
+// orphaned says whether a lock on the state of a Workspace is left of an instance
+// that is dead. Whatever else holds it may be alive, and knows why.
+func (o orphanage) orphaned(ws client.Object, l terraform.Lock) bool {
+	host := l.Host()
+	if host == "" {
+		return false
+	}
+
+	p := o.predecessors(ws)
+	dead := slices.Contains(p.Hosts, host)
+
+	if host != o.host {
+		return dead
+	}
+
+	since, err := l.Since()
+	if err != nil {
+		return false
+	}
+
+	return (dead && since.Before(p.Until)) || o.failures.during(ws.GetUID(), since)
+}
+
+// failures are the times in which runs of this instance may have locked a state and
+// did not unlock it, because the backend was away for example. It is safe for
+// concurrent use.
+type failures struct {
+	mu    sync.Mutex
+	spans map[types.UID][]span
+}
+
+// A span is from the start of a run to its end.
+type span struct{ start, end time.Time }
+
+func newFailures() *failures { return &failures{spans: map[types.UID][]span{}} }
+
+// add a run that failed.
+func (f *failures) add(uid types.UID, s span) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.spans[uid] = append(f.spans[uid], s)
+}
+
+// forget all runs on a Workspace, because its state turned out not to be locked.
+func (f *failures) forget(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	delete(f.spans, uid)
+}
+
+// during says whether something happened during a run that failed.
+func (f *failures) during(uid types.UID, at time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return slices.ContainsFunc(f.spans[uid], func(s span) bool { return !at.Before(s.start) && !at.After(s.end) })
+}
+
+// unlocked calls run, which needs the lock on the state. If that is refused because
+// of a lock that nobody holds any more, it removes the lock and calls run again.
+func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	err := e.counted(ws, run)
+
+	l, ok := terraform.LockOf(err)
+	if !ok {
+		return err
+	}
+
+	if !e.orphans.orphaned(ws, l) {
+		return lockedError{error: err, lock: l}
+	}
+
+	if err := e.session.unlock(ctx, l.ID); err != nil {
+		return err
+	}
+
+	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
+
+	return e.counted(ws, run)
+}
+
+// counted calls run and remembers when, if it may have left a lock behind.
+func (e *external) counted(ws workspace.Workspace, run func() error) error {
+	start := time.Now()
+	err := run()
+
+	switch {
+	case err == nil:
+		e.orphans.failures.forget(ws.GetUID())
+	case !terraform.IsLocked(err):
+		e.orphans.failures.add(ws.GetUID(), span{start: start, end: time.Now()})
+	}
+
+	return err
+}
+
+// A lockedError is the refusal to work with a state that is locked, in the words
+// that people need to do something about it.
+type lockedError struct {
+	error
+
+	lock terraform.Lock
+}
+
+func (e lockedError) Error() string {
+	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock",
+		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID)
+}
+
+func (e lockedError) Unwrap() error { return e.error }

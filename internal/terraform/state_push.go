@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "context"
+
+// ErroredStateFile is where a CLI leaves the state, in the directory of the root
+// module, if it could not save it: what it has just created is recorded nowhere
+// else. PushState is the remedy.
+const ErroredStateFile = "errored.tfstate"
+
+// PushState makes the state in the file at the supplied path that of the workspace.
+// It fails if the workspace has a newer one, or one of another lineage.
+func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
+	return c.runLogged(ctx, ws, pushStateCommand(path))
+}
+
+func pushStateCommand(path string) command {
+	return command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true}
+}

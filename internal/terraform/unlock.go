@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "context"
+
+// Unlock removes the lock of the supplied ID from the state of the workspace,
+// whoever holds it. It fails if that lock is not there (any more).
+func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string) error {
+	return c.runLogged(ctx, ws, unlockCommand(id))
+}
+
+func unlockCommand(id string) command {
+	return command{op: "force-unlock", args: []string{"force-unlock", "-force", "-no-color", "--", id}, inWorkspace: true}
+}

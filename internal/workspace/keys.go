@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+// AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
+// accepts that a Terraform state is lost. Its value is the lineage of that state,
+// or LineageUnknown, so that it is of no effect on what is created afterwards.
+// The keys that sharding needs are in internal/shard.
+const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
+
+// LineageUnknown stands for the lineage of a state that was never looked at after
+// it had been made.
+const LineageUnknown = "unknown"

@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// withShortLease makes the instance count as dead a few seconds after its last sign
+// of life.
+func withShortLease() instanceOption {
+	return withArgs("--lease-duration=4s", "--lease-renew-deadline=3s", "--lease-retry-period=500ms")
+}
+
+// expectClaimed waits until the Workspace is claimed by the instance that holds the
+// Lease of the supplied name.
+func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease string) {
+	t.Helper()
+	eventually(t, func() error {
+		want := lease + "/" + expectLeaseHeld(t, c, leaseNamespace, lease)
+		c.get(t, ws)
+
+		if have := ws.GetAnnotations()[shard.ClaimAnnotationKey]; have != want {
+			return errors.Errorf("want Workspace %q to be claimed by %q, have %q", ws.GetName(), want, have)
+		}
+
+		return nil
+	})
+}
+
+// kill ends the instance without warning.
+func (i *instance) kill(t *testing.T) {
+	t.Helper()
+
+	if err := i.cmd.Process.Kill(); err != nil {
+		t.Fatalf("cannot kill instance: %v", err)
+	}
+
+	<-i.ended
+}
+
+// TestClaims moves a Workspace between instances: it is always claimed by the one
+// that works on it.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	startInstance(t, c, withShard(one))
+	b := startInstance(t, c, withShard(two))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "claims"))
+
+		t.Run("Idle", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, ws)
+			expectClaimed(t, c, ws, leaseName+"-"+one)
+			c.relabel(t, ws, two)
+			expectClaimed(t, c, ws, leaseName+"-"+two)
+			expectServedBy(t, b, ws)
+		})
+
+		t.Run("NobodyElse", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, ws)
+			c.relabel(t, ws, unique("nobody"))
+			eventually(t, func() error {
+				c.get(t, ws)
+
+				if have, ok := ws.GetAnnotations()[shard.ClaimAnnotationKey]; ok {
+					return errors.Errorf("the Workspace is still claimed by %q", have)
+				}
+
+				return nil
+			})
+		})
+
+		t.Run("Applying", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+			expectDone(t, e, "created")
+			c.relabel(t, ws, two)
+			expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+			expectClaimed(t, c, ws, leaseName+"-"+one)
+			expectNotServedBy(t, b, ws)
+
+			e.write(t, "gate", "")
+			expectClaimed(t, c, ws, leaseName+"-"+two)
+			expectReady(t, c, ws)
+			expectServedBy(t, b, ws)
+			expectDone(t, e, "created")
+		})
+	})
+}
+
+// TestTakeover ends instances in the middle of an apply in every way there is. Their
+// Workspaces go to another shard, once they are dead and with them their runs.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		end    func(t *testing.T, i *instance)
+	}{
+		"Killed": {
+			reason: "An instance that is killed takes its runs with it.",
+			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
+		},
+		"Stopped": {
+			reason: "An instance that is stopped is killed before anybody takes its place: its runs were not stopped.",
+			end: func(t *testing.T, i *instance) {
+				t.Helper()
+
+				if err := i.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+					t.Fatalf("cannot stop instance: %v", err)
+				}
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c := shared.sharded.started(t)
+			ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+			b := startInstance(t, c, withShard(two), withShortLease())
+
+			eachScope(t, func(t *testing.T, s scope) {
+				a := startInstance(t, c, withShard(one), withShortLease())
+				e := newEvidence(t)
+				cfg := c.createConfig(t, s, ns, withBackend(ns, "takeover"))
+				ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+				expectDone(t, e, "created")
+
+				c.relabel(t, ws, two)
+				expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+				tc.end(t, a)
+
+				// The new one finds the lock on the state that the dead one has left.
+				expectServedBy(t, b, ws)
+
+				if a.running() {
+					t.Errorf("%s\nthe other instance was still there", tc.reason)
+				}
+
+				expectEvent(t, c, ws, "RemovedOrphanLock")
+				e.write(t, "gate", "")
+				expectReady(t, c, ws)
+				expectClaimed(t, c, ws, leaseName+"-"+two)
+
+				if have := ws.GetAnnotations()[shard.AbandonedAnnotationKey]; have == "" {
+					t.Errorf("%s\nnobody knows who abandoned the Workspace", tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// TestForeignLock expects a lock that a person holds to be respected.
+func TestForeignLock(t *testing.T) {
+	t.Parallel()
+
+	const (
+		suffix = "foreign"
+		id     = "11111111-2222-3333-4444-555555555555"
+		info   = `{"ID":"` + id + `","Operation":"OperationTypeApply","Info":"","Who":"alice@laptop","Version":"1.0.0","Created":"2020-01-02T03:04:05.678Z","Path":"x"}`
+	)
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+
+		holder := id
+		l := newLease(ns, lockOf(ws, suffix))
+		l.Spec.HolderIdentity = &holder
+		l.Annotations = map[string]string{"app.terraform.io/lock-info": info}
+		l.Labels = map[string]string{"tfstate": "true", "tfstateSecretSuffix": suffix, "tfstateWorkspace": ws.GetName(), "app.kubernetes.io/managed-by": "terraform"}
+		c.create(t, l)
+		c.create(t, ws)
+
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "alice@laptop", "2020-01-02", id, "left alone")
+		c.get(t, l)
+
+		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != id {
+			t.Errorf("the lock of somebody else was taken away: %v", l.Spec)
+		}
+
+		c.remove(t, l)
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+	})
+}
+
+// TestCatchAll expects the Workspaces without a label to be served by one instance,
+// and those with one to be left alone by it.
+func TestCatchAll(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one := c.namespace(t), unique("shard")
+	rest := startInstance(t, c, withArgs("--shard-catch-all"))
+	startInstance(t, c, withShard(one))
+	expectMetric(t, rest, `provider_terraform_shard_info{mode="catch-all",shard=""} 1`)
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "rest"))
+		ws := c.createWorkspace(t, s, ns, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		labelled := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+
+		expectReady(t, c, ws)
+		expectReady(t, c, labelled)
+		expectClaimed(t, c, ws, leaseName+"-catch-all")
+		expectNotServedBy(t, rest, labelled)
+
+		c.patch(t, labelled, map[string]any{"metadata": map[string]any{"labels": map[string]any{shardLabel: nil}}})
+		expectClaimed(t, c, labelled, leaseName+"-catch-all")
+		expectServedBy(t, rest, labelled)
+	})
+}
+
+// testUnshardedNextToShards starts both kinds of instances: each leaves alone what
+// the other may work on, and no Workspace is left alone by both.
+func testUnshardedNextToShards(t *testing.T) {
+	t.Helper()
+
+	c := shared.unsharded.started(t)
+	ns, one := c.namespace(t), unique("shard")
+	a := startInstance(t, c, withShard(one), withShortLease())
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "mixed"))
+
+	e := newEvidence(t)
+	applying := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+
+	u := startInstance(t, c, withShortLease())
+	expectEvent(t, c, applying, "WaitingForOwner", "shard "+one)
+	expectNotServedBy(t, u, applying)
+
+	later := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, later)
+	expectServedBy(t, u, later)
+	expectNotServedBy(t, a, later)
+	expectEvent(t, c, later, "WaitingForOwner", "unsharded instance", "--shard-catch-all")
+
+	e.write(t, "gate", "")
+	expectReady(t, c, applying)
+	expectServedBy(t, a, applying)
+	expectUnclaimed(t, c, later)
+
+	u.stop(t)
+	expectClaimed(t, c, later, leaseName+"-"+one)
+}

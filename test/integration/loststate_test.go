@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	acceptLostState = "terraform.crossplane.io/accept-lost-state"
+	requestedAt     = "crossplane.io/reconcile-requested-at"
+)
+
+// expectRemembered waits until the Workspace knows its state, and returns the
+// lineage.
+func expectRemembered(t *testing.T, c *cluster, ws workspace.Workspace) string {
+	t.Helper()
+
+	lineage := ""
+
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		s := ws.GetObservation().State
+		if s == nil || s.Lineage == "" || s.Resources != 1 {
+			return errors.Errorf("the Workspace %q remembers %+v of its state", ws.GetName(), s)
+		}
+
+		lineage = s.Lineage
+
+		return nil
+	})
+
+	return lineage
+}
+
+// TestLostState takes the state of a Workspace away. Its infrastructure is still
+// there: nothing is created until a person says so.
+func TestLostState(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "lost"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+
+		lose := func(t *testing.T) (workspace.Workspace, evidence, string) {
+			t.Helper()
+
+			e := newEvidence(t)
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+			c.annotate(t, ws, requestedAt, "first")
+
+			lineage := expectRemembered(t, c, ws)
+			c.remove(t, stateSecret(ws, ns, suffix))
+
+			return ws, e, lineage
+		}
+
+		t.Run("Accepted", func(t *testing.T) {
+			t.Parallel()
+
+			ws, e, lineage := lose(t)
+
+			c.annotate(t, ws, requestedAt, "second")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", lineage, acceptLostState+"="+lineage)
+
+			c.annotate(t, ws, acceptLostState, "another")
+			expectAnotherRun(t, i, ws, "plan")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+			expectDone(t, e, "created")
+
+			c.annotate(t, ws, acceptLostState, lineage)
+			expectDone(t, e, "created", "created")
+			expectReady(t, c, ws)
+		})
+
+		t.Run("Deleted", func(t *testing.T) {
+			t.Parallel()
+
+			ws, e, lineage := lose(t)
+
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ReconcileError", lineage)
+			expectExists(t, c, ws)
+
+			c.annotate(t, ws, acceptLostState, lineage)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created")
+		})
+	})
+}
+
+// TestLostDisk moves a Workspace that has its state on disk to an instance with
+// another disk.
+func TestLostDisk(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	startInstance(t, c, withShard(one))
+	startInstance(t, c, withShard(two))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+		ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "now")
+		lineage := expectRemembered(t, c, ws)
+
+		c.relabel(t, ws, two)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is gone", lineage, "no backend", "on the disk")
+
+		c.relabel(t, ws, one)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
+		expectReady(t, c, ws)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
+}
