@@ -213,14 +213,14 @@ func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
 
 	rel, err := filepath.Rel(dir.Path(), abs)
 	if err != nil {
-		return errors.Wrapf(err, "cannot use entrypoint %q", entrypoint)
+		return errors.Wrapf(err, "cannot use spec.forProvider.entrypoint %q", entrypoint)
 	}
 
 	if slices.ContainsFunc(dir.TreeFiles(), func(name string) bool { return path.Dir(name) == rel && isConfiguration(name) }) {
 		return nil
 	}
 
-	return errors.Errorf("cannot use entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
+	return errors.Errorf("cannot use spec.forProvider.entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
 }
 
 // isConfiguration says whether one of the CLIs reads the file as configuration.

@@ -184,7 +184,7 @@ func TestGitErrors(t *testing.T) {
 		"NoConfiguration": {
 			reason:  "With nothing but what is written beside the module, the CLI would destroy everything.",
 			address: web + "/repo//dir",
-			want:    `cannot use entrypoint "": the module has no configuration there, no file *.tf`,
+			want:    `cannot use spec.forProvider.entrypoint "": the module has no configuration there, no file *.tf`,
 		},
 		"Empty": {
 			reason:  "Nor is an empty repository a module.",
@@ -323,12 +323,12 @@ func TestStateSurvives(t *testing.T) {
 
 	// What is left of a directory that was deleted upstream is no module.
 	p.request.Parameters.Entrypoint = "gone"
-	if got, want := p.ensureFails(t), `cannot use entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
+	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)
 	}
 
 	p.request.Parameters.Entrypoint = "../x"
-	if got, want := p.ensureFails(t), `cannot use entrypoint "../x": it leaves the module`; !strings.Contains(got, want) {
+	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "../x": it leaves the module`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)
 	}
 }

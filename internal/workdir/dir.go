@@ -123,6 +123,9 @@ func (d *Dir) RemoveSecrets() error {
 	return errors.Join(errs...)
 }
 
+// badEntrypoint names the field that people know it by.
+const badEntrypoint = "cannot use spec.forProvider.entrypoint %q"
+
 // Entrypoint returns the absolute path of a directory below this one. An empty
 // entrypoint is this directory itself, and so is a slash: a leading one has
 // always been ignored. The path has no symbolic links below Path, so that it can
@@ -130,7 +133,7 @@ func (d *Dir) RemoveSecrets() error {
 func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return "", errors.Wrapf(reason(err), "cannot use entrypoint %q", entrypoint)
+		return "", errors.Wrapf(reason(err), badEntrypoint, entrypoint)
 	}
 	return filepath.Join(d.Path(), rel), nil
 }
@@ -138,7 +141,7 @@ func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 // resolve returns the path of the entrypoint, relative and without symbolic
 // links.
 func (d *Dir) resolve(entrypoint string) (string, error) {
-	rel, err := CleanEntrypoint(entrypoint)
+	rel, err := clean(entrypoint)
 	if err != nil {
 		return "", err
 	}
@@ -177,6 +180,12 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 // the Workspace, "." for that directory itself. Unlike Dir.Entrypoint it does not
 // look at what is there, and so can name files for a Sync that has yet to make it.
 func CleanEntrypoint(entrypoint string) (string, error) {
+	rel, err := clean(entrypoint)
+
+	return rel, errors.Wrapf(err, badEntrypoint, entrypoint)
+}
+
+func clean(entrypoint string) (string, error) {
 	rel := filepath.Clean(strings.TrimLeft(entrypoint, "/"))
 	if !filepath.IsLocal(rel) {
 		return "", errors.New("it leaves the module")

@@ -598,7 +598,7 @@ func TestEntrypoint(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
 			}
-			if got.Err != nil && !strings.Contains(got.Err.Error(), `"`+tc.entrypoint+`"`) {
+			if got.Err != nil && strings.Count(got.Err.Error(), `"`+tc.entrypoint+`"`) != 1 {
 				t.Errorf("%s\n%q does not name %q", tc.reason, got.Err, tc.entrypoint)
 			}
 		})
@@ -655,6 +655,9 @@ func TestCleanEntrypoint(t *testing.T) {
 			got.Path, got.Err = CleanEntrypoint(tc.entrypoint)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nCleanEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
+			}
+			if got.Err != nil && !strings.Contains(got.Err.Error(), `"`+tc.entrypoint+`"`) {
+				t.Errorf("%s\n%q does not name %q", tc.reason, got.Err, tc.entrypoint)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ type marker struct {
 func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return errors.Wrapf(reason(err), "cannot use entrypoint %q", entrypoint)
+		return errors.Wrapf(reason(err), badEntrypoint, entrypoint)
 	}
 	root, err := d.open()
 	if err != nil {

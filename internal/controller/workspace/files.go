@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"fmt"
-	"maps"
 	"path"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -45,9 +44,10 @@ func varFileName(n int, json bool) string {
 	return name
 }
 
-// A fileSet is what a directory below the one of a Workspace is to contain. Its
-// files are known by their names relative to the directory of the Workspace.
+// A fileSet is what a directory below the one of a Workspace is to contain, by the
+// names of files in it.
 type fileSet struct {
+	// dir is relative to the directory of the Workspace.
 	dir   string
 	files map[string]workdir.File
 }
@@ -56,21 +56,15 @@ func newFileSet(dir string) fileSet {
 	return fileSet{dir: dir, files: map[string]workdir.File{}}
 }
 
-func (s fileSet) add(name string, f workdir.File) {
-	s.files[path.Join(s.dir, name)] = f
-}
-
-func (s fileSet) get(name string) (workdir.File, bool) {
-	f, ok := s.files[path.Join(s.dir, name)]
-
-	return f, ok
-}
-
-// merge returns the files of all sets. Those of later sets win.
+// merge returns the files of all sets by their names relative to the directory of
+// the Workspace. Those of later sets win.
 func merge(sets ...fileSet) map[string]workdir.File {
 	all := map[string]workdir.File{}
+
 	for _, s := range sets {
-		maps.Copy(all, s.files)
+		for name, f := range s.files {
+			all[path.Join(s.dir, name)] = f
+		}
 	}
 
 	return all

@@ -54,6 +54,11 @@ type inputs struct {
 
 // gather everything that the supplied parameters and configuration refer to.
 func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*inputs, error) {
+	var err error
+	if p.Entrypoint, err = workdir.CleanEntrypoint(p.Entrypoint); err != nil {
+		return nil, err
+	}
+
 	files, err := module.Get(p)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot get module")
@@ -67,14 +72,14 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	}
 
 	for name, data := range files {
-		in.module.add(name, workdir.File{Data: data})
+		in.module.files[name] = workdir.File{Data: data}
 	}
 
 	var secrets [][]byte
 
 	for name, data := range credentials {
 		secrets = append(secrets, data)
-		in.config.add(name, workdir.File{Data: data, Secret: true})
+		in.config.files[name] = workdir.File{Data: data, Secret: true}
 		in.cliConfig = in.cliConfig || name == cliConfigFile
 		if name == gitCredentialsFile {
 			in.gitCredentials = data
@@ -82,11 +87,11 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	}
 
 	if pc.Configuration != nil {
-		in.config.add(configurationFile, workdir.File{Data: []byte(*pc.Configuration)})
+		in.config.files[configurationFile] = workdir.File{Data: []byte(*pc.Configuration)}
 	}
 
 	if pc.BackendFile != nil {
-		in.config.add(backendFile, workdir.File{Data: []byte(*pc.BackendFile)})
+		in.config.files[backendFile] = workdir.File{Data: []byte(*pc.BackendFile)}
 		in.backend = true
 	}
 
@@ -110,7 +115,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	for n, f := range varFiles {
 		name := varFileName(n, f.JSON)
-		in.config.add(name, workdir.File{Data: f.Data, Secret: true})
+		in.config.files[name] = workdir.File{Data: f.Data, Secret: true}
 		in.varFiles = append(in.varFiles, name)
 
 		if f.Secret {
@@ -136,15 +141,15 @@ func (in *inputs) digest(extra ...string) string {
 // is not part of it: when its providers, modules or backend change, plan fails in
 // a way that asks for init, and everything else of it may change without.
 func (in *inputs) initDigest(extra ...string) string {
-	relevant := newFileSet("")
+	relevant := map[string]workdir.File{}
 
 	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
-		if f, ok := in.config.get(name); ok {
-			relevant.add(name, f)
+		if f, ok := in.config.files[name]; ok {
+			relevant[name] = f
 		}
 	}
 
-	return workdir.Digest(relevant.files, append([]string{
+	return workdir.Digest(relevant, append([]string{
 		digestible(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint),
 	}, extra...)...)
 }
@@ -157,7 +162,7 @@ var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 // configuration says where it is, or nothing does. A module that says so itself
 // cannot be left out, because an empty state would be found elsewhere.
 func (in *inputs) stateWithoutModule() bool {
-	if f, ok := in.config.get(configurationFile); ok && module.DeclaresBackend(f.Data) {
+	if f, ok := in.config.files[configurationFile]; ok && module.DeclaresBackend(f.Data) {
 		return true
 	}
 
@@ -173,6 +178,13 @@ func (in *inputs) stateWithoutModule() bool {
 	}
 
 	return true
+}
+
+// enter the directory that the entrypoint turned out to be. Files that are written
+// beside the module go there.
+func (in *inputs) enter(dir string) {
+	in.parameters.Entrypoint = dir
+	in.config.dir = dir
 }
 
 func (in *inputs) all() map[string]workdir.File {

@@ -131,6 +131,16 @@ func (s *session) write(ctx context.Context) error {
 		return err
 	}
 
+	// A fetched module may have a symbolic link there. What is inline is not there yet.
+	if path, err := s.dir.Entrypoint(s.in.parameters.Entrypoint); err == nil {
+		dir, err := filepath.Rel(s.dir.Path(), path)
+		if err != nil {
+			return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
+		}
+
+		s.in.enter(dir)
+	}
+
 	files := s.in.all()
 	if err := s.dir.Sync(files); err != nil {
 		return errors.Wrap(err, "cannot write module")
@@ -138,7 +148,7 @@ func (s *session) write(ctx context.Context) error {
 
 	path, err := s.dir.Entrypoint(s.in.parameters.Entrypoint)
 	if err != nil {
-		return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
+		return err
 	}
 
 	names := s.in.varFiles
