@@ -29,10 +29,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 )
 
-// A cluster is a control plane: an API server with our CRDs, and its etcd. There
-// are no other controllers, so nothing collects what an owner leaves behind.
+// A cluster is a control plane: an API server with our CRDs, maybe others', and its
+// etcd. There are no other controllers, so nothing collects what an owner leaves
+// behind.
 type cluster struct {
-	assets, crds, dir string
+	assets, dir string
+
+	// crds are directories of CustomResourceDefinitions.
+	crds []string
 
 	start func() error
 	env   *envtest.Environment
@@ -47,8 +51,8 @@ type cluster struct {
 const leaseNamespace = "crossplane-system"
 
 // newCluster returns a control plane that starts when it is first used.
-func newCluster(assets, crds, dir string) *cluster {
-	c := &cluster{assets: assets, crds: crds, dir: dir}
+func newCluster(assets, dir string, crds ...string) *cluster {
+	c := &cluster{assets: assets, dir: dir, crds: crds}
 	c.start = sync.OnceValue(c.doStart)
 
 	return c
@@ -68,7 +72,7 @@ func (c *cluster) started(t *testing.T) *cluster {
 func (c *cluster) doStart() error {
 	c.env = &envtest.Environment{
 		BinaryAssetsDirectory:    c.assets,
-		CRDDirectoryPaths:        []string{c.crds},
+		CRDDirectoryPaths:        c.crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,

@@ -72,11 +72,10 @@ func TestEntrypointStaysInside(t *testing.T) {
 		reason     string
 		entrypoint string
 	}{
-		"Parent":   {reason: "The directories of other Workspaces are there.", entrypoint: "../outside"},
-		"Hidden":   {reason: "The way back may come later.", entrypoint: "a/../../outside"},
-		"Far":      {reason: "Two steps are not better than one.", entrypoint: "../../outside"},
-		"Absolute": {reason: "A module has no absolute paths.", entrypoint: filepath.Join(root, "outside")},
-		"Itself":   {reason: "The parent is outside, too.", entrypoint: ".."},
+		"Parent": {reason: "The directories of other Workspaces are there.", entrypoint: "../outside"},
+		"Hidden": {reason: "The way back may come later.", entrypoint: "a/../../outside"},
+		"Far":    {reason: "Two steps are not better than one.", entrypoint: "../../outside"},
+		"Itself": {reason: "The parent is outside, too.", entrypoint: ".."},
 	}
 
 	for name, tc := range cases {
@@ -85,7 +84,8 @@ func TestEntrypointStaysInside(t *testing.T) {
 
 			cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint(tc.entrypoint), withModule(moduleFile(t, "outputs.tf")))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.entrypoint")
+			expectNamedOnce(t, ws, tc.entrypoint)
 
 			for _, dir := range []string{filepath.Join(root, "outside"), filepath.Join(root, "inner", "outside"), filepath.Join(root, "inner", "main.tf")} {
 				if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -98,6 +98,16 @@ func TestEntrypointStaysInside(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("Slash", func(t *testing.T) {
+		t.Parallel()
+
+		// A leading slash has always meant the directory of the Workspace.
+		cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint("/modules/network"), withModule(`output "directory" { value = path.cwd }`))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"directory": `"` + filepath.Join(i.workdir(string(ws.GetUID())), "modules", "network") + `"`})
+	})
 
 	t.Run("Dots", func(t *testing.T) {
 		t.Parallel()

@@ -26,7 +26,7 @@ func TestSafeStart(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard))
 
-	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{shared.sharded.crds}}); err != nil {
+	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: shared.unsharded.crds}); err != nil {
 		t.Fatalf("cannot install CRDs: %v", err)
 	}
 

@@ -120,12 +120,15 @@ func newSuite(dir string) (*suite, error) {
 		return nil, err
 	}
 
+	ours := filepath.Join(root, "package", "crds")
+	flux := filepath.Join(root, "internal", "module", "testdata", "flux")
+
 	s := &suite{
 		provider:  filepath.Join(dir, "provider"),
 		clis:      map[string]string{"tofu": tofu},
 		mirror:    mirror,
-		sharded:   newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "sharded")),
-		unsharded: newCluster(assets, filepath.Join(root, "package", "crds"), filepath.Join(dir, "unsharded")),
+		sharded:   newCluster(assets, filepath.Join(dir, "sharded"), ours, flux),
+		unsharded: newCluster(assets, filepath.Join(dir, "unsharded"), ours),
 	}
 
 	s.ports.Store(rand.Uint32())

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// versionFiles are those of a module that says which version it is.
+func versionFiles(version string) tree {
+	return tree{"main.tf": `output "version" { value = "` + version + `" }`}
+}
+
+// versions are outputs of versionFiles.
+func versions(version string) map[string]string {
+	return map[string]string{"version": `"` + version + `"`}
+}
+
+// eachUpstream runs a test with every kind of upstream that can be counted.
+func eachUpstream(t *testing.T, c *cluster, namespace string, run func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream)) {
+	t.Helper()
+
+	kinds := map[string]func(t *testing.T, files tree) *upstream{
+		"Git":     newGitUpstream,
+		"Archive": newArchiveUpstream,
+		"Flux": func(t *testing.T, files tree) *upstream {
+			t.Helper()
+
+			return newFluxUpstream(t, c, "GitRepository", namespace, files)
+		},
+	}
+
+	for name, newUpstream := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, newUpstream)
+		})
+	}
+}
+
+// TestPullAlways looks for something new every time, but downloads nothing that is
+// not.
+func TestPullAlways(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+
+		eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
+			both := versionFiles("1")
+			both["more.tf"] = `output "more" { value = true }`
+			u := newUpstream(t, both)
+
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u))
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, map[string]string{"version": `"1"`, "more": "true"})
+
+			downloads := u.door.count()
+
+			for range 2 {
+				c.request(t, ws)
+			}
+
+			if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
+				t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
+			}
+
+			// A file that is gone takes no part in the next plan.
+			u.publish(t, versionFiles("2"))
+			c.request(t, ws)
+			expectOutputs(t, c, ws, versions("2"))
+
+			if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {
+				t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
+			}
+
+			// What came in half does not replace what is there.
+			u.door.set(doorBreaks)
+			u.publish(t, versionFiles("3"))
+			c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
+			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+			expectOutputs(t, c, ws, versions("2"))
+
+			have, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), "main.tf"))
+			if diff := cmp.Diff(versionFiles("2")["main.tf"], string(have)); diff != "" || err != nil {
+				t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
+			}
+
+			// What is there is still what was asked for.
+			if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
+				t.Errorf("want the Workspace to be ready, got %s", describe(have))
+			}
+
+			u.door.set(doorOpen)
+			expectOutputs(t, c, ws, versions("3"))
+			expectReady(t, c, ws)
+		})
+	})
+}
+
+// TestPullIfNotPresent fetches what is not there, and nothing else.
+func TestPullIfNotPresent(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+
+		t.Run("Same", func(t *testing.T) {
+			t.Parallel()
+
+			for name, newUpstream := range map[string]func(t *testing.T, files tree) *upstream{"Git": newGitUpstream, "Archive": newArchiveUpstream} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+
+					u := newUpstream(t, versionFiles("1"))
+					ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+					expectReady(t, c, ws)
+					expectOutputs(t, c, ws, versions("1"))
+
+					if diff := cmp.Diff(1, u.door.count()); diff != "" {
+						t.Errorf("downloads: -want, +got:\n%s", diff)
+					}
+
+					// Nobody even knocks at the door.
+					u.publish(t, versionFiles("2"))
+					u.door.set(doorShut)
+					c.request(t, ws)
+					expectReady(t, c, ws)
+					expectOutputs(t, c, ws, versions("1"))
+				})
+			}
+		})
+
+		t.Run("AnotherRef", func(t *testing.T) {
+			t.Parallel()
+
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), versionFiles("1"))
+			repo.git(t, "tag", "v1")
+			repo.commit(t, versionFiles("2"))
+			repo.git(t, "tag", "v2")
+
+			address := "git::file://" + repo.dir + "?ref="
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address+"v1"), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, versions("1"))
+
+			c.changeModule(t, ws, address+"v2")
+			expectOutputs(t, c, ws, versions("2"))
+			expectSource(t, c, ws, address+"v2")
+		})
+
+		t.Run("AnotherArtifact", func(t *testing.T) {
+			t.Parallel()
+
+			// The URL of an artifact is another one when there is another version.
+			u := newFluxUpstream(t, c, "GitRepository", ns, versionFiles("1"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+			expectReady(t, c, ws)
+
+			downloads := u.door.count()
+			c.request(t, ws)
+
+			if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
+				t.Errorf("downloads: -want, +got:\n%s", diff)
+			}
+
+			u.publish(t, versionFiles("2"))
+			c.request(t, ws)
+			expectOutputs(t, c, ws, versions("2"))
+		})
+	})
+}
