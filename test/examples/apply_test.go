@@ -90,7 +90,7 @@ func decodeStrictly(t *testing.T, data []byte, into client.Object) {
 	}
 }
 
-// newControlPlane starts an API server that knows our CRDs, for the length of the
+// newControlPlane starts an API server that knows our CRDs and Flux's, for the length of the
 // test, and returns a client of it.
 func newControlPlane(t *testing.T) client.Client {
 	t.Helper()
@@ -103,8 +103,11 @@ func newControlPlane(t *testing.T) client.Client {
 	ctrllog.SetLogger(logr.Discard())
 
 	env := &envtest.Environment{
-		BinaryAssetsDirectory:    assets,
-		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "package", "crds")},
+		BinaryAssetsDirectory: assets,
+		CRDDirectoryPaths: []string{
+			filepath.Join("..", "..", "package", "crds"),
+			filepath.Join("..", "..", "internal", "module", "testdata", "flux"),
+		},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
