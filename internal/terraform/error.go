@@ -158,6 +158,12 @@ func IsStalePlan(err error) bool {
 	})
 }
 
+// LacksWorkspaces reports whether err is the answer of a backend that knows no
+// workspace but the one named default.
+func LacksWorkspaces(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
+}
+
 // anyError reports whether err is an *Error with an error diagnostic that match
 // accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {

@@ -131,7 +131,7 @@ func TestErrorMessage(t *testing.T) {
 // another test does not produce.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
-	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked bool }
+	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces bool }
 	cases := map[string]struct {
 		reason          string
 		op              string
@@ -154,6 +154,7 @@ func TestPredicates(t *testing.T) {
 		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
 		"LockWhileLoading": {reason: "a backend may lock where others read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true}},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
+		"NoWorkspaces":     {reason: "the http backend has none", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true}},
 		"Other":            {reason: "most are none of these", summary: "Unsupported argument"},
 	}
 	for name, tc := range cases {
@@ -166,7 +167,7 @@ func TestPredicates(t *testing.T) {
 				tc.op = "plan"
 			}
 			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: tc.severity, Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
-			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err)}
+			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -174,7 +175,7 @@ func TestPredicates(t *testing.T) {
 	}
 
 	for _, err := range []error{nil, errors.New("Module not installed"), fmt.Errorf("x: %w", context.Canceled)} {
-		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) {
+		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) || LacksWorkspaces(err) {
 			t.Errorf("%v is not of a CLI", err)
 		}
 		if _, ok := LockOf(err); ok {

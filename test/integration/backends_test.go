@@ -13,6 +13,10 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -139,6 +143,12 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 			c.remove(t, ws)
 			expectGone(t, c, ws)
 			expectDone(t, e, "created", "destroyed")
+			states.expectResources(t, 0)
+
+			// With any other name the backend says no, and we say what to do about it.
+			named := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectCondition(t, c, named, xpv2.TypeSynced, corev1.ConditionFalse, "workspaces not supported", `set annotation crossplane.io/external-name to "default"`)
+			expectReadable(t, named.GetCondition(xpv2.TypeSynced))
 			states.expectResources(t, 0)
 		})
 	})

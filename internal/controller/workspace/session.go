@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -233,6 +234,10 @@ func (s *session) initialized(ctx context.Context, run func() error) error {
 	}
 
 	err := run()
+	if terraform.LacksWorkspaces(err) {
+		return errors.Wrapf(err, "the backend has no named workspaces: set annotation %s to %q", meta.AnnotationKeyExternalName, terraform.DefaultWorkspace)
+	}
+
 	if !terraform.NeedsInit(err) {
 		return err
 	}
