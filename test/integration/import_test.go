@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -37,6 +39,14 @@ func TestAdoption(t *testing.T) {
 		state := stateSecret(former, ns, suffix)
 		c.get(t, state)
 		version := state.GetResourceVersion()
+
+		// One that only looks has no claim to the state, whatever it may do to itself.
+		late := newWorkspace(s, ns, opts...)
+		late.SetManagementPolicies([]xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize})
+		meta.SetExternalName(late, former.GetName())
+		c.create(t, late)
+		expectReady(t, c, late)
+		expectOutputs(t, c, late, map[string]string{"greeting": `"hello"`})
 
 		secret := unique("connection")
 		ws := newWorkspace(s, ns, append(opts, withSecret(secret))...)

@@ -130,9 +130,13 @@ func ownsState(ws workspace.Workspace) bool {
 }
 
 // onlyObserves says whether a Workspace may look at a state and nothing else, so
-// that it does no harm to share it.
+// that it does no harm to share it. There is nothing to initialize late.
 func onlyObserves(ws workspace.Workspace) bool {
-	return slices.Equal(ws.GetManagementPolicies(), xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+	p := ws.GetManagementPolicies()
+
+	return len(p) > 0 && !slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {
+		return a != xpv2.ManagementActionObserve && a != xpv2.ManagementActionLateInitialize
+	})
 }
 
 // backendOf returns a text that is the same for two Workspaces that keep their

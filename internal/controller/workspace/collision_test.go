@@ -20,6 +20,8 @@ func TestOwnsState(t *testing.T) {
 
 	all := xpv2.ManagementPolicies{xpv2.ManagementActionAll}
 	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	late := xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize}
+	deletes := xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete}
 
 	cases := map[string]struct {
 		reason   string
@@ -32,6 +34,8 @@ func TestOwnsState(t *testing.T) {
 		"Creator":    {reason: "it made what is there", policies: all, created: true, want: true},
 		"Adopter":    {reason: "it was reconciled with what is there", policies: all, checksum: "c", want: true},
 		"Observer":   {reason: "it only looks, and has the checksum of an older version", policies: observe, checksum: "c"},
+		"Late":       {reason: "there is nothing to initialize late", policies: late, checksum: "c"},
+		"Deleter":    {reason: "it may destroy what is there", policies: deletes, checksum: "c", want: true},
 		"Pensioner":  {reason: "it made what is there, and only looks by now", policies: observe, created: true, checksum: "c", want: true},
 		"NoPolicies": {reason: "management policies may be off", checksum: "c", want: true},
 	}
