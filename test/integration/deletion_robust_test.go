@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
 // TestDeletionOfBroken deletes Workspaces whose inputs are broken. It finishes
@@ -69,6 +71,58 @@ output "text" {
 			c.remove(t, ws)
 			expectGone(t, c, ws)
 			expectGone(t, c, stateSecret(ws, ns, suffix))
+		})
+
+		t.Run("VanishedKey", func(t *testing.T) {
+			t.Parallel()
+
+			e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
+			files := references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}
+			nothing := c.createReferring(t, s, ns, files, inShard(shard), withConfig(cfg), withModule(echo("greeting")))
+			something := c.createReferring(t, s, ns, files, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, nothing)
+			expectReady(t, c, something)
+
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
+			c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
+			c.remove(t, nothing)
+			expectGone(t, c, nothing)
+
+			c.remove(t, something)
+			expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name)
+			expectDone(t, e, "created")
+
+			c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
+			expectGone(t, c, something)
+			expectDone(t, e, "created", "destroyed")
+		})
+
+		t.Run("VanishedEnvironment", func(t *testing.T) {
+			t.Parallel()
+
+			// The environment says where the state is. Elsewhere there is none, which must
+			// not be taken for one without resources.
+			elsewhere := c.namespace(t)
+			partial := "terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"" + suffix + "\"\n  }\n}\n"
+			place := c.configMapKey(t, ns, elsewhere)
+
+			e := newEvidence(t)
+			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "KUBE_NAMESPACE", ConfigMapKeyReference: place}}},
+				inShard(shard), withConfig(c.createConfig(t, s, ns, configSpec{Configuration: &partial})), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+			expectExists(t, c, stateSecret(ws, elsewhere, suffix))
+
+			values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: place.Name}}
+			c.patch(t, values, map[string]any{"data": map[string]any{place.Key: nil}})
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"KUBE_NAMESPACE"`, "couldn't find key "+place.Key+" in ConfigMap "+ns+"/"+place.Name)
+			expectExists(t, c, stateSecret(ws, elsewhere, suffix))
+			expectDone(t, e, "created")
+
+			c.patch(t, values, map[string]any{"data": map[string]any{place.Key: elsewhere}})
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+			expectGone(t, c, stateSecret(ws, elsewhere, suffix))
 		})
 
 		t.Run("FailedCreation", func(t *testing.T) {

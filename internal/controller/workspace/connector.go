@@ -72,9 +72,11 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	missing := err
 
 	// What a Workspace refers to often goes away together with it. Without it there
-	// is no run of the module, but its state may turn out to have no resources.
+	// is no run of the module, but its state may turn out to have no resources. Files
+	// of variables cannot say where that is; the environment can, and an empty state
+	// elsewhere must not be taken for it.
 	if err != nil && meta.WasDeleted(ws) {
-		p.Env, p.VarFiles = nil, nil
+		p.VarFiles = nil
 		in, err = gather(ctx, c.kube, p, pc, credentials)
 	}
 
