@@ -17,6 +17,11 @@ TESTFLAGS ?=
 # How long to fuzz each target.
 FUZZTIME ?= 10s
 
+# For how long to inject faults, and which: make chaos DURATION=1m SEED=42. The seed 0
+# stands for a random one.
+DURATION ?= 3m
+SEED     ?= 0
+
 # Arguments of the demo: make demo ARGS=--once
 ARGS ?=
 
@@ -59,6 +64,13 @@ test: ## Run every test, with the race detector, on a real API server and CLI
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" CGO_ENABLED=1 \
 	exec go test -race -timeout 20m $(TESTFLAGS) $(PACKAGES)
 
+.PHONY: chaos
+chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time
+	@$(call with-tools,controlplane opentofu) mkdir -p _output/chaos; \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" CGO_ENABLED=1 \
+	exec go test -race -count 1 -timeout 0 -v -run '^TestChaos$$' -artifacts -outputdir "$$PWD/_output/chaos" \
+	./test/chaos -duration=$(DURATION) -seed=$(SEED)
+
 .PHONY: lint
 lint: ## Run the linters
 	@lint=$$(hack/build.sh lint) && exec "$$lint/golangci-lint" run
@@ -88,7 +100,7 @@ format: ## Format the Go code as the linters want it
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools of hack/
-	rm -rf $(bin) _output/demo
+	rm -rf $(bin) _output/demo _output/chaos
 
 .PHONY: distclean
 distclean: ## Remove _output, tools included: they take minutes to build again

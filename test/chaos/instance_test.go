@@ -1,0 +1,342 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Times of a Lease. A test has no minutes to wait for one to expire.
+const (
+	leaseDuration = 4 * time.Second
+	renewDeadline = 3 * time.Second
+	retryPeriod   = 500 * time.Millisecond
+)
+
+// poll is how often each Workspace is looked at.
+const poll = 5 * time.Second
+
+// backOff is how long an instance that ended by itself stays away.
+const backOff = time.Second
+
+// An environment is what all instances have in common.
+type environment struct {
+	// dir for the records, logs and scripts.
+	dir string
+
+	kubeconfig string
+	namespace  string
+	journal    *journal
+}
+
+// An instance is a place for processes of the provider, one at a time, as a pod is.
+// When the process ends another is started.
+type instance struct {
+	*environment
+
+	name string
+
+	// shard that it serves, "" for the Workspaces without one.
+	shard string
+
+	// root of its workdirs.
+	root string
+
+	// present is held by whoever starts the process or makes it go away for a while.
+	present sync.Mutex
+
+	// process now, its number, and where it serves its probes. Guarded by present.
+	process *process
+	number  int
+	probes  string
+}
+
+// args are the arguments of the provider.
+func (i *instance) args(cli, metrics string) []string {
+	args := []string{
+		"--debug",
+		"--cli=" + cli,
+		"--poll=" + poll.String(),
+		"--poll-jitter=1s",
+		"--max-reconcile-rate=10",
+		"--gc-interval=1s",
+		"--shutdown-grace=3s",
+		"--lease-namespace=" + i.namespace,
+		"--lease-duration=" + leaseDuration.String(),
+		"--lease-renew-deadline=" + renewDeadline.String(),
+		"--lease-retry-period=" + retryPeriod.String(),
+		"--metrics-bind-address=" + metrics,
+		"--health-probe-bind-address=" + i.probes,
+	}
+
+	if i.shard == "" {
+		args = append(args, "--shard-catch-all")
+	} else {
+		args = append(args, "--shard-name="+i.shard)
+	}
+
+	if shared.disableClaims {
+		args = append(args, "--unsafe-disable-claims")
+	}
+
+	return args
+}
+
+// start starts another process.
+func (i *instance) start() error {
+	i.number++
+
+	cli, err := i.script()
+	if err != nil {
+		return err
+	}
+
+	metrics, err := findAddress()
+	if err != nil {
+		return err
+	}
+
+	if i.probes, err = findAddress(); err != nil {
+		return err
+	}
+
+	home := filepath.Join(i.dir, "home", i.name)
+	if err := errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(i.root, 0o700)); err != nil {
+		return err
+	}
+
+	log, err := os.OpenFile(filepath.Join(i.dir, i.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+
+	fmt.Fprintf(log, "----- %s\n", numbered(i.name, i.number))
+
+	i.process, err = startProcess(numbered(i.name, i.number), log, []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"TMPDIR=" + home,
+		"XP_TF_DIR=" + i.root,
+		"KUBECONFIG=" + i.kubeconfig,
+		// How the CLI's kubernetes backend finds the API server from outside.
+		"KUBE_CONFIG_PATH=" + i.kubeconfig,
+	}, shared.provider, i.args(cli, metrics)...)
+
+	return err
+}
+
+// script writes what stands in for the CLI of the next process.
+func (i *instance) script() (string, error) {
+	dir := filepath.Join(i.dir, "cli", numbered(i.name, i.number))
+	path := filepath.Join(dir, "tofu")
+	text := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s' '%s' '%s' \"$@\"\n", shared.recorder, i.dir, numbered(i.name, i.number), shared.tofu)
+
+	return path, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, []byte(text), 0o700))
+}
+
+// serve keeps a process running until the context ends, and then asks it to end.
+func (i *instance) serve(ctx context.Context) error {
+	for {
+		p, err := i.running(ctx)
+		if p == nil {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return i.stop()
+		case <-p.ended:
+			i.journal.add(i.obituary(p))
+		}
+
+		// The end of the context is seen above, too.
+		_ = wait(ctx, backOff)
+	}
+}
+
+// obituary says how a process has ended. One that could not renew its Lease for long
+// enough kills itself, as nothing else would be in time.
+func (i *instance) obituary(p *process) note {
+	n := note{subject: i.name, text: p.name + " has ended: " + p.how()}
+
+	if p.how() == "signal: killed" {
+		n.killed = p.name
+	}
+
+	return n
+}
+
+// running returns the process, which it starts if there is none. It is nil if there
+// is none and the context has ended.
+func (i *instance) running(ctx context.Context) (*process, error) {
+	i.present.Lock()
+	defer i.present.Unlock()
+
+	if i.process != nil && i.process.running() {
+		return i.process, nil
+	}
+
+	if ctx.Err() != nil {
+		return nil, nil //nolint:nilnil // There is none, and that is no error.
+	}
+
+	if err := i.start(); err != nil {
+		return nil, err
+	}
+
+	return i.process, nil
+}
+
+// stop asks the process to end.
+func (i *instance) stop() error {
+	i.present.Lock()
+	defer i.present.Unlock()
+
+	i.process.signal(syscall.SIGTERM)
+
+	select {
+	case <-i.process.ended:
+	case <-time.After(patience):
+		i.process.signal(syscall.SIGQUIT)
+		i.process.kill()
+
+		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, patience)
+	}
+
+	if how := i.process.how(); how != "exit status 0" {
+		return errors.Errorf("%s ended with %s after SIGTERM", i.name, how)
+	}
+
+	return nil
+}
+
+// disturb makes the process go away for a while.
+func (i *instance) disturb(ctx context.Context, f fault) error {
+	i.present.Lock()
+	defer i.present.Unlock()
+
+	i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
+
+	switch f.kind {
+	case kill:
+		i.process.kill()
+	case terminate:
+		if err := i.terminate(); err != nil {
+			return err
+		}
+	default:
+		// The process only, not the CLI that it runs: that is what it looks like when
+		// the process is starved and its Lease expires in the middle of a run.
+		i.process.signal(syscall.SIGSTOP)
+		defer i.journal.add(note{subject: i.name, text: i.name + " continues"})
+		defer i.process.signal(syscall.SIGCONT)
+	}
+
+	// The end of the test is no reason to fail.
+	_ = wait(ctx, f.takes)
+
+	return nil
+}
+
+func (i *instance) terminate() error {
+	i.process.signal(syscall.SIGTERM)
+
+	select {
+	case <-i.process.ended:
+		return nil
+	case <-time.After(patience):
+		i.process.kill()
+
+		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, patience)
+	}
+}
+
+// ready returns an error unless the instance says it is ready.
+func (i *instance) ready(ctx context.Context) error {
+	i.present.Lock()
+	defer i.present.Unlock()
+
+	return errors.Wrap(answersOK(ctx, http.DefaultClient, "http://"+i.probes+"/readyz"), i.name)
+}
+
+// A fleet is all instances.
+type fleet map[string]*instance
+
+// newFleet makes three shards, one of them with two replicas, and the catch-all. All
+// but one shard share their workdirs.
+func newFleet(env *environment) fleet {
+	f := fleet{}
+	common, own := filepath.Join(env.dir, "common"), filepath.Join(env.dir, "own")
+
+	for _, i := range []*instance{
+		{name: "a", shard: "a", root: common},
+		{name: "a2", shard: "a", root: common},
+		{name: "b", shard: "b", root: common},
+		{name: "c", shard: "c", root: own},
+		{name: "catch", root: common},
+	} {
+		i.environment = env
+		f[i.name] = i
+	}
+
+	return f
+}
+
+// byShard returns the names of the instances by their shard.
+func (f fleet) byShard() map[string][]string {
+	names := map[string][]string{}
+	for _, name := range sorted(f) {
+		names[f[name].shard] = append(names[f[name].shard], name)
+	}
+
+	return names
+}
+
+// start starts all instances. The function it returns stops them, once.
+func (f fleet) start(t *testing.T) func() {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+
+	var wg sync.WaitGroup
+
+	for _, i := range f {
+		wg.Go(func() {
+			if err := i.serve(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+
+	stop := func() {
+		cancel()
+		wg.Wait()
+	}
+	t.Cleanup(stop)
+
+	return stop
+}
+
+// ready returns an error unless all instances say they are ready.
+func (f fleet) ready(ctx context.Context) error {
+	for _, name := range sorted(f) {
+		if err := f[name].ready(ctx); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A note is one thing that happened to the system from the outside.
+type note struct {
+	// time in nanoseconds since 1970.
+	time int64
+
+	// kind of fault, empty for what is not a fault.
+	kind kind
+
+	// subject is the name of a Workspace or of an instance, without the number of the
+	// process.
+	subject string
+
+	// killed is the process of an instance, as numbered names it, if the note is that
+	// it was ended by SIGKILL: by a fault, or by itself.
+	killed string
+
+	text string
+}
+
+// A violation is something that must never happen.
+type violation struct {
+	workspace string
+
+	// time in nanoseconds since 1970.
+	time int64
+
+	// instances are those who did it, with the numbers of their processes.
+	instances []string
+
+	text string
+}
+
+// lookBack is for how long before a violation faults are shown.
+const lookBack = 20 * time.Second
+
+// before returns the notes that may explain a violation: those about its Workspace,
+// its instances or everybody.
+func before(notes []note, v violation) []note {
+	subjects := []string{"", v.workspace}
+	for _, i := range v.instances {
+		subjects = append(subjects, unnumbered(i))
+	}
+
+	var found []note
+
+	for _, n := range notes {
+		if n.time <= v.time && n.time > v.time-int64(lookBack) && slices.Contains(subjects, n.subject) {
+			found = append(found, n)
+		}
+	}
+
+	return found
+}
+
+// clock writes down times relative to the start of the test, as the journal does.
+type clock int64
+
+func (c clock) at(nanoseconds int64) string {
+	return fmt.Sprintf("%+.3fs", time.Duration(nanoseconds-int64(c)).Seconds())
+}
+
+// A journal holds notes. It prints each as it comes. It is safe for concurrent use.
+type journal struct {
+	clock clock
+	out   io.Writer
+
+	mu    sync.Mutex
+	notes []note
+}
+
+func newJournal(out io.Writer) *journal {
+	return &journal{clock: clock(time.Now().UnixNano()), out: out}
+}
+
+// add adds a note about what happens now.
+func (j *journal) add(n note) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	n.time = time.Now().UnixNano()
+	j.notes = append(j.notes, n)
+	fmt.Fprintf(j.out, "%9s %s\n", j.clock.at(n.time), n.text)
+}
+
+// all returns all notes so far.
+func (j *journal) all() []note {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	return slices.Clone(j.notes)
+}
+
+// killed returns when each process of an instance was seen to be killed, of those that
+// were.
+func killed(notes []note) map[string]int64 {
+	at := map[string]int64{}
+
+	for _, n := range notes {
+		if n.killed != "" {
+			at[n.killed] = n.time
+		}
+	}
+
+	return at
+}
+
+// numbered returns the name of the nth process of an instance, and unnumbered that of
+// the instance.
+func numbered(name string, n int) string { return name + "#" + strconv.Itoa(n) }
+
+func unnumbered(process string) string {
+	name, _, _ := strings.Cut(process, "#")
+
+	return name
+}

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// What a module can do to a resource. The provisioners of the module write it down.
+const (
+	creating   = "creating"
+	created    = "created"
+	destroying = "destroying"
+)
+
+// An entry is a line of the ledger: what a module did to one resource.
+type entry struct {
+	// time in nanoseconds since 1970.
+	time int64
+
+	// what was done.
+	what string
+
+	// workspace is the name of the Workspace.
+	workspace string
+
+	// id of the resource: another one for each that is ever created.
+	id string
+
+	// pid of the CLI.
+	pid int
+}
+
+// readLedger reads the ledger in the file of the supplied name. One that is not there
+// has no entries.
+func readLedger(name string) ([]entry, error) {
+	data, err := os.ReadFile(name) //nolint:gosec // The test has made it.
+	if err != nil && !os.IsNotExist(err) {
+		return nil, errors.Wrap(err, "cannot read ledger")
+	}
+
+	var entries []entry
+
+	for line := range bytes.Lines(data) {
+		e, err := parseEntry(string(line))
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read ledger: %q", line)
+		}
+
+		entries = append(entries, e)
+	}
+
+	return entries, nil
+}
+
+func parseEntry(line string) (entry, error) {
+	f := strings.Fields(line)
+	if len(f) != 5 {
+		return entry{}, errors.Errorf("has %d fields, want 5", len(f))
+	}
+
+	time, err := strconv.ParseInt(f[0], 10, 64)
+	if err != nil {
+		return entry{}, err
+	}
+
+	pid, err := strconv.Atoi(f[4])
+
+	return entry{time: time, what: f[1], workspace: f[2], id: f[3], pid: pid}, err
+}

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+)
+
+func TestReadRuns(t *testing.T) {
+	t.Parallel()
+
+	const one, two = "uid-1", "uid-2"
+
+	start := func(now int64, uid string, pid int) record.Event {
+		return record.Event{Kind: record.Start, Time: now, UID: uid, PID: pid}
+	}
+	end := func(now int64, uid string, pid int) record.Event {
+		return record.Event{Kind: record.End, Time: now, UID: uid, PID: pid}
+	}
+
+	cases := map[string]struct {
+		reason string
+		events []record.Event
+		want   []run
+	}{
+		"Complete": {
+			reason: "A run knows all about its start, and when it ended.",
+			events: []record.Event{
+				{Kind: record.Start, Time: 1, UID: one, PID: 5, Parent: 4, Instance: "a#1", Command: "plan", Root: "/r", Fresh: true, Beside: []int{3}},
+				end(2, one, 5),
+			},
+			want: []run{{workspace: "ws-1", uid: one, pid: 5, instance: "a#1", command: "plan", root: "/r", start: 1, end: 2, fresh: true, beside: []int{3}}},
+		},
+		"NeverEnded": {
+			reason: "A run that was never seen to end has no end.",
+			events: []record.Event{start(1, one, 5)},
+			want:   []run{{workspace: "ws-1", uid: one, pid: 5, start: 1}},
+		},
+		"Others": {
+			reason: "Runs for other Workspaces and in other processes end on their own.",
+			events: []record.Event{start(1, one, 5), start(2, two, 6), start(3, one, 7), end(4, two, 6), end(5, one, 7)},
+			want: []run{
+				{workspace: "ws-1", uid: one, pid: 5, start: 1},
+				{workspace: "ws-2", uid: two, pid: 6, start: 2, end: 4},
+				{workspace: "ws-1", uid: one, pid: 7, start: 3, end: 5},
+			},
+		},
+		"UsedAgain": {
+			reason: "A process id may be used again.",
+			events: []record.Event{start(1, one, 5), end(2, one, 5), start(3, one, 5), end(4, one, 5)},
+			want: []run{
+				{workspace: "ws-1", uid: one, pid: 5, start: 1, end: 2},
+				{workspace: "ws-1", uid: one, pid: 5, start: 3, end: 4},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := readRuns(tc.events, map[string]string{one: "ws-1", two: "ws-2"})
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(run{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// at is a time so many milliseconds after the start of a test that began at 0.
+func at(milliseconds int64) int64 { return milliseconds * int64(time.Millisecond) }
+
+// newRun returns a run of apply.
+func newRun(instance string, pid int, start, end int64) run {
+	return run{workspace: "ws-1", uid: "uid-1", pid: pid, instance: instance, command: "apply", root: "/r", start: at(start), end: at(end)}
+}
+
+// seeing returns the run as one that saw the processes with the supplied ids.
+func (r run) seeing(pids ...int) run {
+	r.beside = pids
+
+	return r
+}
+
+func TestOverlaps(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		runs   []run
+		want   []violation
+	}{
+		"OneAfterTheOther": {
+			reason: "What a run sees decides. That the end of the first was seen late does not.",
+			runs:   []run{newRun("a#1", 5, 1, 12), newRun("b#1", 6, 10, 20)},
+		},
+		"TwoInstances": {
+			reason: "A run that sees another overlaps with it.",
+			runs:   []run{newRun("a#1", 5, 1, 12), newRun("b#2", 6, 10, 0).seeing(5)},
+			want: []violation{{
+				workspace: "ws-1",
+				time:      at(10),
+				instances: []string{"b#2", "a#1"},
+				text: "apply      by a#1    (process 5, from +0.001s until +0.012s, in /r)\nhad not ended at the start of\n" +
+					"apply      by b#2    (process 6, from +0.010s to the end of the test, in /r)",
+			}},
+		},
+		"ThreeRuns": {
+			reason: "Each pair counts.",
+			runs:   []run{newRun("a#1", 5, 1, 30), newRun("b#1", 6, 2, 30).seeing(5), newRun("c#1", 7, 3, 30).seeing(5, 6)},
+			want: []violation{
+				{workspace: "ws-1", time: at(2), instances: []string{"b#1", "a#1"}},
+				{workspace: "ws-1", time: at(3), instances: []string{"c#1", "a#1"}},
+				{workspace: "ws-1", time: at(3), instances: []string{"c#1", "b#1"}},
+			},
+		},
+		"WrittenLater": {
+			reason: "The run that was seen may be written down after the one that saw it.",
+			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5), newRun("a#1", 5, 11, 20)},
+			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
+		},
+		"NeverWritten": {
+			reason: "Or never, if it was killed in between.",
+			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5)},
+			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1"}}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, overlaps(tc.runs, 0))
+		})
+	}
+}
+
+// expectViolations compares violations. The text is compared where one is wanted.
+func expectViolations(t *testing.T, reason string, want, got []violation) {
+	t.Helper()
+
+	for i := range got {
+		if got[i].text == "" {
+			t.Errorf("%s\nviolation %d says nothing", reason, i)
+		}
+
+		if i < len(want) && want[i].text == "" {
+			got[i].text = ""
+		}
+	}
+
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(violation{})); diff != "" {
+		t.Errorf("%s\n-want, +got:\n%s", reason, diff)
+	}
+}

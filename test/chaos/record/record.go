@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record is what the programs of the chaos test write down about runs of the
+// CLI, and how they see which runs there are at the same time.
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Kinds of event.
+const (
+	Start = "start"
+	End   = "end"
+)
+
+// An Event is the start or the end of a run. Only the first four fields of an end
+// are set.
+type Event struct {
+	Kind string `json:"kind"`
+
+	// Time in nanoseconds since 1970. That of a start is before the CLI did anything,
+	// that of an end after the CLI had ended.
+	Time int64 `json:"time"`
+
+	// UID of the Workspace.
+	UID string `json:"uid"`
+
+	// PID of the CLI.
+	PID int `json:"pid"`
+
+	// Parent is the process of the provider that started the run.
+	Parent int `json:"parent,omitempty"`
+
+	// Instance is the name of that process in the test.
+	Instance string `json:"instance,omitempty"`
+
+	// Command is the subcommand: plan, apply, state pull ...
+	Command string `json:"command,omitempty"`
+
+	// Root is the directory that the workdir is in.
+	Root string `json:"root,omitempty"`
+
+	// Fresh says that the workdir was not there at any earlier run, or has been
+	// deleted since.
+	Fresh bool `json:"fresh,omitempty"`
+
+	// Beside are the PIDs of other runs for this Workspace that had not ended.
+	Beside []int `json:"beside,omitempty"`
+}
+
+// Append adds an event to the file of the supplied name. Processes may do so at the
+// same time: each event is one write, which the system appends as a whole. It is
+// there, even if this process is killed right after Append.
+func Append(name string, e Event) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return errors.Wrap(err, "cannot marshal event")
+	}
+
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // The test has chosen the file.
+	if err != nil {
+		return errors.Wrap(err, "cannot open record")
+	}
+
+	_, err = f.Write(append(line, '\n'))
+
+	return errors.Wrap(errors.Join(err, f.Close()), "cannot write record")
+}
+
+// Read returns all events in the file of the supplied name. They are in the order in
+// which they were appended, which for the runs of one Workspace is that of their
+// times. A file that is not there has no events.
+func Read(name string) ([]Event, error) {
+	data, err := os.ReadFile(name) //nolint:gosec // The test has chosen the file.
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read record")
+	}
+
+	var events []Event
+
+	for line := range bytes.Lines(data) {
+		e := Event{}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, errors.Wrapf(err, "cannot read record %q", line)
+		}
+
+		events = append(events, e)
+	}
+
+	return events, nil
+}

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Command recorder writes down that a run of the CLI starts, and becomes the CLI:
+//
+//	recorder DIRECTORY INSTANCE CLI ARGUMENT...
+//
+// An instance of the chaos test is given a script that calls it in place of the CLI.
+// It becomes the CLI instead of starting it, so that signals, the parent and what is
+// left after a SIGKILL are what they are without it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+)
+
+// sentinel is the name of the file that is in every workdir in which there was a run.
+const sentinel = ".chaos"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "recorder:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) < 4 {
+		return errors.New("need a directory, an instance, a CLI and its arguments")
+	}
+
+	dir, instance, cli, args := args[0], args[1], args[2], args[3:]
+
+	wd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+
+	// What runs elsewhere, such as the question for the version, is for no Workspace.
+	if uuid.Validate(filepath.Base(wd)) == nil {
+		if err := start(dir, instance, wd, args); err != nil {
+			return err
+		}
+	}
+
+	return unix.Exec(cli, append([]string{cli}, args...), os.Environ())
+}
+
+func start(dir, instance, wd string, args []string) error {
+	e := record.Event{
+		Kind:     record.Start,
+		UID:      filepath.Base(wd),
+		PID:      os.Getpid(),
+		Parent:   os.Getppid(),
+		Instance: instance,
+		Command:  command(args),
+		Root:     filepath.Dir(wd),
+	}
+
+	var err error
+	if e.Beside, err = record.Hold(filepath.Join(dir, "locks"), e.UID); err != nil {
+		return err
+	}
+
+	if e.Fresh, err = touch(filepath.Join(wd, sentinel)); err != nil {
+		return err
+	}
+
+	e.Time = time.Now().UnixNano()
+
+	return record.Append(filepath.Join(dir, "runs"), e)
+}
+
+// touch makes the named file unless it is there, and says whether it did.
+func touch(name string) (bool, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // The name is ours, in the workdir.
+	if os.IsExist(err) {
+		return false, nil
+	}
+
+	if err != nil {
+		return false, err
+	}
+
+	return true, f.Close()
+}
+
+// command returns the subcommand of the arguments, of one or two words.
+func command(args []string) string {
+	if len(args) > 1 && !strings.HasPrefix(args[1], "-") && (args[0] == "state" || args[0] == "workspace") {
+		return args[0] + " " + args[1]
+	}
+
+	return args[0]
+}

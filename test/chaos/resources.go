@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A resource is one thing that a module has created, in all records.
+type resource struct {
+	id        string
+	workspace string
+
+	// begun is when its creation began, and by is the process of the CLI.
+	begun int64
+	by    int
+
+	// finished says that all of its creation was done.
+	finished bool
+
+	// destroyed is when its destruction began, 0 if it never did.
+	destroyed int64
+
+	// saved says that some version of the state has it, and tainted that it is
+	// tainted in the last one that has it.
+	saved, tainted bool
+}
+
+// resources returns all resources in the order in which their creation began.
+func resources(ledger []entry, versions []version) []*resource {
+	var all []*resource
+
+	byID := map[string]*resource{}
+
+	for _, e := range ledger {
+		r := byID[e.id]
+		if r == nil {
+			r = &resource{id: e.id, workspace: e.workspace, begun: e.time, by: e.pid}
+			byID[e.id] = r
+			all = append(all, r)
+		}
+
+		switch e.what {
+		case created:
+			r.finished = true
+		case destroying:
+			r.destroyed = e.time
+			// Only what is in the state is ever destroyed.
+			r.saved = true
+		}
+	}
+
+	for _, v := range versions {
+		for id, tainted := range v.things {
+			if r := byID[id]; r != nil {
+				r.saved, r.tainted = true, tainted
+			}
+		}
+	}
+
+	return all
+}
+
+// alive says whether the provider had to know at the supplied time that the resource
+// exists. It has no way to know of one that is in no state: there, creation was cut
+// short by a SIGKILL, or the state is lost, which is another verdict. One that is
+// tainted is replaced without another word.
+func (r *resource) alive(now int64) bool {
+	return r.saved && !r.tainted && r.begun < now && (r.destroyed == 0 || r.destroyed > now)
+}
+
+// createdTwice returns the creations of what existed already: a resource that is in
+// the state, untainted, and whose destruction has not begun; or one that another
+// process is creating. Every Workspace here has one resource at a time.
+func createdTwice(all []*resource, runs []run, c clock) []violation {
+	var found []violation
+
+	for i, r := range all {
+		for _, other := range all[:i] {
+			if other.workspace != r.workspace {
+				continue
+			}
+
+			why := inTheWay(other, r, runs)
+			if why == "" {
+				continue
+			}
+
+			found = append(found, violation{
+				workspace: r.workspace,
+				time:      r.begun,
+				instances: creators(runs, other, r),
+				text: fmt.Sprintf("%s was created at %s by %s\nalthough there was %s, created at %s by %s, %s",
+					r.id, c.at(r.begun), creator(runs, r), other.id, c.at(other.begun), creator(runs, other), why),
+			})
+		}
+	}
+
+	return found
+}
+
+// inTheWay says why the creation of r must not have begun while there was other. It
+// is empty if it may.
+func inTheWay(other, r *resource, runs []run) string {
+	switch {
+	case other.alive(r.begun):
+		return "which was in the state and not destroyed"
+	case other.by != r.by && !other.finished && running(runs, other, r.begun):
+		return "which was being created"
+	default:
+		return ""
+	}
+}
+
+// running says whether the run that began to create the resource had not ended.
+func running(runs []run, r *resource, now int64) bool {
+	by := creation(runs, r)
+
+	return by != nil && (by.end == 0 || by.end > now)
+}
+
+// creation returns the run that created the resource, nil if it is not known.
+func creation(runs []run, r *resource) *run {
+	for i := range slices.Backward(runs) {
+		if runs[i].pid == r.by && runs[i].workspace == r.workspace && runs[i].start <= r.begun {
+			return &runs[i]
+		}
+	}
+
+	return nil
+}
+
+func creator(runs []run, r *resource) string {
+	if by := creation(runs, r); by != nil {
+		return by.instance
+	}
+
+	return "nobody who wrote it down"
+}
+
+func creators(runs []run, rs ...*resource) []string {
+	var names []string
+
+	for _, r := range rs {
+		if by := creation(runs, r); by != nil {
+			names = append(names, by.instance)
+		}
+	}
+
+	return names
+}

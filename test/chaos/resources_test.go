@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"testing"
+)
+
+// did returns an entry of the ledger.
+func did(now int64, what, id string, pid int) entry {
+	return entry{time: at(now), what: what, workspace: "ws-1", id: id, pid: pid}
+}
+
+// holding returns a state that has the resources with the supplied ids, untainted.
+func holding(ids ...string) version {
+	v := version{workspace: "ws-1", lineage: "l", things: map[string]bool{}}
+	for _, id := range ids {
+		v.things[id] = false
+	}
+
+	return v
+}
+
+// tainting returns a state that has the resource with the supplied id, tainted.
+func tainting(id string) version {
+	return version{workspace: "ws-1", lineage: "l", things: map[string]bool{id: true}}
+}
+
+func TestCreatedTwice(t *testing.T) {
+	t.Parallel()
+
+	other := did(50, creating, "other", 6)
+	other.workspace = "ws-2"
+
+	twice := []violation{{workspace: "ws-1", time: at(50), instances: []string{"a#1", "b#1"}}}
+	runs := []run{newRun("a#1", 5, 1, 40), newRun("b#1", 6, 45, 90)}
+
+	cases := map[string]struct {
+		reason   string
+		ledger   []entry
+		versions []version
+		runs     []run
+		want     []violation
+	}{
+		"Once": {
+			reason:   "What is created once is fine.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5)},
+			versions: []version{holding("x")},
+			runs:     runs,
+		},
+		"Replaced": {
+			reason:   "What is destroyed may be created again.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(49, destroying, "x", 6), did(50, creating, "y", 6)},
+			versions: []version{holding("x"), holding("y")},
+			runs:     runs,
+		},
+		"InState": {
+			reason:   "What the state has must not be created again.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{holding("x"), holding("y")},
+			runs:     runs,
+			want:     twice,
+		},
+		"DestroyedTooLate": {
+			reason: "To destroy it afterwards does not help. Only what was in the state can be destroyed.",
+			ledger: []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6), did(60, destroying, "x", 6)},
+			runs:   runs,
+			want:   twice,
+		},
+		"Tainted": {
+			reason:   "What is tainted is replaced, and its destruction is not announced.",
+			ledger:   []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{holding("x"), tainting("x"), holding("y")},
+			runs:     runs,
+		},
+		"CutShort": {
+			reason:   "Nobody can know of what was created by a run that was killed before it saved the state.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{holding("y")},
+			runs:     runs,
+		},
+		"AtTheSameTime": {
+			reason: "Two processes must not create at the same time, whatever the state says.",
+			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
+			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90)},
+			want:   twice,
+		},
+		"OtherWorkspace": {
+			reason:   "Other Workspaces have resources of their own.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), other},
+			versions: []version{holding("x")},
+			runs:     runs,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, createdTwice(resources(tc.ledger, tc.versions), tc.runs, 0))
+		})
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+)
+
+// A run is one run of the CLI.
+type run struct {
+	// workspace is the name of the Workspace.
+	workspace string
+
+	// uid of the Workspace.
+	uid string
+
+	pid      int
+	instance string
+	command  string
+	root     string
+
+	// start in nanoseconds since 1970.
+	start int64
+
+	// end is when the run was first seen to have ended, 0 if it never was. It is for
+	// people: what overlaps is known from beside.
+	end int64
+
+	// fresh says that there was no run in this workdir before.
+	fresh bool
+
+	// beside are the pids of runs for this Workspace that had not ended at the start.
+	beside []int
+}
+
+// readRuns makes runs of their starts and ends. names are those of the Workspaces, by
+// UID.
+func readRuns(events []record.Event, names map[string]string) []run {
+	var runs []run
+
+	for _, e := range events {
+		if e.Kind == record.Start {
+			runs = append(runs, run{
+				workspace: names[e.UID],
+				uid:       e.UID,
+				pid:       e.PID,
+				instance:  e.Instance,
+				command:   e.Command,
+				root:      e.Root,
+				start:     e.Time,
+				fresh:     e.Fresh,
+				beside:    e.Beside,
+			})
+
+			continue
+		}
+
+		if i := lastRun(runs, e.UID, e.PID, e.Time); i >= 0 && runs[i].end == 0 {
+			runs[i].end = e.Time
+		}
+	}
+
+	return runs
+}
+
+// lastRun returns the index of the last run for the Workspace, in that process, that
+// had started at the supplied time; -1 if there is none. Process ids are used again.
+func lastRun(runs []run, uid string, pid int, now int64) int {
+	for i, r := range slices.Backward(runs) {
+		if r.uid == uid && r.pid == pid && r.start <= now {
+			return i
+		}
+	}
+
+	return -1
+}

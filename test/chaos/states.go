@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// moment is how much later than it happens an end may be seen.
+const moment = time.Second / 2
+
+// unsaved returns the resources that are in no version of the state although nobody
+// killed the run that created them. killed are, by instance, when the test killed it.
+func unsaved(all []*resource, runs []run, killed map[string]int64, c clock) []violation {
+	var found []violation
+
+	for _, r := range all {
+		if r.saved || cutShort(runs, r, killed) {
+			continue
+		}
+
+		found = append(found, violation{
+			workspace: r.workspace,
+			time:      r.begun,
+			instances: creators(runs, r),
+			text:      fmt.Sprintf("%s was created at %s by %s, which was not killed, and never got into the state", r.id, c.at(r.begun), creator(runs, r)),
+		})
+	}
+
+	return found
+}
+
+// cutShort says whether the run that created the resource was killed with its instance.
+// Both ends are seen a moment after they happen.
+func cutShort(runs []run, r *resource, killed map[string]int64) bool {
+	by := creation(runs, r)
+	if by == nil {
+		return false
+	}
+
+	at, ok := killed[by.instance]
+
+	return ok && (by.end == 0 || by.end > at-int64(moment))
+}
+
+// lost returns where a state stopped to know of what still exists, or became another
+// state. versions are in the order in which they were stored.
+func lost(all []*resource, versions []version) []violation {
+	var found []violation
+
+	byID := map[string]*resource{}
+	for _, r := range all {
+		byID[r.id] = r
+	}
+
+	latest := map[string]version{}
+
+	for _, v := range versions {
+		old, known := latest[v.workspace]
+		latest[v.workspace] = v
+
+		if !known || old.deleted {
+			continue
+		}
+
+		if !v.deleted && old.lineage != "" && v.lineage != old.lineage {
+			found = append(found, violation{workspace: v.workspace, text: fmt.Sprintf("the lineage of the state was %s (serial %d) and became %s (serial %d)", old.lineage, old.serial, v.lineage, v.serial)})
+		}
+
+		for _, id := range slices.Sorted(maps.Keys(old.things)) {
+			r := byID[id]
+			if _, ok := v.things[id]; ok || old.things[id] || r == nil || r.destroyed != 0 {
+				continue
+			}
+
+			found = append(found, violation{workspace: v.workspace, time: r.begun, text: fmt.Sprintf("%s is no longer in the state after serial %d, but was never destroyed", id, old.serial)})
+		}
+	}
+
+	return found
+}

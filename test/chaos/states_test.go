@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestUnsaved(t *testing.T) {
+	t.Parallel()
+
+	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5)}
+	want := []violation{{workspace: "ws-1", time: at(10), instances: []string{"a#1"}}}
+
+	cases := map[string]struct {
+		reason   string
+		ledger   []entry
+		versions []version
+		runs     []run
+		killed   map[string]int64
+		want     []violation
+	}{
+		"Saved": {
+			reason:   "It is in the state.",
+			ledger:   ledger,
+			versions: []version{holding("x"), holding()},
+			runs:     []run{newRun("a#1", 5, 1, 5000)},
+		},
+		"SavedTainted": {
+			reason:   "It is in the state, where it is tainted.",
+			ledger:   ledger,
+			versions: []version{tainting("x")},
+			runs:     []run{newRun("a#1", 5, 1, 5000)},
+		},
+		"NotSaved": {
+			reason:   "A run that ends by itself has to save what it did.",
+			ledger:   ledger,
+			versions: []version{holding()},
+			runs:     []run{newRun("a#1", 5, 1, 5000)},
+			want:     want,
+		},
+		"Killed": {
+			reason: "A run that ends with its instance may have had no time to.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 5000)},
+			killed: map[string]int64{"a#1": at(5001)},
+		},
+		"KilledLater": {
+			reason: "A run that ended well before its instance had the time.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			killed: map[string]int64{"a#1": at(5001)},
+			want:   want,
+		},
+		"AnotherKilled": {
+			reason: "What happens to the next process of the instance is no excuse.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 5000)},
+			killed: map[string]int64{"a#2": at(5000)},
+			want:   want,
+		},
+		"UnknownRun": {
+			reason: "Somebody who is not known has created it.",
+			ledger: ledger,
+			want:   []violation{{workspace: "ws-1", time: at(10)}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, 0))
+		})
+	}
+}
+
+func TestLost(t *testing.T) {
+	t.Parallel()
+
+	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5)}
+	destroyed := slices.Concat(ledger, []entry{did(30, destroying, "x", 5)})
+	deleted := version{workspace: "ws-1", deleted: true}
+	forgotten := []violation{{workspace: "ws-1", time: at(10)}}
+
+	renewed := holding("x")
+	renewed.lineage = "other"
+
+	elsewhere := holding()
+	elsewhere.workspace = "ws-2"
+
+	cases := map[string]struct {
+		reason   string
+		ledger   []entry
+		versions []version
+		want     []violation
+	}{
+		"Kept": {
+			reason:   "A state that keeps what it has is fine, whatever others have.",
+			ledger:   ledger,
+			versions: []version{{workspace: "ws-1"}, holding(), holding("x"), elsewhere, holding("x")},
+		},
+		"Destroyed": {
+			reason:   "What was destroyed goes from the state, and the state itself in the end.",
+			ledger:   destroyed,
+			versions: []version{holding("x"), holding(), deleted},
+		},
+		"Forgotten": {
+			reason:   "What was not destroyed must not go.",
+			ledger:   ledger,
+			versions: []version{holding("x"), holding()},
+			want:     forgotten,
+		},
+		"Emptied": {
+			reason:   "An empty Secret has neither the resource nor the lineage.",
+			ledger:   ledger,
+			versions: []version{holding("x"), {workspace: "ws-1"}},
+			want:     []violation{{workspace: "ws-1"}, forgotten[0]},
+		},
+		"Deleted": {
+			reason:   "Nor must the state go while it has something.",
+			ledger:   ledger,
+			versions: []version{holding("x"), deleted},
+			want:     forgotten,
+		},
+		"Tainted": {
+			reason:   "What is tainted is replaced, and its destruction is not announced.",
+			ledger:   ledger,
+			versions: []version{tainting("x"), holding()},
+		},
+		"OtherLineage": {
+			reason:   "A state must not become another one.",
+			ledger:   ledger,
+			versions: []version{holding("x"), renewed},
+			want:     []violation{{workspace: "ws-1"}},
+		},
+		"Recreated": {
+			reason:   "After it was deleted it is another one.",
+			ledger:   destroyed,
+			versions: []version{holding(), deleted, renewed},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, lost(resources(tc.ledger, nil), tc.versions))
+		})
+	}
+}

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Environment variables that say where the programs are that this test needs.
+const (
+	envAssets = "KUBEBUILDER_ASSETS"
+	envTofu   = "TOFU_BIN"
+)
+
+// envDisableClaims switches claims off if it is not empty. The test has to fail then:
+// it would not be worth much otherwise.
+const envDisableClaims = "CHAOS_DISABLE_CLAIMS"
+
+// A suite is what the command line and the environment say.
+type suite struct {
+	duration   time.Duration
+	seed       uint64
+	workspaces int
+
+	// root of the repository.
+	root string
+
+	// assets is the directory of etcd and kube-apiserver, and tofu the path of the CLI.
+	assets, tofu string
+
+	// provider and recorder are the paths of programs that were built for this test.
+	provider, recorder string
+
+	disableClaims bool
+}
+
+// shared is set once, before any test runs: TestMain has no other way to hand
+// something to a test.
+var shared suite
+
+func TestMain(m *testing.M) {
+	flag.DurationVar(&shared.duration, "duration", 0, "for how long to inject faults; 0 for none")
+	flag.Uint64Var(&shared.seed, "seed", 0, "seed of the faults; 0 for a random one")
+	flag.IntVar(&shared.workspaces, "workspaces", 7, "about how many Workspaces there are")
+	flag.Parse()
+	os.Exit(prepareAndRun(m))
+}
+
+func prepareAndRun(m *testing.M) int {
+	ctrllog.SetLogger(logr.Discard())
+
+	dir, err := os.MkdirTemp("", "provider-terraform-chaos-")
+	if err != nil {
+		return complain(err)
+	}
+	defer os.RemoveAll(dir)
+
+	if err := shared.prepare(dir); err != nil {
+		return complain(err)
+	}
+
+	return m.Run()
+}
+
+func (s *suite) prepare(dir string) error {
+	// Anything that can be typed again.
+	for s.seed == 0 {
+		s.seed = uint64(rand.Uint32())
+	}
+
+	s.disableClaims = os.Getenv(envDisableClaims) != ""
+
+	var err error
+	if s.assets, err = require(envAssets); err != nil {
+		return err
+	}
+
+	if s.tofu, err = require(envTofu); err != nil {
+		return err
+	}
+
+	if s.root, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
+		return err
+	}
+
+	s.provider, s.recorder = filepath.Join(dir, "provider"), filepath.Join(dir, "recorder")
+
+	// Without the race detector: it would slow down everything that is to race here,
+	// and other tests have it.
+	for out, pkg := range map[string]string{s.provider: "./cmd/provider", s.recorder: "./test/chaos/recorder"} {
+		build := exec.Command("go", "build", "-o", out, pkg)
+		build.Dir = s.root
+
+		if text, err := build.CombinedOutput(); err != nil {
+			return errors.Wrapf(err, "cannot build %q: %s", pkg, text)
+		}
+	}
+
+	return nil
+}
+
+// require returns the absolute path that the named environment variable holds.
+func require(env string) (string, error) {
+	path := os.Getenv(env)
+	if path == "" {
+		return "", errors.Errorf("%s is not set: run `make chaos`, which builds what this test needs", env)
+	}
+
+	if _, err := os.Stat(path); err != nil {
+		return "", errors.Wrapf(err, "%s does not name what is there: run `make chaos`, which builds what this test needs", env)
+	}
+
+	return filepath.Abs(path)
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "chaos test:", err)
+
+	return 1
+}

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// thing is the name, in the modules, of the resources that the ledger is about.
+const thing = "thing"
+
+// A version is a state as it was stored at some time.
+type version struct {
+	// workspace is the name of the Workspace.
+	workspace string
+
+	// deleted says that the state itself is gone. Nothing below is set then.
+	deleted bool
+
+	lineage string
+	serial  int
+
+	// things are the resources of the ledger, by id. It says whether the resource is
+	// tainted: the CLI then replaces it, because it does not know how far its
+	// creation got.
+	things map[string]bool
+}
+
+// readVersion reads a state as the kubernetes backend stores it. There may be a place
+// for a state before there is a state.
+func readVersion(workspace string, data []byte) (version, error) {
+	if len(data) == 0 {
+		return version{workspace: workspace}, nil
+	}
+
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return version{}, errors.Wrap(err, "cannot decompress state")
+	}
+
+	state := struct {
+		Lineage   string `json:"lineage"`
+		Serial    int    `json:"serial"`
+		Resources []struct {
+			Name      string `json:"name"`
+			Instances []struct {
+				Status     string `json:"status"`
+				Attributes struct {
+					ID string `json:"id"`
+				} `json:"attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}{}
+	if err := json.NewDecoder(z).Decode(&state); err != nil {
+		return version{}, errors.Wrap(err, "cannot read state")
+	}
+
+	v := version{workspace: workspace, lineage: state.Lineage, serial: state.Serial, things: map[string]bool{}}
+
+	for _, r := range state.Resources {
+		if r.Name != thing {
+			continue
+		}
+
+		for _, i := range r.Instances {
+			v.things[i.Attributes.ID] = i.Status == "tainted"
+		}
+	}
+
+	return v, nil
+}

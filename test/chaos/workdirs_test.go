@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"testing"
+)
+
+func TestDeletedWorkdirs(t *testing.T) {
+	t.Parallel()
+
+	fresh := func(r run) run {
+		r.fresh = true
+
+		return r
+	}
+	in := func(root string, r run) run {
+		r.root = root
+
+		return r
+	}
+
+	first, second := fresh(newRun("a#1", 5, 10, 20)), newRun("a#1", 6, 30, 40)
+
+	cases := map[string]struct {
+		reason  string
+		runs    []run
+		removed map[string]int64
+		missing []place
+		want    []violation
+	}{
+		"Kept": {
+			reason: "A workdir is fresh once.",
+			runs:   []run{first, second},
+		},
+		"OtherRoot": {
+			reason: "It is fresh once in every root.",
+			runs:   []run{first, in("/s", fresh(second))},
+		},
+		"Deleted": {
+			reason: "One that is fresh twice was deleted.",
+			runs:   []run{first, fresh(second)},
+			want:   []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1", "a#1"}}},
+		},
+		"DeletedWithWorkspace": {
+			reason:  "It may go when the deletion of its Workspace was asked for.",
+			runs:    []run{first, fresh(second)},
+			removed: map[string]int64{"uid-1": at(25)},
+		},
+		"DeletedBeforeWorkspace": {
+			reason:  "It may not go before.",
+			runs:    []run{first, fresh(second)},
+			removed: map[string]int64{"uid-1": at(35)},
+			want:    []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1", "a#1"}}},
+		},
+		"Missing": {
+			reason:  "One that is missing in the end was deleted.",
+			runs:    []run{first, second},
+			missing: []place{{root: "/r", uid: "uid-1"}},
+			want:    []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1"}}},
+		},
+		"NeverThere": {
+			reason:  "Unless it was never used.",
+			runs:    []run{first, second},
+			missing: []place{{root: "/s", uid: "uid-1"}, {root: "/r", uid: "uid-2"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, deletedWorkdirs(tc.runs, tc.removed, tc.missing, 0))
+		})
+	}
+}
