@@ -55,8 +55,8 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/module", "internal/providerconfig", "internal/terraform",
-				"internal/vars", "internal/workdir", "internal/workspace",
+				"apis/common/...", "internal/module", "internal/plugincache", "internal/providerconfig",
+				"internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
 		},
@@ -130,6 +130,11 @@ func arrows() []arrow {
 			from:  "internal/terraform",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and knows no Kubernetes",
+		},
+		{
+			from:  "internal/plugincache",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "it knows what the CLI does with a directory, and not whose that is",
 		},
 		{
 			from:  "internal/workdir",

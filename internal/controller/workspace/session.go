@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -197,7 +198,7 @@ func (s *session) env(path string) []string {
 		// Where the CLI keeps its data, and which workspace it uses, is up to the
 		// session: it would look for both elsewhere.
 		return isVariable(kv, "TF_DATA_DIR") || isVariable(kv, "TF_WORKSPACE") ||
-			(!s.in.pluginCache && isVariable(kv, pluginCacheVariable))
+			(!s.in.pluginCache && isVariable(kv, plugincache.Variable))
 	})
 }
 
@@ -208,18 +209,18 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 		o.BackendConfigFile = filepath.Join(s.target.Dir, backendFile)
 	}
 
-	unlock, err := lockPluginCache(ctx, s.target.Env)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-
 	// A directory that is half initialized counts as not initialized.
 	if err := s.dir.ClearInitialized(); err != nil {
 		return err
 	}
 
-	if err := s.cli.Init(ctx, *s.target, o); err != nil {
+	err := plugincache.Init(ctx, s.pluginCacheRun(), func(env []string) error {
+		target := *s.target
+		target.Env = env
+
+		return s.cli.Init(ctx, target, o)
+	})
+	if err != nil {
 		return errors.Wrap(err, "cannot initialize")
 	}
 

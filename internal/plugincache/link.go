@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// providersDir is where the CLI has the providers of a directory, in the layout of a
+// plugin cache. With a plugin cache these are links to it.
+const providersDir = ".terraform/providers"
+
+// adopt shares the packages that a run has installed. What the directory of the run
+// links to afterwards is no longer private.
+func (s *store) adopt(r Run) error {
+	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
+		target, err := os.Readlink(p.dir)
+		if err != nil || !strings.HasPrefix(target, r.Private+string(filepath.Separator)) {
+			continue // It was not installed from the private cache.
+		}
+
+		// The private cache itself has links to what is not new in it: packages that
+		// it was seeded with, and those of a mirror on this machine.
+		if linked, err := os.Readlink(target); err == nil {
+			if err := replaceByLink(linked, p.dir, r.Private); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		if err := s.adoptNew(p, target, r.Private); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// adoptNew shares a package that was installed in the private cache. If that fails,
+// the plugin cache may be read-only or full, the package stays with the directory: a
+// run need not fail because others cannot use what it has.
+func (s *store) adoptNew(p pkg, installed, private string) error {
+	link := p.dir
+	p.dir = installed
+	p.checksum = func() (string, error) { return hashDir(installed) }
+
+	if shared, err := s.publish(p); err == nil {
+		return replaceByLink(shared, link, private)
+	}
+
+	if err := os.Remove(link); err != nil {
+		return err
+	}
+
+	return os.Rename(installed, link)
+}
+
+// unlinkProviders removes the providers that a directory shares with others. Init
+// installs them again.
+func unlinkProviders(dir string) error {
+	for _, p := range list(filepath.Join(dir, providersDir)) {
+		if _, err := os.Readlink(p.dir); err != nil {
+			continue
+		}
+
+		if err := os.Remove(p.dir); err != nil {
+			return errors.Wrapf(err, "cannot remove link to provider %q", p.address)
+		}
+	}
+
+	return nil
+}
+
+// replaceByLink replaces the file or link at path by a symbolic link, with the help
+// of a directory in the same file system. There is always something at path.
+func replaceByLink(target, path, temp string) error {
+	name := filepath.Join(temp, "link-"+rand.Text())
+	if err := os.Symlink(target, name); err != nil {
+		return err
+	}
+
+	err := os.Rename(name, path)
+	if err != nil {
+		_ = os.Remove(name)
+	}
+
+	return err
+}
+
+// syncFiles writes the files below dir to disk.
+func syncFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() && !e.IsDir() {
+			return err
+		}
+
+		f, err := os.Open(path) //nolint:gosec // It was just found there.
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // Nothing is written through it.
+
+		return f.Sync()
+	})
+}
+
+func isCrossDevice(err error) bool { return errors.Is(err, unix.EXDEV) }

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A lockFile is the text of a dependency lock file, empty if there is none.
+type lockFile string
+
+func readLockFile(dir string) (lockFile, error) {
+	data, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")) //nolint:gosec // It is where the CLI has it.
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", errors.Wrap(err, "cannot read dependency lock file")
+	}
+
+	return lockFile(data), nil
+}
+
+// accepts says whether the CLI would take the package from a plugin cache. One that
+// it would not take must not be there: the CLI would install the right one over it,
+// and so write to what others are using.
+//
+// A provider that is locked needs the right checksum. Any other does with a package
+// that is known to be complete if mayBreak, see mayBreakVariable, or with a foreign
+// one if the user has chosen that.
+func (l lockFile) accepts(p pkg, mayBreak, chosen bool) bool {
+	if !strings.Contains(string(l), `"`+p.address+`"`) {
+		return mayBreak && (chosen || !p.foreign)
+	}
+
+	// Before the files of a foreign package are read.
+	if !strings.Contains(string(l), `"`+p.version+`"`) {
+		return false
+	}
+
+	sum, err := p.checksum()
+
+	return err == nil && strings.Contains(string(l), `"`+sum+`"`)
+}

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// origin returns a text that is the same for runs that get the same providers from
+// the same places. A package that was installed without a checksum to compare with
+// is as good as where it came from: who brings mirrors, proxies or certificates of
+// his own must not decide what others execute.
+func origin(env []string) string {
+	h := sha256.New()
+
+	for _, kv := range slices.Sorted(slices.Values(env)) {
+		name, _, _ := strings.Cut(kv, "=")
+		if decidesOrigin(name) {
+			fmt.Fprintf(h, "%d:%s", len(kv), kv)
+		}
+	}
+
+	for _, path := range configFiles(env) {
+		// What cannot be read does not configure the CLI.
+		data, _ := os.ReadFile(path) //nolint:gosec // The CLI reads it as well.
+		fmt.Fprintf(h, "%d:%s", len(data), data)
+	}
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// decidesOrigin says whether the variable has a part in where providers come from.
+func decidesOrigin(name string) bool {
+	upper := strings.ToUpper(name)
+
+	switch {
+	case strings.HasPrefix(name, "TF_VAR_"), strings.HasPrefix(name, "TF_LOG"):
+		return false
+	case name == configVariable, name == oldConfigVariable:
+		return false // The content of the file counts, wherever it is.
+	case name == Variable, name == mayBreakVariable:
+		return false
+	}
+
+	return strings.HasPrefix(name, "TF_") || strings.HasPrefix(name, "SSL_CERT_") || strings.HasPrefix(name, "XDG_") ||
+		strings.HasSuffix(upper, "_PROXY") || name == "HOME" || name == "NETRC"
+}
+
+const (
+	configVariable    = "TF_CLI_CONFIG_FILE"
+	oldConfigVariable = "TERRAFORM_CONFIG"
+)
+
+// configFiles returns the files that may configure the CLI.
+func configFiles(env []string) []string {
+	home, _ := lookup(env, "HOME")
+	// The patterns are well-formed, but for a home directory that has meta characters
+	// in its name; such a pattern matches nothing.
+	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
+
+	for _, name := range []string{configVariable, oldConfigVariable} {
+		if path, _ := lookup(env, name); path != "" {
+			return append(files, path)
+		}
+	}
+
+	return append(files, filepath.Join(home, ".terraformrc"), filepath.Join(home, ".tofurc"))
+}

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugincache lets any number of runs of init, in several processes too,
+// use one plugin cache at the same time.
+//
+// The CLI installs providers into its plugin cache in place: another run may find
+// half of one there, and fails when it replaces one that is being executed. So no
+// run ever sees the plugin cache itself. Each gets a directory of its own in its
+// place, with links to the packages that are known to be complete, and what is new
+// in it afterwards is moved to where the others find it. A package that was moved
+// never changes.
+package plugincache
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Variable is the environment variable that names the plugin cache.
+const Variable = "TF_PLUGIN_CACHE_DIR"
+
+const (
+	// mayBreakVariable makes the CLI take a package from its plugin cache although
+	// the dependency lock file does not have its checksum yet. Without it every first
+	// init of a directory downloads everything, however full the plugin cache is.
+	mayBreakVariable = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"
+
+	// bundleDir is where the CLI looks for packages that a module brings along.
+	bundleDir = "terraform.d"
+)
+
+// A Run of init.
+type Run struct {
+	// Root is the directory that holds the module and all modules it calls by a
+	// relative path.
+	Root string
+
+	// Dir is the directory that the CLI runs in: Root or below.
+	Dir string
+
+	// Private is the path of a directory that the run may have for itself. It must be
+	// in the file system of Dir, and is made and removed.
+	Private string
+
+	// Env of the run, as KEY=VALUE, each key once.
+	Env []string
+
+	// Registry is the host of the registry that a provider without one comes from.
+	Registry string
+}
+
+// Init calls init with the environment that it is to run in. If that of the run
+// names a plugin cache, the packages that are installed from it or for it are, in
+// the end, links into the plugin cache.
+//
+// It is safe whatever else uses the same plugin cache, and whenever the process is
+// killed. An init that needs a provider which another one is about to download
+// waits for that; no other one does.
+func Init(ctx context.Context, r Run, init func(env []string) error) error {
+	// The CLI may write to what is installed, and so, by a link, to what is shared.
+	if err := unlinkProviders(r.Dir); err != nil {
+		return err
+	}
+
+	cache, ok := lookup(r.Env, Variable)
+	if !ok || cache == "" {
+		return init(r.Env)
+	}
+
+	if !filepath.IsAbs(cache) {
+		cache = filepath.Join(r.Dir, cache)
+	}
+
+	if info, err := os.Stat(cache); err != nil || !info.IsDir() {
+		// The CLI says what is wrong with it.
+		return init(r.Env)
+	}
+
+	// What a module brings along is nobody else's.
+	if _, err := os.Lstat(filepath.Join(r.Dir, bundleDir)); err == nil {
+		return init(without(r.Env, Variable))
+	}
+
+	return newStore(cache, origin(r.Env)).init(ctx, r, init)
+}
+
+func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {
+	lock, err := readLockFile(r.Dir)
+	if err != nil {
+		return err
+	}
+
+	_, chosen := lookup(r.Env, mayBreakVariable)
+	env := without(r.Env, Variable)
+
+	if !chosen {
+		env = append(env, mayBreakVariable+"=true")
+	}
+
+	mayBreak, _ := lookup(env, mayBreakVariable)
+	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
+
+	done, err := s.takeTurns(ctx, r.needs(), accept)
+	if err != nil {
+		return err
+	}
+	defer done()
+
+	if err := os.RemoveAll(r.Private); err != nil {
+		return errors.Wrap(err, "cannot remove the private plugin cache of an earlier init")
+	}
+	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes what is left.
+
+	if err := s.seed(r.Private, accept); err != nil {
+		return errors.Wrap(err, "cannot make a private plugin cache")
+	}
+
+	if err := init(append(env, Variable+"="+r.Private)); err != nil {
+		return err
+	}
+
+	return errors.Wrap(s.adopt(r), "cannot share installed providers")
+}
+
+// seed makes a plugin cache in dir that has the packages which are acceptable.
+func (s *store) seed(dir string, accept func(pkg) bool) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	for _, p := range s.packages() {
+		if !accept(p) {
+			continue
+		}
+
+		link := filepath.Join(dir, p.path())
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			return err
+		}
+
+		if err := os.Symlink(p.dir, link); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// enabled says how the CLI reads mayBreakVariable.
+func enabled(value string) bool { return value != "" && value != "0" }
+
+// lookup returns the value of a variable.
+func lookup(env []string, name string) (string, bool) {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value, true
+		}
+	}
+
+	return "", false
+}
+
+// without returns a copy of env that does not have the variable.
+func without(env []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}

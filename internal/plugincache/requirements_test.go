@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		files  map[string]string
+		want   requirements
+	}{
+		"Required": {
+			reason: "A module says what it requires.",
+			files:  map[string]string{"main.tf": require("a", "~> 1.0")},
+			want:   requirements{"r/hashicorp/a": {"~> 1.0"}},
+		},
+		"Sources": {
+			reason: "Parts of an address that are left out have a default.",
+			files: map[string]string{"main.tf": "terraform {\nrequired_providers {\n" + `				a = { source = "example.org/b/c" }
+				d = { source = "e/f" }
+				g = "1.0"
+			}
+			}`},
+			want: requirements{"example.org/b/c": nil, "r/e/f": nil, "r/hashicorp/g": {"1.0"}},
+		},
+		"Used": {
+			reason: "What is used without being required comes from the default namespace.",
+			files: map[string]string{"main.tf": `
+				resource "a_x" "this" {}
+				data "b" "this" {}
+				provider "c" {}
+				resource "d_x" "this" { provider = e.alias }
+				resource "terraform_data" "this" {}
+			`},
+			want: requirements{"r/hashicorp/a": nil, "r/hashicorp/b": nil, "r/hashicorp/c": nil, "r/hashicorp/e": nil},
+		},
+		"Aliases": {
+			reason: "References among the requirements do not hide the rest.",
+			files: map[string]string{"main.tf": "terraform {\nrequired_providers {\n" + `				a = {
+					source                = "b/a"
+					version               = "1.0"
+					configuration_aliases = [a.other]
+				}
+			}
+			}`},
+			want: requirements{"r/b/a": {"1.0"}},
+		},
+		"JSON": {
+			reason: "Configuration may be JSON.",
+			files: map[string]string{"main.tf.json": `{
+				"terraform": {"required_providers": {"a": {"source": "b/a", "version": "1.0"}}},
+				"resource": {"c_x": {"this": {}}}
+			}`},
+			want: requirements{"r/b/a": {"1.0"}, "r/hashicorp/c": nil},
+		},
+		"LocalModules": {
+			reason: "Modules in the same tree count, and may call each other, but not those from elsewhere.",
+			files: map[string]string{
+				"main.tf":    `module "a" { source = "./a" }`,
+				"a/main.tf":  `module "b" { source = "../b" }` + "\n" + `resource "a_x" "this" {}`,
+				"b/main.tf":  `module "a" { source = "../a" }` + "\n" + `module "c" { source = "c/c/c" }` + "\n" + require("b", "2.0"),
+				"c/main.tf":  `resource "c_x" "this" {}`,
+				"a/notes.md": "",
+			},
+			want: requirements{"r/hashicorp/a": nil, "r/hashicorp/b": {"2.0"}},
+		},
+		"Outside": {
+			reason: "What is outside of the tree is not read.",
+			files:  map[string]string{"main.tf": `module "a" { source = "../../a" }`},
+			want:   requirements{},
+		},
+		"Broken": {
+			reason: "A file that cannot be parsed does not hide the others.",
+			files:  map[string]string{"a.tf": `resource "a_x" "this" {`, "b.tf": `resource "b_x" "this" {}`},
+			want:   requirements{"r/hashicorp/b": nil},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			root := t.TempDir()
+			for name, text := range tc.files {
+				write(t, filepath.Join(root, name), text)
+			}
+
+			got := Run{Root: root, Dir: root, Registry: "r"}.needs()
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nneeds(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSatisfies(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason      string
+		version     string
+		constraints []string
+		want        bool
+	}{
+		"None":     {reason: "Any version will do without constraints.", version: "1.0.0", want: true},
+		"Exact":    {reason: "A version satisfies itself.", version: "1.0.0", constraints: []string{"1.0.0"}, want: true},
+		"All":      {reason: "All constraints count.", version: "1.0.0", constraints: []string{">= 1.0", "< 1.0"}},
+		"Unknown":  {reason: "What is no constraint is satisfied by nothing.", version: "1.0.0", constraints: []string{"?"}},
+		"NoNumber": {reason: "What is no version satisfies nothing.", version: "x"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := satisfies(tc.version, tc.constraints); got != tc.want {
+				t.Errorf("%s\nsatisfies(%q, %q): want %t, got %t", tc.reason, tc.version, tc.constraints, tc.want, got)
+			}
+		})
+	}
+}
