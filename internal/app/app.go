@@ -101,7 +101,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	own, err := newOwnership(mgr, cfg, o, identity, lock, log)
+	own, err := newOwnership(mgr, cfg, o, identity, lock, log, m)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -111,7 +112,7 @@ type ownership struct {
 
 // newOwnership adds what claims need to the manager. The lock is nil for an instance
 // without a Lease.
-func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger) (*ownership, error) {
+func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger, m unserved.Metrics) (*ownership, error) {
 	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard}
 
 	if o.DisableClaims {
@@ -136,10 +137,20 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		}
 	}
 
+	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
+
+	if o.HoldsLease {
+		// Twice within a minute.
+		w := unserved.New(o.Shard, leases, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.Lease.Duration/3, m, unserved.WithLogger(log), unserved.WithRecorder(recorder))
+		if err := mgr.Add(w); err != nil {
+			return nil, errors.Wrap(err, "cannot add watcher of Workspaces that nobody serves")
+		}
+	}
+
 	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube,
 		claim.WithLogger(log),
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
-		claim.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")))) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
+		claim.WithRecorder(recorder))
 
 	return own, errors.Wrap(mgr.Add(own.claims), "cannot add claims")
 }

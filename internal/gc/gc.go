@@ -11,7 +11,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 )
 
 // defaultPageSize is how many Workspaces are asked for at once.
@@ -177,7 +178,11 @@ func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 	served := false
 
 	for _, gvk := range c.kinds {
-		known, err := c.list(ctx, gvk, uids)
+		known, err := listing.Each(ctx, c.live, gvk, c.pageSize, func(o *metav1.PartialObjectMetadata) error {
+			uids[string(o.GetUID())] = true
+
+			return nil
+		})
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot list all objects of %s", gvk.GroupKind())
 		}
@@ -192,36 +197,4 @@ func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 	}
 
 	return uids, nil
-}
-
-// list adds the UIDs of all Workspaces of a kind. It returns false if there is no
-// such kind.
-func (c *Collector) list(ctx context.Context, gvk schema.GroupVersionKind, uids map[string]bool) (bool, error) {
-	token := ""
-
-	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-
-		// Without a resource version the answer is what is in etcd now. The token
-		// of a page makes the next one come from the same snapshot, or fail.
-		err := c.live.List(ctx, page, client.Limit(c.pageSize), client.Continue(token))
-
-		// A kind that goes away between two pages is a listing that failed.
-		if token == "" && meta.IsNoMatchError(err) {
-			return false, nil
-		}
-
-		if err != nil {
-			return false, err
-		}
-
-		for i := range page.Items {
-			uids[string(page.Items[i].GetUID())] = true
-		}
-
-		if token = page.GetContinue(); token == "" {
-			return true, nil
-		}
-	}
 }

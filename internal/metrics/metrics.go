@@ -30,6 +30,7 @@ type Metrics struct {
 	gcFailures      prometheus.Counter
 	cliRuns         *prometheus.CounterVec
 	cliRunDuration  *prometheus.HistogramVec
+	unserved        *prometheus.GaugeVec
 }
 
 // NewNop returns Metrics that nobody can collect.
@@ -58,13 +59,17 @@ func NewNop() *Metrics {
 			// timeout of a reconcile allows.
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
 		}, []string{"command"}),
+		unserved: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_workspaces_unserved",
+			Help: "Workspaces that no running instance serves. One instance counts them for all.",
+		}, []string{"reason"}),
 	}
 }
 
 // New returns Metrics whose collectors are registered with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := NewNop()
-	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.cliRuns, m.cliRunDuration} {
+	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.cliRuns, m.cliRunDuration, m.unserved} {
 		if err := r.Register(c); err != nil {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
@@ -82,6 +87,11 @@ func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
 
 // GCFailed counts a round of the garbage collector that failed.
 func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
+
+// Unserved tells how many Workspaces nobody serves, for the supplied reason.
+func (m *Metrics) Unserved(reason string, workspaces int) {
+	m.unserved.WithLabelValues(reason).Set(float64(workspaces))
+}
 
 // CLIRun counts a finished run of the CLI: its subcommand, how long it took, and
 // the error it ended with. A run that was told to stop, or that ran out of time,

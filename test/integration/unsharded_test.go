@@ -13,6 +13,7 @@ import (
 func TestUnsharded(t *testing.T) {
 	t.Parallel()
 	t.Run("NextToShards", testUnshardedNextToShards)
+	t.Run("Unserved", testUnserved)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })

@@ -55,7 +55,7 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/module", "internal/plugincache", "internal/providerconfig",
+				"apis/common/...", "internal/listing", "internal/module", "internal/plugincache", "internal/providerconfig",
 				"internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
@@ -67,7 +67,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/gc",
-			to:   []string{"internal/workdir", "internal/workspace"},
+			to:   []string{"internal/listing", "internal/workdir", "internal/workspace"},
 			why:  "what is garbage depends on all Workspaces that exist, and on nothing that this instance knows of itself",
 		},
 		{
@@ -77,8 +77,12 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/shard/...",
-			to:   []string{"internal/shard", "internal/shard/lease"},
+			to:   []string{"internal/listing", "internal/shard", "internal/shard/lease"},
 			why:  "sharding is read, tested and switched off in one place",
+		},
+		{
+			from: "internal/listing",
+			why:  "listing works for any kind",
 		},
 		{
 			from: "internal/drain",

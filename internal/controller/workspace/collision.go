@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,13 +21,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
-
-// collisionPage is how many Workspaces are asked for at once.
-const collisionPage = 500
 
 // collisions finds Workspaces that would share one state. The Terraform workspace
 // is named after the Workspace, without its namespace: two namespaces that use the
@@ -49,8 +46,7 @@ func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commo
 
 	for _, kind := range workspace.Kinds() {
 		namesakes, err := c.namesakes(ctx, kind, ws)
-		// A kind that is not there has no Workspaces.
-		if err != nil && !kmeta.IsNoMatchError(err) {
+		if err != nil {
 			return "", errors.Wrap(err, "cannot find out whom the state belongs to")
 		}
 
@@ -74,27 +70,15 @@ func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commo
 func (c *collisions) namesakes(ctx context.Context, kind workspace.Kind, ws workspace.Workspace) ([]client.ObjectKey, error) {
 	var keys []client.ObjectKey
 
-	token := ""
-
-	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.GroupVersionKind.Kind + "List"))
-
-		if err := c.live.List(ctx, page, client.Limit(collisionPage), client.Continue(token)); err != nil {
-			return nil, err
+	_, err := listing.Each(ctx, c.live, kind.GroupVersionKind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+		if o.GetUID() != ws.GetUID() && cmp.Or(meta.GetExternalName(o), o.GetName()) == meta.GetExternalName(ws) {
+			keys = append(keys, client.ObjectKeyFromObject(o))
 		}
 
-		for i := range page.Items {
-			o := &page.Items[i]
-			if o.GetUID() != ws.GetUID() && cmp.Or(meta.GetExternalName(o), o.GetName()) == meta.GetExternalName(ws) {
-				keys = append(keys, client.ObjectKeyFromObject(o))
-			}
-		}
+		return nil
+	})
 
-		if token = page.GetContinue(); token == "" {
-			return keys, nil
-		}
-	}
+	return keys, err
 }
 
 // owns says whether the Workspace of the supplied key has a state in the supplied

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package listing lists all objects of a kind, whichever instance they belong to,
+// without holding all of them at once.
+package listing
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// PageSize is how many objects are asked for at once.
+const PageSize = 500
+
+// Each calls fn with the metadata of every object of a kind. It returns false if
+// there is no such kind. An error, one of fn as well as one of the API server, ends
+// it: then fn has seen some of the objects, and nothing follows for the others.
+//
+// Live has to read from the API server. A cache may hold a part of the objects, and
+// there is nothing in its answer that tells.
+func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, pageSize int64, fn func(*metav1.PartialObjectMetadata) error, opts ...client.ListOption) (bool, error) {
+	token := ""
+
+	for {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+
+		// Without a resource version the answer is what is in etcd now. The token
+		// of a page makes the next one come from the same snapshot, or fail.
+		err := live.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(token)}, opts...)...)
+
+		// A kind that goes away between two pages is a listing that failed.
+		if token == "" && meta.IsNoMatchError(err) {
+			return false, nil
+		}
+
+		if err != nil {
+			return false, err
+		}
+
+		for i := range page.Items {
+			page.Items[i].SetGroupVersionKind(gvk)
+
+			if err := fn(&page.Items[i]); err != nil {
+				return false, err
+			}
+		}
+
+		if token = page.GetContinue(); token == "" {
+			return true, nil
+		}
+	}
+}

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package unserved finds Workspaces that no running instance serves, and tells
+// people about them. Nobody else would: each instance sees what it serves.
+package unserved
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+const reasonUnserved event.Reason = "NobodyServes"
+
+// Why nobody serves a Workspace: values of a metric's label.
+const (
+	// ReasonNoLiveShard is that no instance serves the shard that the label names.
+	ReasonNoLiveShard = "no_live_shard"
+
+	// ReasonNoCatchAll is that there is no label, and no instance for those without.
+	ReasonNoCatchAll = "no_catch_all"
+)
+
+// Leases tells which instances there are.
+type Leases interface {
+	// Serving returns the IDs of all instances that hold their Lease, and false if
+	// that is not known yet.
+	Serving() ([]shard.ID, bool)
+}
+
+// Metrics counts Workspaces that nobody serves.
+type Metrics interface {
+	Unserved(reason string, workspaces int)
+}
+
+// A Watcher looks for Workspaces that nobody serves. Of all instances one does it:
+// the one whose Lease has the first name of those that are held.
+type Watcher struct {
+	id       shard.ID
+	leases   Leases
+	live     client.Reader
+	kinds    []schema.GroupVersionKind
+	interval time.Duration
+	metrics  Metrics
+	record   event.Recorder
+	log      logging.Logger
+
+	// seen are the Workspaces that nobody served when it last looked, and whether
+	// people were told.
+	seen map[types.UID]*finding
+}
+
+// A finding is a Workspace that nobody serves.
+type finding struct {
+	reason string
+	told   bool
+}
+
+// An Option configures a Watcher.
+type Option func(*Watcher)
+
+// WithLogger sets where to log.
+func WithLogger(l logging.Logger) Option { return func(w *Watcher) { w.log = l } }
+
+// WithRecorder sets where events go.
+func WithRecorder(r event.Recorder) Option { return func(w *Watcher) { w.record = r } }
+
+// New returns a Watcher that looks every interval, for the instance that serves id
+// and holds its Lease. Live reads from the API server.
+func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, m Metrics, o ...Option) *Watcher {
+	w := &Watcher{
+		id:       id,
+		leases:   leases,
+		live:     live,
+		kinds:    kinds,
+		interval: interval,
+		metrics:  m,
+		record:   event.NewNopRecorder(),
+		log:      logging.NewNopLogger(),
+		seen:     map[types.UID]*finding{},
+	}
+	for _, fn := range o {
+		fn(w)
+	}
+
+	return w
+}
+
+// Start looks until ctx is done.
+func (w *Watcher) Start(ctx context.Context) error {
+	t := time.NewTicker(w.interval)
+	defer t.Stop()
+
+	for {
+		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+			w.log.Info("Cannot look for Workspaces that nobody serves", "error", err)
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// NeedLeaderElection says that it takes a Lease to be one of those that may have to
+// look.
+func (w *Watcher) NeedLeaderElection() bool { return true }
+
+// Look once. A Workspace counts when it is seen twice in a row: while an instance is
+// replaced by its next version, nobody serves its Workspaces for some seconds.
+func (w *Watcher) Look(ctx context.Context) error {
+	serving, ok := w.leases.Serving()
+	if !ok {
+		return nil
+	}
+
+	now := map[types.UID]*finding{}
+
+	if !slices.ContainsFunc(serving, func(id shard.ID) bool { return !id.Sharded() }) && w.isFirst(serving) {
+		if err := w.find(ctx, serving, now); err != nil {
+			return err
+		}
+	}
+
+	counts := map[string]int{ReasonNoLiveShard: 0, ReasonNoCatchAll: 0}
+
+	for uid, f := range now {
+		if before, ok := w.seen[uid]; ok && before.reason == f.reason {
+			counts[f.reason]++
+		}
+	}
+
+	w.seen = now
+
+	for reason, n := range counts {
+		w.metrics.Unserved(reason, n)
+	}
+
+	return nil
+}
+
+// isFirst says whether it is up to this instance to look.
+func (w *Watcher) isFirst(serving []shard.ID) bool {
+	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.id.LeaseName() })
+}
+
+// find the Workspaces that none of the supplied instances serves. The API server
+// selects them, so that it costs next to nothing when there are none.
+func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[types.UID]*finding) error {
+	var names []string
+
+	catchAll := slices.Contains(serving, shard.CatchAll())
+
+	for _, id := range serving {
+		if id.Name() != "" {
+			names = append(names, id.Name())
+		}
+	}
+
+	labelled := []labels.Requirement{}
+
+	r, err := labels.NewRequirement(shard.LabelKey, selection.Exists, nil)
+	if err != nil {
+		return errors.Wrap(err, "cannot select Workspaces")
+	}
+
+	labelled = append(labelled, *r)
+
+	if len(names) > 0 {
+		if r, err = labels.NewRequirement(shard.LabelKey, selection.NotIn, names); err != nil {
+			return errors.Wrap(err, "cannot select Workspaces")
+		}
+
+		labelled = append(labelled, *r)
+	}
+
+	for _, kind := range w.kinds {
+		if err := w.list(ctx, kind, labels.NewSelector().Add(labelled...), ReasonNoLiveShard, found); err != nil {
+			return err
+		}
+
+		if catchAll {
+			continue
+		}
+
+		if err := w.list(ctx, kind, shard.CatchAll().Selector(), ReasonNoCatchAll, found); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, reason string, found map[types.UID]*finding) error {
+	_, err := listing.Each(ctx, w.live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+		f := &finding{reason: reason}
+		found[o.GetUID()] = f
+
+		before, ok := w.seen[o.GetUID()]
+		if !ok || before.reason != reason {
+			return nil
+		}
+
+		if f.told = true; !before.told {
+			w.record.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
+		}
+
+		return nil
+	}, client.MatchingLabelsSelector{Selector: s})
+
+	return errors.Wrapf(err, "cannot list objects of %s", kind.GroupKind())
+}
+
+func describe(reason string, o *metav1.PartialObjectMetadata) error {
+	if reason == ReasonNoCatchAll {
+		return errors.Errorf("nobody works on this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all", shard.LabelKey)
+	}
+
+	name := o.GetLabels()[shard.LabelKey]
+
+	return errors.Errorf("nobody works on this Workspace: no instance with --shard-name=%s is running. Start one, or change the label %s", name, shard.LabelKey)
+}
