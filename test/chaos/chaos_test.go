@@ -31,6 +31,10 @@ func TestChaos(t *testing.T) {
 		t.Skip("no -duration: run `make chaos`")
 	}
 
+	if err := shared.prepare(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+
 	dir := t.ArtifactDir()
 	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
 		t.Fatalf("cannot make directory: %v", err)

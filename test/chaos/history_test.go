@@ -6,6 +6,7 @@ package chaos
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,6 +87,7 @@ func (h *historian) add(s *corev1.Secret, deleted bool) error {
 		}
 	}
 
+	v.time = time.Now().UnixNano()
 	h.versions = append(h.versions, v)
 
 	return nil

@@ -126,6 +126,11 @@ func TestOverlaps(t *testing.T) {
 			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5), newRun("a#1", 5, 11, 20)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
 		},
+		"UsedAgain": {
+			reason: "The run that was seen is not the one that had the same process id later.",
+			runs:   []run{newRun("a#1", 5, 1, 20), newRun("b#1", 6, 10, 20).seeing(5), newRun("c#1", 5, 5000, 6000)},
+			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
+		},
 		"NeverWritten": {
 			reason: "Or never, if it was killed in between.",
 			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5)},

@@ -59,7 +59,7 @@ func readRuns(events []record.Event, names map[string]string) []run {
 			continue
 		}
 
-		if i := lastRun(runs, e.UID, e.PID, e.Time); i >= 0 && runs[i].end == 0 {
+		if i := lastRun(runs, e.UID, e.PID, e.Time); i >= 0 {
 			runs[i].end = e.Time
 		}
 	}

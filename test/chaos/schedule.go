@@ -23,7 +23,7 @@ const (
 	remove    kind = "remove"    // Delete a Workspace.
 	kill      kind = "kill"      // SIGKILL an instance, and start it again later.
 	terminate kind = "terminate" // SIGTERM an instance, and start it again later.
-	pause     kind = "pause"     // SIGSTOP an instance, and SIGCONT it later.
+	pause     kind = "pause"     // SIGSTOP an instance, mostly for longer than a Lease lasts, and SIGCONT it.
 	restart   kind = "restart"   // SIGKILL the API server, and start it again later.
 )
 
@@ -216,7 +216,8 @@ func (s *scheduler) disturb(k kind, shard string, now time.Duration) {
 	takes := s.between(100*time.Millisecond, 2*s.lease)
 
 	if k == pause {
-		takes = s.between(s.lease, 2*s.lease)
+		// From short enough to go on to far too long: what matters is in between.
+		takes = s.between(s.lease/2, 2*s.lease)
 	}
 
 	if s.away[name] < now {

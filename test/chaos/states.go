@@ -64,12 +64,12 @@ func lost(all []*resource, versions []version) []violation {
 		old, known := latest[v.workspace]
 		latest[v.workspace] = v
 
-		if !known || old.deleted {
+		if !known {
 			continue
 		}
 
 		if !v.deleted && old.lineage != "" && v.lineage != old.lineage {
-			found = append(found, violation{workspace: v.workspace, text: fmt.Sprintf("the lineage of the state was %s (serial %d) and became %s (serial %d)", old.lineage, old.serial, v.lineage, v.serial)})
+			found = append(found, violation{workspace: v.workspace, time: v.time, text: fmt.Sprintf("the lineage of the state was %s (serial %d) and became %s (serial %d)", old.lineage, old.serial, v.lineage, v.serial)})
 		}
 
 		for _, id := range slices.Sorted(maps.Keys(old.things)) {
@@ -78,7 +78,7 @@ func lost(all []*resource, versions []version) []violation {
 				continue
 			}
 
-			found = append(found, violation{workspace: v.workspace, time: r.begun, text: fmt.Sprintf("%s is no longer in the state after serial %d, but was never destroyed", id, old.serial)})
+			found = append(found, violation{workspace: v.workspace, time: v.time, text: fmt.Sprintf("%s is no longer in the state after serial %d, but was never destroyed", id, old.serial)})
 		}
 	}
 

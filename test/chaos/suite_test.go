@@ -6,7 +6,6 @@ package chaos
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -57,25 +56,11 @@ func TestMain(m *testing.M) {
 	flag.Uint64Var(&shared.seed, "seed", 0, "seed of the faults; 0 for a random one")
 	flag.IntVar(&shared.workspaces, "workspaces", 7, "about how many Workspaces there are")
 	flag.Parse()
-	os.Exit(prepareAndRun(m))
-}
-
-func prepareAndRun(m *testing.M) int {
 	ctrllog.SetLogger(logr.Discard())
-
-	dir, err := os.MkdirTemp("", "provider-terraform-chaos-")
-	if err != nil {
-		return complain(err)
-	}
-	defer os.RemoveAll(dir)
-
-	if err := shared.prepare(dir); err != nil {
-		return complain(err)
-	}
-
-	return m.Run()
+	os.Exit(m.Run())
 }
 
+// prepare finds and builds all programs. Only TestChaos needs them.
 func (s *suite) prepare(dir string) error {
 	// Anything that can be typed again.
 	for s.seed == 0 {
@@ -125,10 +110,4 @@ func require(env string) (string, error) {
 	}
 
 	return filepath.Abs(path)
-}
-
-func complain(err error) int {
-	fmt.Fprintln(os.Stderr, "chaos test:", err)
-
-	return 1
 }

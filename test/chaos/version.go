@@ -20,6 +20,9 @@ type version struct {
 	// workspace is the name of the Workspace.
 	workspace string
 
+	// time when it was seen, in nanoseconds since 1970.
+	time int64
+
 	// deleted says that the state itself is gone. Nothing below is set then.
 	deleted bool
 
