@@ -5,6 +5,7 @@
 package chaos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -47,9 +48,9 @@ func resources(ledger []entry, versions []version) []*resource {
 		case created:
 			r.finished = true
 		case destroying:
-			r.destroyed = e.time
-			// Only what is in the state is ever destroyed.
-			r.saved = true
+			// A run that is killed before it saves the state leaves the destruction to be
+			// repeated. Only what is in the state is ever destroyed.
+			r.destroyed, r.saved = cmp.Or(r.destroyed, e.time), true
 		}
 	}
 
@@ -108,18 +109,24 @@ func inTheWay(other, r *resource, runs []run) string {
 	switch {
 	case other.alive(r.begun):
 		return "which was in the state and not destroyed"
-	case other.by != r.by && !other.finished && running(runs, other, r.begun):
+	case other.by != r.by && !other.finished && running(runs, other, r):
 		return "which was being created"
 	default:
 		return ""
 	}
 }
 
-// running says whether the run that began to create the resource had not ended.
-func running(runs []run, r *resource, now int64) bool {
-	by := creation(runs, r)
+// running says whether the run that created other had not ended when the creation of r
+// began. It may have been seen to end too late, so the two runs must overlap as well.
+func running(runs []run, other, r *resource) bool {
+	first, second := creation(runs, other), creation(runs, r)
+	if first == nil || second == nil {
+		return false
+	}
 
-	return by != nil && (by.end == 0 || by.end > now)
+	overlap := slices.Contains(second.beside, first.pid) || slices.Contains(first.beside, second.pid)
+
+	return overlap && (first.end == 0 || first.end > r.begun)
 }
 
 // creation returns the run that created the resource, nil if it is not known.

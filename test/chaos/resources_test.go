@@ -56,6 +56,12 @@ func TestCreatedTwice(t *testing.T) {
 			versions: []version{holding("x"), holding("y")},
 			runs:     runs,
 		},
+		"DestroyedAgain": {
+			reason:   "A destruction that got into no state is repeated.",
+			ledger:   []entry{did(10, creating, "x", 5), did(49, destroying, "x", 6), did(50, creating, "y", 6), did(70, destroying, "x", 7), did(71, creating, "z", 7)},
+			versions: []version{holding("x"), holding("z")},
+			runs:     []run{newRun("a#1", 5, 1, 40), newRun("b#1", 6, 45, 60), newRun("c#1", 7, 65, 90)},
+		},
 		"InState": {
 			reason:   "What the state has must not be created again.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
@@ -84,8 +90,22 @@ func TestCreatedTwice(t *testing.T) {
 		"AtTheSameTime": {
 			reason: "Two processes must not create at the same time, whatever the state says.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
-			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90)},
+			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90).seeing(5)},
 			want:   twice,
+		},
+		"OverlapBefore": {
+			reason: "A run that has ended creates nothing, although it overlapped.",
+			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
+			runs:   []run{newRun("a#1", 5, 1, 49), newRun("b#1", 6, 45, 90).seeing(5)},
+		},
+		"UnknownRuns": {
+			reason: "Of runs that nobody wrote down it is not known whether they were at the same time.",
+			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
+		},
+		"SeenTooLate": {
+			reason: "What decides is whether the second saw the first, not when that was seen to end.",
+			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
+			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90)},
 		},
 		"OtherWorkspace": {
 			reason:   "Other Workspaces have resources of their own.",

@@ -52,7 +52,7 @@ type suite struct {
 var shared suite
 
 func TestMain(m *testing.M) {
-	flag.DurationVar(&shared.duration, "duration", 0, "for how long to inject faults; 0 for none")
+	flag.DurationVar(&shared.duration, "duration", 25*time.Second, "for how long to inject faults")
 	flag.Uint64Var(&shared.seed, "seed", 0, "seed of the faults; 0 for a random one")
 	flag.IntVar(&shared.workspaces, "workspaces", 7, "about how many Workspaces there are")
 	flag.Parse()
