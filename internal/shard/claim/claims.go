@@ -6,7 +6,6 @@ package claim
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -174,6 +174,7 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 	if !c.held.add(r, o.GetUID()) {
 		return false, nil
 	}
+	defer c.held.end(r)
 
 	err := c.write(ctx, r, o)
 
@@ -183,8 +184,7 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 
 		return false, nil
 	case err != nil:
-		// Nobody knows whether it was written.
-		c.held.leave(r)
+		c.held.doubt(r, o)
 
 		return false, errors.Wrap(err, "cannot claim Workspace")
 	}
@@ -234,7 +234,7 @@ func abandoned(list, host string) string {
 
 // release a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
-	uid, ok := c.held.leavable(r)
+	h, ok := c.held.leavable(r)
 	if !ok {
 		return nil
 	}
@@ -242,9 +242,13 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 
-	err := c.erase(ctx, r, uid)
-	if err != nil {
+	if err := c.settle(ctx, r, h.unsure); err != nil {
 		return err
+	}
+
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return c.erase(ctx, r, h.uid) })
+	if err != nil {
+		return errors.Wrap(err, "cannot remove claim")
 	}
 
 	c.held.remove(r)
@@ -252,35 +256,44 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	return nil
 }
 
-// erase the claim of this instance from a Workspace, whatever else has changed.
+// settle whether a claim on a Workspace that looked like o was written, if nobody
+// knows: by writing it once more. Whatever the answer is, the first request has had
+// its effect or will never have any. Otherwise it could still be on its way and end
+// up as a claim that nobody knows of and nobody releases.
+func (c *Claims) settle(ctx context.Context, r ref, o client.Object) error {
+	if o == nil {
+		return nil
+	}
+
+	err := c.write(ctx, r, o)
+	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
+		return nil
+	}
+
+	return errors.Wrap(err, "cannot find out whether Workspace is claimed")
+}
+
+// erase the claim of this instance from a Workspace. It fails if anything changes
+// meanwhile: a request that takes long on its way must not remove a claim that this
+// instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
-	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(shard.ClaimAnnotationKey)
+	before := &metav1.PartialObjectMetadata{}
+	before.SetGroupVersionKind(r.kind)
 
-	patch, err := json.Marshal([]map[string]string{
-		{"op": "test", "path": "/metadata/uid", "value": string(uid)},
-		{"op": "test", "path": path, "value": c.me.String()},
-		{"op": "remove", "path": path},
-	})
-	if err != nil {
-		return errors.Wrap(err, "cannot make patch")
+	if err := c.kube.Get(ctx, r.key, before); err != nil {
+		return client.IgnoreNotFound(err)
 	}
 
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(r.kind)
-	o.SetName(r.key.Name)
-	o.SetNamespace(r.key.Namespace)
-
-	err = c.kube.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
-	// That is how the API server says that a test failed, among other things.
-	if kerrors.IsInvalid(err) {
-		if getErr := c.kube.Get(ctx, r.key, o); getErr != nil {
-			err = getErr
-		} else if o.GetUID() != uid || Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]) != c.me {
-			err = nil
-		}
+	if before.GetUID() != uid || Parse(before.GetAnnotations()[shard.ClaimAnnotationKey]) != c.me {
+		return nil
 	}
 
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot remove claim")
+	after := before.DeepCopy()
+	delete(after.Annotations, shard.ClaimAnnotationKey)
+
+	err := c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+
+	return client.IgnoreNotFound(err)
 }
 
 // metadataOf returns a copy of the metadata of o.

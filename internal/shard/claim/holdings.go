@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A ref names a Workspace of any kind.
@@ -25,12 +26,16 @@ type holding struct {
 	// since when it is held.
 	since time.Time
 
-	// running says that a reconcile of it is in progress.
-	running bool
+	// busy says that its claim is being written, or a reconcile of it is in progress.
+	busy bool
 
-	// leaving says that it is to be released as soon as nothing is in progress. From
-	// then on nothing begins, whatever a cache that is behind says.
+	// leaving says that it is to be released as soon as it is not busy. From then on
+	// nothing begins, whatever a cache that is behind says.
 	leaving bool
+
+	// unsure is what the Workspace looked like before its claim was written, if
+	// nobody knows whether it was.
+	unsure client.Object
 }
 
 // holdings are the Workspaces that this instance has taken. No instance but this
@@ -82,12 +87,12 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 		return false
 	}
 
-	e.running = true
+	e.busy = true
 
 	return true
 }
 
-// end the work that began.
+// end what made the Workspace busy.
 func (h *holdings) end(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +102,7 @@ func (h *holdings) end(r ref) {
 		return
 	}
 
-	e.running = false
+	e.busy = false
 
 	if e.leaving {
 		h.release(r)
@@ -105,17 +110,18 @@ func (h *holdings) end(r ref) {
 }
 
 // add a Workspace before its claim is written, because it may leave as soon as that
-// is done. It returns false if an earlier claim on a Workspace of that name is not
-// released yet.
+// is done. It is busy until then: a release that does not wait for the answer would
+// find nothing to release, or worse, what is claimed next. It returns false if an
+// earlier claim on a Workspace of that name is not released yet.
 func (h *holdings) add(r ref, uid types.UID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	if e, ok := h.held[r]; ok && (e.leaving || e.running) {
+	if e, ok := h.held[r]; ok && (e.leaving || e.busy) {
 		return false
 	}
 
-	h.held[r] = &holding{uid: uid, since: time.Now()}
+	h.held[r] = &holding{uid: uid, since: time.Now(), busy: true}
 
 	return true
 }
@@ -127,6 +133,18 @@ func (h *holdings) leave(r ref) {
 	defer h.mu.Unlock()
 
 	if e, ok := h.held[r]; ok {
+		h.leaveLocked(r, e)
+	}
+}
+
+// doubt leaves a Workspace whose claim may have been written, or may still be. It
+// looked like o before.
+func (h *holdings) doubt(r ref, o client.Object) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok {
+		e.unsure = o
 		h.leaveLocked(r, e)
 	}
 }
@@ -144,23 +162,23 @@ func (h *holdings) left(r ref, uid types.UID) {
 func (h *holdings) leaveLocked(r ref, e *holding) {
 	e.leaving = true
 
-	if !e.running {
+	if !e.busy {
 		h.release(r)
 	}
 }
 
-// leavable returns the UID of a Workspace that is to be released, and false if
+// leavable returns the holding of a Workspace that is to be released, and false if
 // there is nothing to be done about it (any more).
-func (h *holdings) leavable(r ref) (types.UID, bool) {
+func (h *holdings) leavable(r ref) (holding, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	e, ok := h.held[r]
-	if !ok || !e.leaving || e.running {
-		return "", false
+	if !ok || !e.leaving || e.busy {
+		return holding{}, false
 	}
 
-	return e.uid, true
+	return *e, true
 }
 
 // remove a Workspace whose claim is gone, or was never written.

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// lives is the life of a process, and its Lease.
+func (m *model) lives(s *state, p int, fn yield) {
+	n := *s
+	me, held := &n.procs[p], &n.lease[m.roles[p]]
+	done := func(kind moveKind) {
+		fn(move{kind: kind, proc: uint8(p)}, &n)
+		n = *s
+	}
+
+	switch {
+	case me.status == absent:
+		me.status = standby
+		m.catchUp(&n, p)
+		done(starts)
+	case me.status == gone:
+		return
+	case me.paused:
+		me.paused = false
+		done(continues)
+
+		if m.without != fenceKills {
+			m.end(&n, p)
+			done(fenced)
+		}
+	case me.status == standby && (held.holder == 0 || m.expired(held, p)):
+		*held = leaseState{holder: name(p + 1)}
+		me.status = leading
+		done(acquires)
+	}
+
+	m.goodbye(s, p, fn)
+	m.observe(s, p, fn)
+}
+
+// goodbye is how a process that has been leading ends.
+func (m *model) goodbye(s *state, p int, fn yield) {
+	n := *s
+	me := &n.procs[p]
+	done := func(kind moveKind) {
+		fn(move{kind: kind, proc: uint8(p)}, &n)
+		n = *s
+	}
+
+	if me.status != leading && me.status != stopping {
+		return
+	}
+
+	if n.left.kills > 0 {
+		n.left.kills--
+		m.end(&n, p)
+		done(killed)
+	}
+
+	if me.paused {
+		return
+	}
+
+	if n.left.pauses > 0 {
+		n.left.pauses--
+		me.paused = true
+		done(pauses)
+	}
+
+	switch {
+	case me.status == leading && n.left.stops > 0:
+		n.left.stops--
+		me.status = stopping
+
+		if m.without == leaseIsReleasedLast {
+			n.lease[m.roles[p]] = leaseState{}
+		}
+
+		done(terminated)
+	case me.status == stopping && quiet(me):
+		if l := &n.lease[m.roles[p]]; l.holder == name(p+1) {
+			*l = leaseState{}
+		}
+
+		m.end(&n, p)
+		done(exits)
+	}
+}
+
+// quiet says that nothing is in progress in a process.
+func quiet(p *process) bool {
+	for _, w := range p.work {
+		if w.step != idle || w.release != notReleasing {
+			return false
+		}
+	}
+
+	return true
+}
+
+// end a process. What it has sent may still arrive.
+func (m *model) end(s *state, p int) {
+	me := process{status: gone}
+
+	for w, was := range s.procs[p].work {
+		is := work{lateClaim: was.lateClaim, lateErase: was.lateErase}
+		is.late(was.claiming, was.release, was.releasing)
+
+		if was.step == working && m.without == childrenDie {
+			is.step = working
+		}
+
+		me.work[w] = is
+	}
+
+	s.procs[p] = me
+}
+
+// late says that nobody waits for the supplied requests any more. One that has no
+// effect any more is not worth to be remembered.
+func (w *work) late(claiming request, step releaseStep, releasing request) {
+	if claiming == valid || step == settling && releasing == valid {
+		w.lateClaim = valid
+	}
+
+	if step == erasing && releasing == valid {
+		w.lateErase = valid
+	}
+}
+
+func (m *model) expired(l *leaseState, p int) bool { return l.expired&(1<<p) != 0 }
+
+// observe the Leases of others.
+func (m *model) observe(s *state, p int, fn yield) {
+	if s.procs[p].paused || s.procs[p].status == absent {
+		return
+	}
+
+	for r := range s.lease {
+		l := &s.lease[r]
+
+		if m.without == deadNeedsFreshRead && s.procs[p].read[r] != l.holder {
+			n := *s
+			n.procs[p].read[r] = l.holder
+			fn(move{kind: readsLease, proc: uint8(p), arg: uint8(r)}, &n)
+		}
+
+		if l.holder == 0 || l.holder == name(p+1) || m.expired(l, p) || !m.canExpire(s, l.holder) {
+			continue
+		}
+
+		n := *s
+		n.lease[r].expired |= 1 << p
+		fn(move{kind: seesExpired, proc: uint8(p), arg: uint8(r)}, &n)
+	}
+}
+
+// canExpire says whether the Lease of a process may have been unchanged for long
+// enough. One that could not renew it for so long is ended before by its fence.
+func (m *model) canExpire(s *state, holder name) bool {
+	h := s.procs[holder-1]
+
+	return h.status == gone || h.paused && m.without == fenceKills || m.without == deadNeedsExpiry
+}
+
+// state of the process with the supplied name, as another one finds out.
+func (m *model) state(s *state, p int, of name) lease.State {
+	l := s.lease[m.roles[of-1]]
+	if m.without == deadNeedsFreshRead {
+		l.holder = s.procs[p].read[m.roles[of-1]]
+	}
+
+	if l.holder == of && !m.expired(&l, p) {
+		return lease.Alive
+	}
+
+	return lease.Dead
+}
+
+// unsharded is the state of whoever holds the Lease of the unsharded instance.
+func (m *model) unsharded(s *state, p int) lease.State {
+	if l := s.lease[unsharded]; l.holder != 0 && !m.expired(&l, p) {
+		return lease.Alive
+	}
+
+	return lease.Dead
+}

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// cache of a process catches up.
+func (m *model) cache(s *state, p, w int, fn yield) {
+	if !m.cached(p) {
+		return
+	}
+
+	is := m.cacheable(s, p, w)
+	was := s.procs[p].work[w].seen
+
+	if is == was {
+		return
+	}
+
+	n := *s
+	mine := &n.procs[p].work[w]
+	mine.seen = is
+
+	if was.found && !is.found && m.without != leavingReleases {
+		mine.holdings(func(h *holdings) { h.left(ref{}, theUID) })
+		mine.due = mine.due || mine.held && m.without == releaseWaitsForWork
+	}
+
+	fn(move{kind: catchesUp, proc: uint8(p), space: uint8(w)}, &n)
+}
+
+// reconcile is what a worker does, step by step.
+func (m *model) reconcile(s *state, p, w int, fn yield) {
+	n := *s
+	mine := &n.procs[p].work[w]
+	done := func(kind moveKind) {
+		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		n = *s
+	}
+
+	switch mine.step {
+	case idle:
+		if n.procs[p].status == leading {
+			m.look(&n, p, w, done)
+		}
+	case looked:
+		m.decide(&n, p, w, done)
+	case decided:
+		mine.step = idle
+		mine.holdings(func(h *holdings) {
+			if h.begin(ref{}, theUID) || m.without == beginLooksAgain || m.without == holdingIsNeeded {
+				mine.step = working
+			}
+		})
+		done(begins)
+	case working:
+		mine.step = idle
+		mine.holdings(func(h *holdings) { h.end(ref{}) })
+		done(ends)
+	case writing:
+		m.lose(&n, p, w, done)
+	case refused:
+		mine.endTake(func(h *holdings) { h.remove(ref{}) })
+		done(claimAnswered)
+		m.lose(&n, p, w, done)
+	case written:
+		mine.endTake(func(h *holdings) {
+			if m.without != unshardedIsCheckedAfter && m.unsharded(s, p) != lease.Dead {
+				h.leave(ref{})
+			}
+		})
+		done(claimAnswered)
+		m.lose(&n, p, w, done)
+	}
+}
+
+// endTake ends a take, after doing something about it.
+func (w *work) endTake(fn func(h *holdings)) {
+	w.step, w.claiming = idle, none
+	w.holdings(func(h *holdings) {
+		fn(h)
+		h.end(ref{})
+	})
+}
+
+// lose the answer to a claim.
+func (m *model) lose(s *state, p, w int, done func(moveKind)) {
+	if s.left.losses == 0 {
+		return
+	}
+
+	s.left.losses--
+	mine := &s.procs[p].work[w]
+
+	if mine.step == writing {
+		mine.late(mine.claiming, notReleasing, none)
+	}
+
+	unsure := outdated
+	if mine.step == writing {
+		unsure = mine.claiming
+	}
+
+	mine.endTake(func(h *holdings) {
+		switch m.without {
+		case doubtIsReleased:
+			h.remove(ref{})
+		case doubtIsSettled:
+			h.leave(ref{})
+		default:
+			h.doubt(ref{}, theObject())
+			mine.unsure = unsure
+		}
+	})
+
+	done(losesClaim)
+}
+
+// look at a Workspace, and decide at once if it comes from a cache: it is as old as
+// it may be already.
+func (m *model) look(s *state, p, w int, done func(moveKind)) {
+	mine := &s.procs[p].work[w]
+
+	switch {
+	case !m.cached(p):
+		mine.step = looked
+		mine.seen = view{found: true, label: s.label[w], claim: s.claim[w]}
+		done(looks)
+	case mine.seen.found:
+		m.decide(s, p, w, done)
+	case mine.held && !mine.leaving && m.without != leavingReleases:
+		mine.holdings(func(h *holdings) { h.leave(ref{}) })
+		done(decides)
+	}
+}
+
+// decide what to do about a Workspace, and begin to do it.
+func (m *model) decide(s *state, p, w int, done func(moveKind)) {
+	before := *s
+	m.act(s, p, w, Decide(m.situation(s, p, w, false)), done)
+
+	// Leases cannot always be read.
+	*s = before
+	m.act(s, p, w, Decide(m.situation(s, p, w, true)), func(moveKind) { done(cannotReadLease) })
+}
+
+// situation of a process, less what is taken away.
+func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
+	mine := &s.procs[p].work[w]
+	claims := m.roles[p] != unsharded
+	out := Situation{
+		Serves:    m.serves[m.roles[p]][mine.seen.label],
+		Unsharded: lease.Dead,
+	}
+
+	if claims {
+		out.Me = m.claims[p]
+	}
+
+	mine.holdings(func(h *holdings) { out.Holds = h.holds(ref{}, theUID) })
+
+	if c := mine.seen.claim; c != 0 {
+		out.Claimed = m.claims[c-1]
+		out.Claimant = m.state(s, p, c)
+	}
+
+	if claims && !out.Holds {
+		out.Unsharded = m.unsharded(s, p)
+	}
+
+	if unreadable {
+		out.unreadable(m.without == unknownIsAlive)
+	}
+
+	switch m.without {
+	case liveClaimIsRespected:
+		out.Claimant = lease.Dead
+	case unshardedRespectsClaims:
+		if !claims {
+			out.Claimed = Claim{}
+		}
+	case holdingIsNeeded:
+		out.Holds = out.Claimed == out.Me
+	default:
+	}
+
+	return out
+}
+
+// unreadable makes unknown what comes from a Lease.
+func (s *Situation) unreadable(dead bool) {
+	as := lease.Unknown
+	if dead {
+		as = lease.Dead
+	}
+
+	if s.Claimant != "" {
+		s.Claimant = as
+	}
+
+	if s.Me != (Claim{}) && !s.Holds {
+		s.Unsharded = as
+	}
+}
+
+// act on a decision.
+func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
+	mine := &s.procs[p].work[w]
+	waited := mine.step == looked
+	mine.step = idle
+
+	// What was read from the API server is not kept.
+	if !m.cached(p) {
+		mine.seen = view{}
+	}
+
+	switch {
+	case a == Run && m.roles[p] == unsharded, a == Take && m.without == claimIsNeeded:
+		mine.step = working
+	case a == Run:
+		mine.step = decided
+	case a == Take:
+		waited = m.take(mine)
+	case a == Release:
+		mine.holdings(func(h *holdings) { h.leave(ref{}) })
+	}
+
+	if waited || mine.step != idle || a == Release {
+		done(decides)
+	}
+}
+
+// take a Workspace: it returns false if there is no point in trying.
+func (m *model) take(mine *work) bool {
+	if !mine.seen.latest && m.without != claimNeedsVersion {
+		return false
+	}
+
+	if m.without == takeWaitsForRelease && !mine.busy {
+		mine.held, mine.leaving, mine.unsure = false, false, none
+	}
+
+	taken := false
+	mine.holdings(func(h *holdings) { taken = h.add(ref{}, theUID) })
+
+	if !taken {
+		return false
+	}
+
+	mine.step, mine.claiming = writing, valid
+	if !mine.seen.latest {
+		mine.claiming = outdated
+	}
+
+	mine.busy = mine.busy && m.without != takeIsWork
+
+	return true
+}

@@ -1,0 +1,305 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A rule can be taken away from a model.
+type rule uint8
+
+const (
+	noRule rule = iota
+	claimIsNeeded
+	claimNeedsVersion
+	liveClaimIsRespected
+	unknownIsAlive
+	deadNeedsExpiry
+	deadNeedsFreshRead
+	fenceKills
+	childrenDie
+	holdingIsNeeded
+	beginLooksAgain
+	takeIsWork
+	takeWaitsForRelease
+	releaseWaitsForWork
+	leavingReleases
+	eraseNeedsOwnClaim
+	eraseNeedsVersion
+	doubtIsReleased
+	doubtIsSettled
+	unshardedIsCheckedAfter
+	unshardedReadsLive
+	unshardedRespectsClaims
+	leaseIsReleasedLast
+)
+
+// A verdict on a model.
+type verdict string
+
+const (
+	fine   verdict = "no Workspace ever has two workers, or none for ever"
+	unsafe verdict = "a Workspace has two workers"
+	stuck  verdict = "a Workspace has no worker, and never will have"
+)
+
+// worlds in which every rule holds. Together they have everything that the model
+// knows of; each is small enough to be explored to its end.
+func worlds() map[string]model {
+	return map[string]model{
+		"Restart": {
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, kills: 1, losses: 1},
+		},
+		"Replica": {
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, pauses: 1, stops: 1},
+		},
+		"Unsharded": {
+			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, pauses: 1, losses: 1},
+		},
+		"CatchAll": {
+			roles: []role{catchAll, shardA, unsharded}, start: []status{absent, leading, leading},
+			labels: []label{unlabelled, labelA}, spaces: 1, faults: faults{relabels: 2, stops: 1, kills: 1},
+		},
+		"Lossy": {
+			roles: []role{shardA, shardB}, start: []status{leading, leading},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 3, losses: 2},
+		},
+		"TwoWorkspaces": {
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
+			labels: []label{labelA, labelB}, spaces: 2, faults: faults{relabels: 1, kills: 1},
+		},
+	}
+}
+
+// judge a model, and say how the first state that is not fine is reached.
+func judge(t *testing.T, m *model) (verdict, string) {
+	t.Helper()
+
+	g, i, bad := explore(m)
+	t.Logf("%d states, %d ways between them without a fault", len(g.states), len(g.edges))
+
+	if bad {
+		return unsafe, g.trace(i)
+	}
+
+	if i, bad := g.stuck(); bad {
+		return stuck, g.trace(i)
+	}
+
+	return fine, ""
+}
+
+// With every rule, nothing goes wrong, whatever happens and in whatever order.
+func TestModel(t *testing.T) {
+	t.Parallel()
+
+	for name, m := range worlds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if testing.Short() {
+				m.faults.relabels = min(m.faults.relabels, 1)
+				m.faults.losses = min(m.faults.losses, 1)
+			}
+
+			got, trace := judge(t, &m)
+			if diff := cmp.Diff(fine, got); diff != "" {
+				t.Errorf("-want, +got:\n%s\nfor example:\n%s", diff, trace)
+			}
+		})
+	}
+}
+
+// Without any one of the rules, something goes wrong: each is needed, and the model
+// would notice if it was lost.
+func TestModelWithoutRule(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		rule   rule
+		world  string
+		faults faults
+		want   verdict
+	}{
+		"ClaimIsNeeded": {
+			reason: "Labels alone do not tell whether somebody else has not finished yet.",
+			rule:   claimIsNeeded,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"ClaimNeedsVersion": {
+			reason: "A claim that is decided upon because of an old version would overwrite that of another.",
+			rule:   claimNeedsVersion,
+			world:  "Lossy",
+			faults: faults{relabels: 2},
+			want:   unsafe,
+		},
+		"LiveClaimIsRespected": {
+			reason: "Who has claimed a Workspace and is alive may work on it.",
+			rule:   liveClaimIsRespected,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"UnknownIsAlive": {
+			reason: "A Lease that cannot be read says nothing about its holder.",
+			rule:   unknownIsAlive,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"DeadNeedsExpiry": {
+			reason: "A Lease that is not old enough may still be renewed.",
+			rule:   deadNeedsExpiry,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"DeadNeedsFreshRead": {
+			reason: "An instance that is younger than what was read of its Lease is not dead.",
+			rule:   deadNeedsFreshRead,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"FenceKills": {
+			reason: "A process that is stopped goes on where it was.",
+			rule:   fenceKills,
+			world:  "Unsharded",
+			faults: faults{pauses: 1},
+			want:   unsafe,
+		},
+		"ChildrenDie": {
+			reason: "The Lease of a process says nothing about children that it left behind.",
+			rule:   childrenDie,
+			world:  "Unsharded",
+			faults: faults{kills: 1},
+			want:   unsafe,
+		},
+		"HoldingIsNeeded": {
+			reason: "A cache that is behind shows a claim that was released.",
+			rule:   holdingIsNeeded,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"BeginLooksAgain": {
+			reason: "A Workspace may leave between the decision to work on it and the beginning.",
+			rule:   beginLooksAgain,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"TakeIsWork": {
+			reason: "A release that does not wait for a claim to be written forgets the one after.",
+			rule:   takeIsWork,
+			world:  "Lossy",
+			faults: faults{relabels: 3},
+			want:   stuck,
+		},
+		"TakeWaitsForRelease": {
+			reason: "A release that is in progress would remove the new claim.",
+			rule:   takeWaitsForRelease,
+			world:  "Lossy",
+			faults: faults{relabels: 3, losses: 1},
+			want:   unsafe,
+		},
+		"ReleaseWaitsForWork": {
+			reason: "Who is to work on the Workspace next begins at once.",
+			rule:   releaseWaitsForWork,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   unsafe,
+		},
+		"LeavingReleases": {
+			reason: "An instance that is alive would keep its claim on what it does not serve any more.",
+			rule:   leavingReleases,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   stuck,
+		},
+		"EraseNeedsOwnClaim": {
+			reason: "The claim may be that of another by then.",
+			rule:   eraseNeedsOwnClaim,
+			world:  "Lossy",
+			faults: faults{relabels: 2, losses: 1},
+			want:   unsafe,
+		},
+		"EraseNeedsVersion": {
+			reason: "A request that took long on its way removes a claim that was made since.",
+			rule:   eraseNeedsVersion,
+			world:  "Lossy",
+			faults: faults{relabels: 3, losses: 1},
+			want:   unsafe,
+		},
+		"DoubtIsReleased": {
+			reason: "A claim without an answer may have been written, and nobody would release it.",
+			rule:   doubtIsReleased,
+			world:  "Lossy",
+			faults: faults{relabels: 1, losses: 1},
+			want:   stuck,
+		},
+		"DoubtIsSettled": {
+			reason: "A claim without an answer may be written when it is thought to be released.",
+			rule:   doubtIsSettled,
+			world:  "Lossy",
+			faults: faults{relabels: 1, losses: 1},
+			want:   stuck,
+		},
+		"UnshardedIsCheckedAfter": {
+			reason: "An unsharded instance that begins at the same moment sees no claim yet.",
+			rule:   unshardedIsCheckedAfter,
+			world:  "Unsharded",
+			want:   unsafe,
+		},
+		"UnshardedReadsLive": {
+			reason: "The cache of an unsharded instance does not have the latest claim, and it writes nothing that would fail.",
+			rule:   unshardedReadsLive,
+			world:  "Unsharded",
+			want:   unsafe,
+		},
+		"UnshardedRespectsClaims": {
+			reason: "An unsharded instance that is started next to shards finds them at work.",
+			rule:   unshardedRespectsClaims,
+			world:  "Unsharded",
+			want:   unsafe,
+		},
+		"LeaseIsReleasedLast": {
+			reason: "All claims end with the Lease, and so must all work.",
+			rule:   leaseIsReleasedLast,
+			world:  "Replica",
+			faults: faults{stops: 1},
+			want:   unsafe,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m := worlds()[tc.world]
+			m.without, m.faults = tc.rule, tc.faults
+
+			got, trace := judge(t, &m)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			t.Logf("%s For example:\n%s", tc.reason, trace)
+		})
+	}
+
+	if diff := cmp.Diff(int(leaseIsReleasedLast), len(cases)); diff != "" {
+		t.Errorf("not every rule is taken away: -want, +got:\n%s", diff)
+	}
+}

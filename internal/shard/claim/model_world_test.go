@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// A model is one world: who is in it, what may go wrong, and without which rule.
+type model struct {
+	roles  []role
+	start  []status
+	labels []label
+	spaces int
+	faults faults
+
+	without rule
+
+	// What follows from the roles.
+	serves [roles][]bool
+	claims [maxProcs]Claim
+}
+
+// prepare what follows from the other fields.
+func (m *model) prepare() {
+	ids := [roles]shard.ID{shardA: mustParse("a"), shardB: mustParse("b"), catchAll: shard.CatchAll()}
+	for r, id := range ids {
+		for _, l := range []map[string]string{nil, {shard.LabelKey: "a"}, {shard.LabelKey: "b"}} {
+			m.serves[r] = append(m.serves[r], id.Serves(l))
+		}
+	}
+
+	for p, r := range m.roles {
+		m.claims[p] = Claim{Lease: ids[r].LeaseName(), Holder: string(rune('0' + p))}
+	}
+}
+
+func mustParse(name string) shard.ID {
+	id, _ := shard.Parse(name)
+
+	return id
+}
+
+// initial is the state in which everything begins.
+func (m *model) initial() state {
+	s := state{left: m.faults}
+
+	for w := range m.spaces {
+		s.label[w] = m.labels[0]
+	}
+
+	for p, status := range m.start {
+		s.procs[p].status = status
+
+		switch status {
+		case leading:
+			s.lease[m.roles[p]].holder = name(p + 1)
+
+			m.catchUp(&s, p)
+		case standby:
+			m.catchUp(&s, p)
+		case absent, stopping, gone:
+		}
+	}
+
+	return s
+}
+
+func (m *model) catchUp(s *state, p int) {
+	for w := range m.spaces {
+		s.procs[p].work[w].seen = m.cacheable(s, p, w)
+	}
+}
+
+// cacheable is what the cache of a process holds if it is not behind.
+func (m *model) cacheable(s *state, p, w int) view {
+	if !m.cached(p) || !m.serves[m.roles[p]][s.label[w]] {
+		return view{}
+	}
+
+	return view{found: true, label: s.label[w], claim: s.claim[w], latest: true}
+}
+
+// cached says whether a process decides about what its cache holds.
+func (m *model) cached(p int) bool {
+	return m.roles[p] != unsharded || m.without == unshardedReadsLive
+}
+
+// changed says that a Workspace has a new version.
+func (m *model) changed(s *state, w int) {
+	for p := range m.roles {
+		s.procs[p].work[w].outdate(m.without != claimNeedsVersion && m.without != eraseNeedsVersion && m.without != eraseNeedsOwnClaim)
+	}
+}
+
+// A yield takes a state that follows, and what led to it.
+type yield func(e move, s *state)
+
+// successors calls fn for each state that may follow.
+func (m *model) successors(s *state, fn yield) {
+	for w := range m.spaces {
+		m.people(s, w, fn)
+	}
+
+	for p := range m.roles {
+		m.lives(s, p, fn)
+
+		for w := range m.spaces {
+			m.network(s, p, w, fn)
+
+			if at := s.procs[p].status; !s.procs[p].paused && (at == standby || at == leading || at == stopping) {
+				m.cache(s, p, w, fn)
+				m.reconcile(s, p, w, fn)
+				m.release(s, p, w, fn)
+			}
+		}
+	}
+}
+
+// people relabel Workspaces.
+func (m *model) people(s *state, w int, fn yield) {
+	if s.left.relabels == 0 {
+		return
+	}
+
+	for _, l := range m.labels {
+		if l != s.label[w] {
+			n := *s
+			n.left.relabels--
+			n.label[w] = l
+			m.changed(&n, w)
+			fn(move{kind: relabels, space: uint8(w), arg: uint8(l)}, &n)
+		}
+	}
+}
