@@ -127,6 +127,8 @@ func Run(ctx context.Context, o *Options) error {
 
 		Host:         lease.HostOf(identity),
 		Predecessors: own.predecessors,
+		Inherited:    own.inherited,
+		MaxApplies:   o.MaxApplies,
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)
 
@@ -232,7 +234,8 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 		},
 		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
 		// an item to a waiter that has just left because of the shutdown, holding the
-		// lock that the other workers need to finish.
+		// lock that the other workers need to finish. Workspaces have a queue of
+		// their own.
 		Controller:                    config.Controller{UsePriorityQueue: new(false)},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},

@@ -54,8 +54,8 @@ func durationFlag(a *kingpin.Application, name, help, def string, target *time.D
 	return add(a, help, &value[time.Duration]{flag: name, target: target, parse: time.ParseDuration, allowed: "a duration such as 90s, 10m or 1h30m"}).Default(def)
 }
 
-func intFlag(a *kingpin.Application, name, help, def string, target *int) *kingpin.FlagClause {
-	return add(a, help, &value[int]{flag: name, target: target, parse: strconv.Atoi, allowed: "an integer"}).Default(def)
+func intFlag(a *kingpin.Application, name, help string, def int, target *int) {
+	add(a, help, &value[int]{flag: name, target: target, parse: strconv.Atoi, allowed: "an integer"}).Default(strconv.Itoa(def))
 }
 
 func boolFlag(a *kingpin.Application, name, help string, def bool, target *bool) *kingpin.FlagClause {

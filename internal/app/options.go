@@ -36,6 +36,7 @@ type Options struct {
 	GCInterval              time.Duration
 	ShutdownGrace           time.Duration
 	MaxReconcileRate        int
+	MaxApplies              int
 
 	// LeaderElection says whether to hold a Lease; nil if nobody said anything.
 	LeaderElection *bool
@@ -103,7 +104,8 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
-	intFlag(a, "max-reconcile-rate", "Workers of each controller, and reconciles per second.", "1", &o.MaxReconcileRate)
+	intFlag(a, "max-reconcile-rate", "Workers of each controller, and reconciles per second.", 1, &o.MaxReconcileRate)
+	intFlag(a, "max-applies", "How many of the workers of each controller may apply or destroy at the same time; 0 is all but one.", 0, &o.MaxApplies)
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
@@ -154,6 +156,14 @@ func (o *Options) complete() error {
 
 	if o.MaxReconcileRate < 1 {
 		return errors.Errorf("--max-reconcile-rate is %d: it must be 1 or greater", o.MaxReconcileRate)
+	}
+
+	if o.MaxApplies < 0 {
+		return errors.Errorf("--max-applies is %d: it must be 0 or greater", o.MaxApplies)
+	}
+
+	if o.MaxApplies == 0 {
+		o.MaxApplies = max(o.MaxReconcileRate-1, 1)
 	}
 
 	if err := o.completeShard(); err != nil {

@@ -44,6 +44,7 @@ func defaults() *Options {
 		MetricsBindAddress:       ":8080",
 		HealthProbeBindAddress:   ":8081",
 		Root:                     "/tf",
+		MaxApplies:               1,
 		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second},
 	}
 }
@@ -69,7 +70,7 @@ func TestParseOptions(t *testing.T) {
 			args: []string{
 				"-d", "-s", "2h", "-l",
 				"--poll=2m", "--poll-jitter=2s", "--poll-state-metric=3s", "--timeout=4m", "--gc-interval=0", "--shutdown-grace=0s",
-				"--max-reconcile-rate=7", "--lease-namespace=ns", "--shard-name=a",
+				"--max-reconcile-rate=7", "--max-applies=3", "--lease-namespace=ns", "--shard-name=a",
 				"--lease-duration=30s", "--lease-renew-deadline=20s", "--lease-retry-period=1s", "--unsafe-disable-claims", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
 				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
@@ -78,7 +79,7 @@ func TestParseOptions(t *testing.T) {
 				*o = Options{
 					Debug: true, LogEncoding: "json",
 					SyncInterval: 2 * time.Hour, PollInterval: 2 * time.Minute, PollJitter: 2 * time.Second,
-					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7,
+					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7, MaxApplies: 3,
 					LeaderElection: new(true), LeaseNamespace: "ns", ShardName: "a", Shard: a, HoldsLease: true,
 					Lease: lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}, DisableClaims: true,
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
@@ -107,7 +108,9 @@ func TestParseOptions(t *testing.T) {
 				"CROSSPLANE_TERRAFORM_PROVIDER_POLL":               "3m",
 				"CROSSPLANE_TERRAFORM_PROVIDER_MAX_RECONCILE_RATE": "5",
 			},
-			want: func(o *Options) { o.Debug, o.PollInterval, o.MaxReconcileRate = true, 3*time.Minute, 5 },
+			want: func(o *Options) {
+				o.Debug, o.PollInterval, o.MaxReconcileRate, o.MaxApplies = true, 3*time.Minute, 5, 4
+			},
 		},
 		"FlagWins": {
 			reason: "The command line wins over the environment.",
@@ -195,6 +198,11 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "Without workers nothing would ever happen.",
 			args:   []string{"--max-reconcile-rate=0"},
 			want:   []string{"--max-reconcile-rate", "0", "1 or greater"},
+		},
+		"MaxApplies": {
+			reason: "There is no number of applies below none.",
+			args:   []string{"--max-applies=-1"},
+			want:   []string{"--max-applies", "-1", "0 or greater"},
 		},
 		"LogEncoding": {
 			reason: "There are two encodings.",

@@ -192,3 +192,9 @@ func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
 
 	return workspacectrl.Predecessors{Hosts: []string{lease.HostOf(identity)}, Until: since}
 }
+
+// inherited says whether another instance served a Workspace before this one, not
+// just an earlier incarnation of it.
+func (own *ownership) inherited(o client.Object) bool {
+	return own.claims != nil && own.claims.Inherited(o)
+}

@@ -107,3 +107,20 @@ func (r *Resolver) get(ctx context.Context, c config, kind string, key types.Nam
 
 	return c.GetProviderConfigSpec(), nil
 }
+
+// NameOf returns the name of the ProviderConfig that the supplied managed resource
+// refers to, empty if it refers to none.
+func NameOf(mg resource.Managed) string {
+	switch mg := mg.(type) {
+	case resource.ModernManaged:
+		if ref := mg.GetProviderConfigReference(); ref != nil {
+			return ref.Name
+		}
+	case resource.LegacyManaged:
+		if ref := mg.GetProviderConfigReference(); ref != nil {
+			return ref.Name
+		}
+	}
+
+	return ""
+}

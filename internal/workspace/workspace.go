@@ -30,6 +30,10 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 	// SetObservation replaces status.atProvider.
 	SetObservation(o commonv1beta1.WorkspaceObservation)
 
+	// GetLastHandledReconcileAt returns the last request for a reconcile that was
+	// handled.
+	GetLastHandledReconcileAt() string
+
 	// GetConnectionSecretKey returns the key of the Secret that takes the outputs,
 	// and false if there is to be none.
 	GetConnectionSecretKey() (types.NamespacedName, bool)

@@ -101,7 +101,9 @@ func TestStopWaitsForApply(t *testing.T) {
 	}
 }
 
-// TestRestart starts another instance with the workdirs of one that has stopped.
+// TestRestart starts another instance with the workdirs of one that has stopped. It
+// takes the word of the status for what it finds, until something changes or a poll
+// is due.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 
@@ -109,15 +111,38 @@ func TestRestart(t *testing.T) {
 	ns, shard, root := c.namespace(t), unique("shard"), t.TempDir()
 	first := startInstance(t, c, withShard(shard), withRoot(root))
 
-	e := newEvidence(t)
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	create := func() (workspace.Workspace, evidence) {
+		e := newEvidence(t)
+
+		return c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)), e
+	}
+
+	ws, e := create()
 	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 	first.stop(t)
 
 	second := startInstance(t, c, withShard(shard), withRoot(root))
-	expectAnotherRun(t, second, ws, "plan")
+	expectClaimed(t, c, ws, leaseName+"-"+shard)
+
+	// It has had its chance to plan the first one: it has served one that came later.
+	later, _ := create()
+	expectReady(t, c, later)
+
+	if runs := second.runs.of(string(ws.GetUID())); len(runs) > 0 {
+		t.Errorf("the instance ran the CLI for a Workspace that was not due: %v", runs)
+	}
+
 	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+
+	c.annotate(t, ws, requestedAt, "now")
+	expectAnotherRun(t, second, ws, "plan")
+	second.stop(t)
+
+	third := startInstance(t, c, withShard(shard), withRoot(root), withPoll(pollOften))
+	expectAnotherRun(t, third, ws, "plan")
 	expectDone(t, e, "created")
 
 	c.remove(t, ws)

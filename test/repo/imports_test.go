@@ -55,7 +55,7 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/listing", "internal/module", "internal/plugincache", "internal/providerconfig",
+				"apis/common/...", "internal/listing", "internal/module", "internal/plugincache", "internal/providerconfig", "internal/queue",
 				"internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
@@ -79,6 +79,10 @@ func arrows() []arrow {
 			from: "internal/shard/...",
 			to:   []string{"internal/listing", "internal/shard", "internal/shard/lease"},
 			why:  "sharding is read, tested and switched off in one place",
+		},
+		{
+			from: "internal/queue",
+			why:  "whose turn it is does not depend on what it is",
 		},
 		{
 			from: "internal/listing",

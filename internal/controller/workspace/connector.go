@@ -39,6 +39,7 @@ type connector struct {
 	staller    *staller
 	collisions *collisions
 	orphans    orphanage
+	inherited  func(o client.Object) bool
 	record     event.Recorder
 	log        logging.Logger
 }
@@ -119,6 +120,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		staller:    c.staller,
 		collisions: c.collisions,
 		orphans:    c.orphans,
+		inherited:  c.inherited,
 		config:     pc,
 		inputs:     s.digest(request),
 	}, nil

@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -36,6 +37,7 @@ type external struct {
 	staller    *staller
 	collisions *collisions
 	orphans    orphanage
+	inherited  func(o client.Object) bool
 
 	// config that the Workspace uses.
 	config commonv1beta1.ProviderConfigSpec
@@ -70,7 +72,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.memory.recall(ws.GetUID()); ok && l.upToDate && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) {
+	if l, ok := e.recall(ws); ok && l.upToDate && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) {
 		return e.report(ctx, ws, l)
 	}
 
@@ -85,7 +87,41 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	e.memory.keep(ws.GetUID(), l)
 
-	return e.report(ctx, ws, l)
+	o, err := e.report(ctx, ws, l)
+
+	// Who could have been expected to change has got a lane already. A drift waits
+	// until there is one, and nobody with it.
+	if err == nil && !l.upToDate && mayUpdate(ws) && !laneOf(ctx).enter() {
+		o.ResourceExists, o.ResourceUpToDate = true, true
+	}
+
+	return o, err
+}
+
+// recall the last look. An instance that has just started takes the word of the one
+// before it, until the next look is due: otherwise all Workspaces would be planned
+// whenever a new version is rolled out.
+func (e *external) recall(ws workspace.Workspace) (look, bool) {
+	l, ok := e.memory.recall(ws.GetUID())
+	if ok || e.inherited(ws) || !isSettled(ws) {
+		return l, ok
+	}
+
+	l = look{inputs: ws.GetObservation().Checksum, at: e.schedule.before(ws), exists: true, upToDate: true, told: true}
+	e.memory.keep(ws.GetUID(), l)
+
+	return l, true
+}
+
+// isSettled says whether the status of a Workspace tells that all was well when it
+// was last looked at, and that it has not been changed since.
+func isSettled(ws workspace.Workspace) bool {
+	o := ws.GetObservation()
+	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
+
+	return ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() &&
+		synced.Status == corev1.ConditionTrue &&
+		o.Checksum != "" && o.State != nil && o.Plan == nil && ownsState(ws)
 }
 
 // look at the real world with a plan.
@@ -164,6 +200,10 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 
 // report what the supplied look saw.
 func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (managed.ExternalObservation, error) {
+	if l.told {
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	}
+
 	details, err := e.details(ctx, ws, l)
 	if err != nil {
 		return managed.ExternalObservation{}, err

@@ -5,15 +5,10 @@
 package workspace
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -35,6 +30,10 @@ type look struct {
 
 	// upToDate says that the state and the module agree.
 	upToDate bool
+
+	// told says that this is not what a run told, but what the status of the
+	// Workspace tells of the last one, of an instance before this one.
+	told bool
 
 	// summary of what there is to do, nil if nothing.
 	summary *commonv1beta1.PlanSummary
@@ -76,18 +75,4 @@ func (m *memory) forget(uid types.UID) {
 	defer m.mu.Unlock()
 
 	delete(m.looks, uid)
-}
-
-// handler returns an event handler that queues nothing and forgets Workspaces that
-// leave the cache or enter it. One that was relabelled away and back was somebody
-// else's meanwhile, and what is remembered of it is not to be trusted.
-func (m *memory) handler() handler.EventHandler {
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			m.forget(e.Object.GetUID())
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			m.forget(e.Object.GetUID())
-		},
-	}
 }

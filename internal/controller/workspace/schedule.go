@@ -30,29 +30,67 @@ type schedule struct {
 }
 
 // due returns when the next look is due after the supplied one, for the supplied
-// poll interval. The interval is lengthened or shortened by a part of the jitter
-// that depends on nothing but the Workspace and the last look, so that the answer
-// is the same however often it is asked for. The jitter is at most half the
-// interval: a short interval on one Workspace would otherwise be drowned by it.
+// poll interval. Every Workspace has its own times, which depend on its UID and the
+// interval only: however many are created at once, or looked at again by an instance
+// that has just started, their polls are spread over the whole interval. The next
+// one is at least half an interval away, give or take the jitter.
 func (s *schedule) due(mg resource.Managed, last time.Time, interval time.Duration) time.Time {
+	earliest := last.Add(interval / 2)
+
+	// Which interval since the beginning of time the earliest time is in, as this
+	// Workspace counts.
+	phase := time.Duration(spread(mg, "phase", 0) * float64(interval))
+	n := (earliest.UnixNano() - int64(phase)) / int64(interval)
+
+	for ; ; n++ {
+		at := time.Unix(0, n*int64(interval)+int64(phase)).Add(s.jitterOf(mg, n, interval))
+		if at.After(earliest) {
+			return at
+		}
+	}
+}
+
+// jitterOf returns how much the n-th look is put off or brought forward. It is at
+// most a quarter of the interval: a short interval on one Workspace would be drowned
+// by it otherwise.
+func (s *schedule) jitterOf(mg resource.Managed, n int64, interval time.Duration) time.Duration {
+	return time.Duration((2*spread(mg, "jitter", n) - 1) * float64(min(s.jitter, interval/4)))
+}
+
+// spread returns a number from 0 up to but not including 1 that depends on the UID
+// and the other arguments only.
+func spread(mg resource.Managed, what string, n int64) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(mg.GetUID()))
-	_ = binary.Write(h, binary.LittleEndian, last.UnixNano())
+	_, _ = h.Write([]byte(what))
+	_ = binary.Write(h, binary.LittleEndian, n)
 
-	// Between -1 and 1.
-	part := 2*float64(h.Sum64()>>11)/(1<<53) - 1
+	// The bits of FNV depend on the last bytes too little to be used as they are.
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
 
-	return last.Add(interval + time.Duration(part*float64(min(s.jitter, interval/2))))
+	return float64(x>>11) / (1 << 53)
+}
+
+// before returns the time of a look that would make the next one due when it is due
+// after now.
+func (s *schedule) before(mg resource.Managed) time.Time {
+	return s.now().Add(-s.interval(mg) / 2)
 }
 
 // isDue says whether a new look is due after the supplied one.
 func (s *schedule) isDue(mg resource.Managed, last time.Time) bool {
-	interval := s.poll
+	return !s.now().Before(s.due(mg, last, s.interval(mg)))
+}
+
+func (s *schedule) interval(mg resource.Managed) time.Duration {
 	if d, ok := xpmeta.GetPollInterval(mg); ok {
-		interval = max(d, minPollInterval)
+		return max(d, minPollInterval)
 	}
 
-	return !s.now().Before(s.due(mg, last, interval))
+	return s.poll
 }
 
 // told says whether the conditions of a managed resource tell what the supplied look
@@ -81,5 +119,12 @@ func (s *schedule) wait(mg resource.Managed, interval time.Duration) time.Durati
 	}
 
 	// Zero would mean not to come back at all.
-	return max(s.due(mg, l.at, interval).Sub(s.now()), time.Millisecond)
+	wait := max(s.due(mg, l.at, interval).Sub(s.now()), time.Millisecond)
+
+	// It waits for a lane, and is called when there is one.
+	if !l.upToDate && mayUpdate(mg) {
+		wait = min(wait, laneTimeout)
+	}
+
+	return wait
 }

@@ -65,12 +65,12 @@ type session struct {
 // digest of everything that the result of a plan depends on. The token asks for a
 // new one when it changes.
 func (s *session) digest(token string) string {
-	return s.in.digest(s.cli.Path(), s.cli.Version(), s.name, token)
+	return s.in.digest(string(s.cli.Product()), s.cli.Version(), s.name, token)
 }
 
 // initDigest of everything that the result of init depends on.
 func (s *session) initDigest() string {
-	return s.in.initDigest(s.cli.Path(), s.cli.Version())
+	return s.in.initDigest(string(s.cli.Product()), s.cli.Version())
 }
 
 // prepare the directory for a run: write the inputs, and initialize it unless

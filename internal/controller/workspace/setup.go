@@ -10,6 +10,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -53,6 +54,14 @@ type Options struct {
 	// Timeout of everything that one reconcile does outside of Kubernetes.
 	Timeout time.Duration
 
+	// MaxApplies is how many applies and destroys of Workspaces of one kind may run
+	// at once.
+	MaxApplies int
+
+	// Inherited says whether another instance, not an earlier incarnation of this
+	// one, served a Workspace before.
+	Inherited func(o client.Object) bool
+
 	// PollJitter is added to or taken from each poll interval, at random.
 	PollJitter time.Duration
 
@@ -78,6 +87,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
 	m := newMemory()
+	w := newWatch(m)
+	l := newLanes(o.MaxApplies, w)
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
 
 	st := newStaller(o.PollInterval, time.Now)
@@ -94,6 +105,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			environ:    o.Environ,
 			memory:     m,
 			schedule:   s,
+			inherited:  o.Inherited,
 			staller:    st,
 			collisions: &collisions{live: mgr.GetAPIReader(), configs: configs},
 			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures()},
@@ -134,15 +146,24 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	wrapped, err := o.Wrap(ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter), kind)
+	limited := ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter)
+
+	wrapped, err := o.Wrap(l.reconciler(limited, mgr.GetClient(), kind), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}
 
+	co := o.ForControllerRuntime()
+	co.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		q := w.newQueue(name, limiter)
+		l.call = q.Add
+
+		return q
+	}
+
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
-		WithOptions(o.ForControllerRuntime()).
-		For(kind.Object, builder.WithPredicates(resource.DesiredStateChanged())).
-		Watches(kind.Object, m.handler()).
+		WithOptions(co).
+		Watches(kind.Object, w.handler()).
 		Complete(wrapped), "cannot set up controller %s", name)
 }

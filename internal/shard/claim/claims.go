@@ -171,7 +171,10 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 // first writes its claim and then looks for that Lease. One of the two sees the
 // other, or both do.
 func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error) {
-	if !c.held.add(r, o.GetUID()) {
+	// After an earlier incarnation of this instance everything is as it was left.
+	inherited := Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]).Lease != c.me.Lease
+
+	if !c.held.add(r, o.GetUID(), inherited) {
 		return false, nil
 	}
 	defer c.held.end(r)
@@ -223,6 +226,10 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 
 	return hosts, c.held.since(o.GetUID())
 }
+
+// Inherited says whether this instance holds a Workspace that an earlier incarnation
+// of it did not.
+func (c *Claims) Inherited(o client.Object) bool { return c.held.inherited(o.GetUID()) }
 
 // abandoned adds a host to a list of them, the latest first.
 func abandoned(list, host string) string {

@@ -26,6 +26,10 @@ type holding struct {
 	// since when it is held.
 	since time.Time
 
+	// inherited says that it was not an earlier incarnation of this instance that held
+	// it before.
+	inherited bool
+
 	// busy says that its claim is being written, or a reconcile of it is in progress.
 	busy bool
 
@@ -64,17 +68,25 @@ func (h *holdings) holds(r ref, uid types.UID) bool {
 }
 
 // since when the Workspace of the supplied UID is held, zero if it is not.
-func (h *holdings) since(uid types.UID) time.Time {
+func (h *holdings) since(uid types.UID) time.Time { return h.of(uid).since }
+
+// inherited says whether the Workspace of the supplied UID is held, and was not by an
+// earlier incarnation of this instance.
+func (h *holdings) inherited(uid types.UID) bool { return h.of(uid).inherited }
+
+// of returns the holding of the Workspace of the supplied UID, the zero value if it
+// is not held.
+func (h *holdings) of(uid types.UID) holding {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	for _, e := range h.held {
 		if e.uid == uid {
-			return e.since
+			return *e
 		}
 	}
 
-	return time.Time{}
+	return holding{}
 }
 
 // begin work on a Workspace, unless it is not held or about to be released.
@@ -113,7 +125,7 @@ func (h *holdings) end(r ref) {
 // is done. It is busy until then: a release that does not wait for the answer would
 // find nothing to release, or worse, what is claimed next. It returns false if an
 // earlier claim on a Workspace of that name is not released yet.
-func (h *holdings) add(r ref, uid types.UID) bool {
+func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
@@ -121,7 +133,7 @@ func (h *holdings) add(r ref, uid types.UID) bool {
 		return false
 	}
 
-	h.held[r] = &holding{uid: uid, since: time.Now(), busy: true}
+	h.held[r] = &holding{uid: uid, since: time.Now(), inherited: inherited, busy: true}
 
 	return true
 }

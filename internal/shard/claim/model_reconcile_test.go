@@ -245,7 +245,7 @@ func (m *model) take(mine *work) bool {
 	}
 
 	taken := false
-	mine.holdings(func(h *holdings) { taken = h.add(ref{}, theUID) })
+	mine.holdings(func(h *holdings) { taken = h.add(ref{}, theUID, false) })
 
 	if !taken {
 		return false

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// laneTimeout is after how long a Workspace that waits for a lane asks again,
+// although it would have been called.
+const laneTimeout = 30 * time.Second
+
+// lanes limit how many applies run at once, so that long ones never take all
+// workers: polls go on beside them. A Workspace that has to wait for a lane does not
+// wait in a worker; it is called when it is its turn. Lanes are safe for concurrent
+// use.
+type lanes struct {
+	memory *memory
+
+	mu      sync.Mutex
+	free    int
+	waiting *queue.Fair[reconcile.Request]
+
+	// call a Workspace that waits.
+	call func(reconcile.Request)
+}
+
+func newLanes(n int, w *watch) *lanes {
+	return &lanes{memory: w.memory, free: n, waiting: queue.NewFair(w.class), call: func(reconcile.Request) {}}
+}
+
+// enter a lane, or wait to be called if none is free.
+func (l *lanes) enter(req reconcile.Request) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.free > 0 {
+		l.free--
+
+		return true
+	}
+
+	if l.waiting.Has(req) {
+		l.waiting.Touch(req)
+	} else {
+		l.waiting.Push(req)
+	}
+
+	return false
+}
+
+// leave a lane.
+func (l *lanes) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.free++
+}
+
+// callNext calls the next one that waits, if there is a lane for it.
+func (l *lanes) callNext() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.free > 0 && l.waiting.Len() > 0 {
+		l.call(l.waiting.Pop())
+	}
+}
+
+// A lane is what one reconcile has of the lanes. The zero value is without limit.
+type lane struct {
+	lanes *lanes
+	req   reconcile.Request
+	held  bool
+}
+
+// enter the lane if that was not done before.
+func (l *lane) enter() bool {
+	if l.lanes == nil || l.held {
+		return true
+	}
+
+	l.held = l.lanes.enter(l.req)
+
+	return l.held
+}
+
+type laneKey struct{}
+
+// laneOf returns the lane of the reconcile with the supplied context.
+func laneOf(ctx context.Context) *lane {
+	if l, ok := ctx.Value(laneKey{}).(*lane); ok {
+		return l
+	}
+
+	return &lane{}
+}
+
+// reconciler returns one in front of inner that lets those Workspaces wait that are
+// going to be applied, as far as that can be known before there is a plan.
+func (l *lanes) reconciler(inner reconcile.Reconciler, kube client.Client, kind workspace.Kind) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		ws, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
+		if !ok {
+			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", kind.Object))
+		}
+
+		if err := kube.Get(ctx, req.NamespacedName, ws); err != nil {
+			return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+		}
+
+		mine := &lane{lanes: l, req: req}
+
+		defer l.callNext()
+		defer func() {
+			if mine.held {
+				l.leave()
+			}
+		}()
+
+		if l.needed(ws) && !mine.enter() {
+			return reconcile.Result{RequeueAfter: laneTimeout}, nil
+		}
+
+		return inner.Reconcile(context.WithValue(ctx, laneKey{}, mine), req)
+	})
+}
+
+// needed says whether a Workspace is going to be applied or destroyed.
+func (l *lanes) needed(ws workspace.Workspace) bool {
+	if meta.IsPaused(ws) || onlyObserves(ws) {
+		return false
+	}
+
+	seen, ok := l.memory.recall(ws.GetUID())
+
+	switch {
+	case meta.WasDeleted(ws):
+		return !ok || seen.exists
+	case ok && !seen.upToDate:
+		return true
+	default:
+		return !ownsState(ws) || ws.GetCondition(xpv2.TypeReady).ObservedGeneration != ws.GetGeneration()
+	}
+}

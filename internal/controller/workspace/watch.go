@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// A watch turns events about Workspaces into requests, and knows how urgent each
+// is. It is safe for concurrent use.
+type watch struct {
+	memory *memory
+
+	// wanted says which updates ask for a reconcile. Those of the status do not, but
+	// they change what is urgent.
+	wanted predicate.Predicate
+
+	mu      sync.Mutex
+	classes map[reconcile.Request]queue.Class
+}
+
+func newWatch(m *memory) *watch {
+	return &watch{memory: m, wanted: resource.DesiredStateChanged(), classes: map[reconcile.Request]queue.Class{}}
+}
+
+// newQueue is controller.Options.NewQueue.
+func (w *watch) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
+		Name: name,
+		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{
+			Name: name,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{
+				Name:  name,
+				Queue: queue.NewFair(w.class),
+			}),
+		}),
+	})
+}
+
+// class of a request, as of the last event about its Workspace.
+func (w *watch) class(req reconcile.Request) queue.Class {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.classes[req]
+}
+
+func (w *watch) note(o client.Object) reconcile.Request {
+	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+
+	if ws, ok := o.(workspace.Workspace); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
+		w.classes[req] = classify(ws)
+	}
+
+	return req
+}
+
+func (w *watch) forget(o client.Object) reconcile.Request {
+	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	delete(w.classes, req)
+
+	return req
+}
+
+// handler returns the event handler. What is remembered of a Workspace that leaves
+// the cache or enters it is forgotten: one that was relabelled away and back was
+// somebody else's meanwhile.
+func (w *watch) handler() handler.EventHandler {
+	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
+			w.memory.forget(e.Object.GetUID())
+			q.Add(w.note(e.Object))
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
+			if req := w.note(e.ObjectNew); w.wanted.Update(e) {
+				q.Add(req)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
+			w.memory.forget(e.Object.GetUID())
+			q.Add(w.forget(e.Object))
+		},
+	}
+}
+
+// classify a Workspace: people wait for those that are new, changed, asked for or
+// being deleted, until it was tried once.
+func classify(ws workspace.Workspace) queue.Class {
+	c := queue.Class{Tenant: tenantOf(ws)}
+
+	if isUrgent(ws) {
+		c.Priority = queue.Urgent
+	}
+
+	return c
+}
+
+func isUrgent(ws workspace.Workspace) bool {
+	synced := ws.GetCondition(xpv2.TypeSynced)
+	tried := synced.Status != corev1.ConditionUnknown && synced.ObservedGeneration == ws.GetGeneration()
+
+	if !tried {
+		return true
+	}
+
+	if token, ok := xpmeta.GetReconcileRequest(ws); ok && token != ws.GetLastHandledReconcileAt() {
+		return true
+	}
+
+	// What failed is tried again, but nobody else has to wait for that.
+	return synced.Status == corev1.ConditionTrue && (xpmeta.WasDeleted(ws) || ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue)
+}
+
+// tenantOf returns whom a Workspace belongs to: its namespace, or the ProviderConfig
+// of one that has no namespace.
+func tenantOf(ws workspace.Workspace) string {
+	if ns := ws.GetNamespace(); ns != "" {
+		return ns
+	}
+
+	return providerconfig.NameOf(ws)
+}

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package queue decides whose turn it is when there is more to do than there are
+// workers.
+package queue
+
+import (
+	"slices"
+)
+
+// A Priority says how much somebody waits for an item.
+type Priority int
+
+// The priorities.
+const (
+	// Routine is for what happens anyway, such as a poll.
+	Routine Priority = iota
+
+	// Urgent is for what a person waits for.
+	Urgent
+
+	priorities
+)
+
+// patience is how many urgent items go before a routine one that waits, so that
+// those who change something all the time do not stop all else.
+const patience = 8
+
+// A Class is what the order of an item depends on.
+type Class struct {
+	Priority Priority
+
+	// Tenant is whom the item belongs to: tenants take turns, however many items
+	// each of them has.
+	Tenant string
+}
+
+// A Fair is a storage for the items of a work queue: a workqueue.Queue of client-go.
+// Urgent items come before routine ones; among those of the same priority tenants
+// take turns; each tenant's come in the order in which they were pushed. It must
+// not be used concurrently.
+type Fair[T comparable] struct {
+	class func(T) Class
+
+	// lines holds what waits, by priority.
+	lines [priorities]line[T]
+
+	// where each item waits.
+	where map[T]Class
+
+	// urgent counts the urgent items in a row that came before a waiting routine one.
+	urgent int
+}
+
+// NewFair returns an empty Fair that asks class for the class of an item when it is
+// pushed or touched.
+func NewFair[T comparable](class func(T) Class) *Fair[T] {
+	return &Fair[T]{class: class, where: map[T]Class{}}
+}
+
+// Push adds an item.
+func (f *Fair[T]) Push(item T) {
+	c := f.class(item)
+	f.where[item] = c
+	f.lines[c.Priority].push(c.Tenant, item)
+}
+
+// Touch is called when an item that waits already is added again: it may have
+// become urgent.
+func (f *Fair[T]) Touch(item T) {
+	was, ok := f.where[item]
+	if !ok {
+		return
+	}
+
+	if now := f.class(item); now.Priority > was.Priority {
+		f.lines[was.Priority].remove(was.Tenant, item)
+		f.Push(item)
+	}
+}
+
+// Has says whether an item waits.
+func (f *Fair[T]) Has(item T) bool {
+	_, ok := f.where[item]
+
+	return ok
+}
+
+// Len returns the number of items.
+func (f *Fair[T]) Len() int { return len(f.where) }
+
+// Pop removes the item whose turn it is, and returns it. It returns the zero value
+// if there is none.
+func (f *Fair[T]) Pop() T {
+	line := &f.lines[Urgent]
+
+	switch {
+	case f.lines[Routine].empty():
+		f.urgent = 0
+	case line.empty() || f.urgent >= patience:
+		f.urgent = 0
+		line = &f.lines[Routine]
+	default:
+		f.urgent++
+	}
+
+	item := line.pop()
+	delete(f.where, item)
+
+	return item
+}
+
+// A line holds items of one priority.
+type line[T comparable] struct {
+	// turns holds the tenants that have items, the next one first.
+	turns []string
+	items map[string][]T
+}
+
+func (l *line[T]) empty() bool { return len(l.turns) == 0 }
+
+func (l *line[T]) push(tenant string, item T) {
+	if l.items == nil {
+		l.items = map[string][]T{}
+	}
+
+	if len(l.items[tenant]) == 0 {
+		l.turns = append(l.turns, tenant)
+	}
+
+	l.items[tenant] = append(l.items[tenant], item)
+}
+
+func (l *line[T]) pop() T {
+	if l.empty() {
+		return *new(T)
+	}
+
+	tenant := l.turns[0]
+	l.turns = l.turns[1:]
+	item := l.items[tenant][0]
+
+	if rest := l.items[tenant][1:]; len(rest) > 0 {
+		l.items[tenant] = rest
+		l.turns = append(l.turns, tenant)
+	} else {
+		delete(l.items, tenant)
+	}
+
+	return item
+}
+
+func (l *line[T]) remove(tenant string, item T) {
+	rest := slices.DeleteFunc(l.items[tenant], func(i T) bool { return i == item })
+	if len(rest) > 0 {
+		l.items[tenant] = rest
+
+		return
+	}
+
+	delete(l.items, tenant)
+	l.turns = slices.DeleteFunc(l.turns, func(t string) bool { return t == tenant })
+}
