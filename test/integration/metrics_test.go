@@ -50,6 +50,22 @@ func TestMetrics(t *testing.T) {
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_reconcile_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_readiness_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 	expectSeries(t, i, `controller_runtime_reconcile_total{`)
+
+	// What happens later in the life of a Workspace.
+	e := newEvidence(t)
+	e.write(t, "world", "old")
+
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "metrics"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+	expectReady(t, c, ws)
+	e.write(t, "world", "new")
+	c.request(t, ws)
+	expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+	expectSeries(t, i, `crossplane_managed_resource_drift_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectSeries(t, i, `crossplane_managed_resource_deletion_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 }
 
 // expectSeries waits until the metrics of the instance have a line that starts with

@@ -184,6 +184,26 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
+// TestOrphanWithPolicies deletes a Workspace whose deletion policy keeps what it
+// made, while its management policies say to delete it: the latter win.
+func TestOrphanWithPolicies(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "policies"))
+	ws := c.createManaged(t, clusterScope, ns, append(policyNoDelete(), xpv2.ManagementActionDelete), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"deletionPolicy": "Orphan"}})
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+}
+
 // TestNoManagementPolicies turns management policies off: whoever uses them anyway
 // is told, and nothing is done that he did not allow.
 func TestNoManagementPolicies(t *testing.T) {

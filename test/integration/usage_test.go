@@ -8,14 +8,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
-	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -139,14 +136,7 @@ func asConfig(t *testing.T, o client.Object) resource.ProviderConfig {
 func collectGarbage(t *testing.T, c *cluster, ws workspace.Workspace) {
 	t.Helper()
 
-	meta := metav1.ObjectMeta{Namespace: ws.GetNamespace(), Name: string(ws.GetUID())}
-
-	var usage client.Object = &clusterv1beta1.ProviderConfigUsage{ObjectMeta: meta}
-	if ws.GetNamespace() != "" {
-		usage = &namespacedv1beta1.ProviderConfigUsage{ObjectMeta: meta}
-	}
-
-	if err := c.kube.Delete(t.Context(), usage); client.IgnoreNotFound(err) != nil {
+	if err := c.kube.Delete(t.Context(), usageOf(ws)); client.IgnoreNotFound(err) != nil {
 		t.Fatalf("cannot delete usage: %v", err)
 	}
 }

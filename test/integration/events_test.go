@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestEvents watches for the events that alerts are made of, from the components
+// that they have always come from.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	components := map[scope]string{
+		clusterScope:    "managed/workspace.tf.upbound.io",
+		namespacedScope: "managed/workspace.tf.m.upbound.io",
+	}
+	configComponents := map[scope]string{
+		clusterScope:    "providerconfig/providerconfig.tf.upbound.io",
+		namespacedScope: "providerconfig/providerconfig.tf.m.upbound.io",
+	}
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "events"))
+		expect := func(t *testing.T, o client.Object, typ, reason string) {
+			t.Helper()
+			expectEventFrom(t, c, o, components[s], typ, reason)
+		}
+
+		t.Run("Normal", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+			expectReady(t, c, ws)
+			expect(t, ws, corev1.EventTypeNormal, "CreatedExternalResource")
+
+			c.changeVars(t, ws, append(ws.GetParameters().Vars, commonv1beta1.Var{Key: "greeting", Value: "bye"})...)
+			expect(t, ws, corev1.EventTypeNormal, "UpdatedExternalResource")
+
+			c.request(t, ws)
+			expect(t, ws, corev1.EventTypeNormal, "ReconcileRequestHandled")
+
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+			expect(t, ws, corev1.EventTypeNormal, "ReconciliationPaused")
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expect(t, ws, corev1.EventTypeNormal, "DeletedExternalResource")
+		})
+
+		t.Run("CannotConnect", func(t *testing.T) {
+			t.Parallel()
+
+			absent := newConfig(s, ns, withoutBackend())
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(absent), withModule(moduleFile(t, "outputs.tf")))
+			expect(t, ws, corev1.EventTypeWarning, "CannotConnectToProvider")
+		})
+
+		t.Run("CannotObserve", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+			expect(t, ws, corev1.EventTypeWarning, "CannotObserveExternalResource")
+		})
+
+		t.Run("CannotCreateUpdateDelete", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
+			expect(t, ws, corev1.EventTypeWarning, "CannotCreateExternalResource")
+			// What failed half way is there, and is updated from then on.
+			expect(t, ws, corev1.EventTypeWarning, "CannotUpdateExternalResource")
+
+			c.changeModule(t, ws, moduleFile(t, "failing.tf")+"\noutput \"unfinished\" {\n")
+			c.remove(t, ws)
+			expect(t, ws, corev1.EventTypeWarning, "CannotDeleteExternalResource")
+
+			c.changeModule(t, ws, moduleFile(t, "failing.tf"))
+			expectGone(t, c, ws)
+		})
+
+		t.Run("InvalidPolicy", func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createManaged(t, s, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expect(t, ws, corev1.EventTypeWarning, "CannotUseInvalidManagementPolicy")
+		})
+
+		t.Run("ConfigInUse", func(t *testing.T) {
+			t.Parallel()
+
+			used := c.createConfig(t, s, ns, withBackend(ns, "events"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(used), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, ws)
+			c.remove(t, used)
+			expectEventFrom(t, c, used, configComponents[s], corev1.EventTypeWarning, "UsageAccounting")
+		})
+	})
+}
+
+// expectEventFrom waits until the component records an event about the object.
+func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, reason string) {
+	t.Helper()
+	eventually(t, func() error {
+		events := &corev1.EventList{}
+		if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
+			return err
+		}
+
+		seen := []string{}
+
+		for _, e := range events.Items {
+			if e.Source.Component == component && e.Type == typ && e.Reason == reason {
+				return nil
+			}
+
+			seen = append(seen, e.Source.Component+" "+e.Type+" "+e.Reason)
+		}
+
+		return errors.Errorf("no event %s %s of %s about %q among %q", typ, reason, component, o.GetName(), seen)
+	})
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestUsage looks at what is recorded of the use of a ProviderConfig of each kind:
+// an older version of the provider has left the same.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
+		t.Parallel()
+
+		cfg := newConfig(ns, withBackend(ns, "usage"))
+		c.create(t, cfg)
+
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		expectUsers(t, c, cfg, 1)
+
+		if !slices.Contains(cfg.GetFinalizers(), "in-use.crossplane.io") {
+			t.Errorf("finalizers of %T: %q", cfg, cfg.GetFinalizers())
+		}
+
+		usage, want := usageOf(ws), map[string]string{"crossplane.io/provider-config": cfg.GetName()}
+
+		switch cfg.(type) {
+		case *namespacedv1beta1.ProviderConfig:
+			want["crossplane.io/provider-config-kind"] = "ProviderConfig"
+		case *namespacedv1beta1.ClusterProviderConfig:
+			want["crossplane.io/provider-config-kind"] = "ClusterProviderConfig"
+		}
+
+		c.get(t, usage)
+
+		if diff := cmp.Diff(want, usage.GetLabels()); diff != "" {
+			t.Errorf("labels of the usage: -want, +got:\n%s", diff)
+		}
+
+		if !metav1.IsControlledBy(usage, ws) {
+			t.Errorf("want the Workspace to control the usage, got owners %v", usage.GetOwnerReferences())
+		}
+	})
+}
+
+// usageOf returns what records that the Workspace uses its ProviderConfig.
+func usageOf(ws workspace.Workspace) client.Object {
+	o := metav1.ObjectMeta{Namespace: ws.GetNamespace(), Name: string(ws.GetUID())}
+
+	if ws.GetNamespace() != "" {
+		return &namespacedv1beta1.ProviderConfigUsage{ObjectMeta: o}
+	}
+
+	return &clusterv1beta1.ProviderConfigUsage{ObjectMeta: o}
+}
+
+// TestInterruptedCreation finds a Workspace whose creation nobody knows the end of.
+// Its state tells, so that nobody has to remove the annotation.
+func TestInterruptedCreation(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "interrupted"))
+		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		meta.SetExternalName(ws, ws.GetName())
+		meta.SetExternalCreatePending(ws, time.Now())
+		c.create(t, ws)
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+	})
+}
+
+// TestForeignFinalizer deletes a Workspace that somebody else still needs: it is
+// destroyed when they are done.
+func TestForeignFinalizer(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "finalizer"))
+		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		ws.SetFinalizers([]string{"example.org/needed"})
+		c.create(t, ws)
+		expectReady(t, c, ws)
+
+		other := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, other)
+
+		c.remove(t, ws)
+		// The queue is served meanwhile.
+		expectAnotherRun(t, i, other, "plan")
+		expectAnotherRun(t, i, other, "plan")
+		expectDone(t, e, "created")
+
+		c.get(t, ws)
+		c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}})
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
+}
