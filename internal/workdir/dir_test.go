@@ -858,6 +858,38 @@ func FuzzSync(f *testing.F) {
 	})
 }
 
+// No entrypoint leads out of the directory, whatever links are in it.
+func FuzzEntrypoint(f *testing.F) {
+	for _, entrypoint := range []string{"", ".", "/", "in", "/in/", "in/../in", "..", "a/../..", "....//....//etc", "out", "out/x", "link", "a\x00b", "a\\..\\b", "\xb2"} {
+		f.Add(entrypoint)
+	}
+	f.Fuzz(func(t *testing.T, entrypoint string) {
+		d := newDir(t)
+		if err := d.Sync(map[string]File{"in/main.tf": text("a")}); err != nil {
+			t.Fatal(err)
+		}
+		for link, target := range map[string]string{"out": "../..", "link": "in"} {
+			if err := os.Symlink(target, filepath.Join(d.Path(), link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rel, cleanErr := CleanEntrypoint(entrypoint)
+		if cleanErr == nil && (!filepath.IsLocal(rel) || filepath.Clean(rel) != rel) {
+			t.Errorf("CleanEntrypoint(%q): %q is not a clean path inside", entrypoint, rel)
+		}
+		path, err := d.Entrypoint(entrypoint)
+		if err != nil {
+			return
+		}
+		if cleanErr != nil {
+			t.Errorf("Entrypoint(%q): %q, but CleanEntrypoint fails with %v", entrypoint, path, cleanErr)
+		}
+		if path != d.Path() && path != filepath.Join(d.Path(), "in") {
+			t.Errorf("Entrypoint(%q): %q is neither of the two directories there are", entrypoint, path)
+		}
+	})
+}
+
 func text(s string) File   { return File{Data: []byte(s)} }
 func secret(s string) File { return File{Data: []byte(s), Secret: true} }
 
