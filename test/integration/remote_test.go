@@ -286,3 +286,43 @@ func TestPrivateRepositories(t *testing.T) {
 		t.Errorf("the log has a password:\n%s", linesWith(i.output.String(), "password-of-"))
 	}
 }
+
+// TestPrivateModules runs modules that use others, which the CLI fetches. It has
+// the credentials of its Workspace, and no others.
+func TestPrivateModules(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		root := t.TempDir()
+		web := newDoor(t, newGitHandler(t, root))
+
+		for _, tenant := range []string{"one", "two"} {
+			newRepository(t, filepath.Join(root, tenant), tree{"main.tf": `output "owner" { value = "` + tenant + `" }`})
+			web.restrict(tenant, "password-of-"+tenant)
+		}
+
+		eachScope(t, func(t *testing.T, s scope) {
+			secret := "http://git:password-of-one@" + web.host()
+			cfg := c.createConfig(t, s, ns, configSpec{
+				Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\n"))},
+			})
+			using := func(tenant string) workspaceOption {
+				return withModule("module \"used\" {\n  source = \"git::" + web.url + "/" + tenant + "\"\n}\noutput \"owner\" { value = module.used.owner }\n")
+			}
+
+			own := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), using("one"), withEntrypoint("live"))
+			foreign := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), using("two"))
+			expectReady(t, c, own)
+			expectOutputs(t, c, own, map[string]string{"owner": `"one"`})
+			expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize")
+			expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
+
+			for _, ws := range []workspace.Workspace{own, foreign} {
+				expectNothingOnDisk(t, i, ws, "password-of-one")
+			}
+		})
+	})
+}

@@ -182,7 +182,14 @@ func (s *session) write(ctx context.Context) error {
 		s.varFiles = append(s.varFiles, filepath.Join(path, name))
 	}
 
-	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: s.env(path), Log: s.log}
+	env := s.env(path)
+	if s.in.gitCredentials != nil {
+		if env, err = withGitCredentials(env, path); err != nil {
+			return err
+		}
+	}
+
+	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: env, Log: s.log}
 
 	return nil
 }

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestWithGitCredentials(t *testing.T) {
+	t.Parallel()
+
+	const helper = `store --file="$GIT_CRED_DIR/.git-credentials"`
+
+	type want struct {
+		Env []string
+		Err error
+	}
+
+	cases := map[string]struct {
+		reason string
+		env    []string
+		want   want
+	}{
+		"Plain": {
+			reason: "Git is told where the credentials are, and to forget all others.",
+			env:    []string{"A=b"},
+			want: want{Env: []string{
+				"A=b", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=",
+				"GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=" + helper, "GIT_CRED_DIR=/tf/uid", "GIT_CONFIG_COUNT=2",
+			}},
+		},
+		"Configured": {
+			reason: "Configuration of somebody else stays, but for the directory: that may be of another Workspace.",
+			env:    []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CRED_DIR=/tmp"},
+			want: want{Env: []string{
+				"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=",
+				"GIT_CONFIG_KEY_2=credential.helper", "GIT_CONFIG_VALUE_2=" + helper, "GIT_CRED_DIR=/tf/uid", "GIT_CONFIG_COUNT=3",
+			}},
+		},
+		"NotANumber": {
+			reason: "What git would refuse is refused.",
+			env:    []string{"GIT_CONFIG_COUNT=x"},
+			want:   want{Err: cmpopts.AnyError},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var got want
+
+			got.Env, got.Err = withGitCredentials(tc.env, "/tf/uid")
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nwithGitCredentials(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
