@@ -64,6 +64,32 @@ func TestUsage(t *testing.T) {
 	})
 }
 
+// TestUsageOfNamesakes has two kinds of ProviderConfig with one name. Only one of
+// them is in use.
+func TestUsageOfNamesakes(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	one := newConfig(namespacedScope, ns, withBackend(ns, "usage"))
+	all := newClusterConfig(withBackend(ns, "usage"))
+	all.SetName(one.GetName())
+	c.create(t, one)
+	c.create(t, all)
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(one), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
+	expectUsers(t, c, one, 1)
+	expectUsers(t, c, all, 0)
+
+	c.remove(t, one)
+	c.remove(t, all)
+	expectGone(t, c, all)
+	expectTerminating(t, c, one)
+}
+
 // usageOf returns what records that the Workspace uses its ProviderConfig.
 func usageOf(ws workspace.Workspace) client.Object {
 	o := metav1.ObjectMeta{Namespace: ws.GetNamespace(), Name: string(ws.GetUID())}

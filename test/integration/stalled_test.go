@@ -69,6 +69,11 @@ func TestStalled(t *testing.T) {
 
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
+		// Pausing it does not have to wait for its turn.
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+
 		c.changeModule(t, ws, moduleFile(t, "outputs.tf"))
 		expectReady(t, c, ws)
 		expectCondition(t, c, ws, "Stalled", corev1.ConditionFalse)

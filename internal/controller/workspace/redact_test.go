@@ -64,6 +64,12 @@ func TestRedactor(t *testing.T) {
 			text:     "a true error",
 			want:     "a true error",
 		},
+		"Shortest": {
+			reason:   "Six bytes are enough for a secret, five are not.",
+			contents: []string{"secret", "passw"},
+			text:     "secret passw",
+			want:     "(sensitive) passw",
+		},
 		"Nothing": {
 			reason: "Without secrets nothing is hidden.",
 			text:   "an error",
