@@ -37,6 +37,12 @@ func TestMissingReference(t *testing.T) {
 	}
 	configMap, secret := keyless(c.configMapKey(t, ns, "a = 1")), keyless(c.secretKey(t, ns, "a = 1"))
 
+	binary := &keyReference{Namespace: ns, Name: unique("binary"), Key: "no-such-key"}
+	c.create(t, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: binary.Namespace, Name: binary.Name},
+		BinaryData: map[string][]byte{binary.Key: []byte("a = 1")},
+	})
+
 	env := func(e commonv1beta1.EnvVar) references {
 		e.Name = "NEEDED"
 
@@ -68,6 +74,7 @@ func TestMissingReference(t *testing.T) {
 		"EnvSecretKey":           {references: env(commonv1beta1.EnvVar{SecretKeyReference: secret}), want: []string{`"NEEDED"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
 		"FileConfigMap":          {references: file(configMapVars(absent, nil)), want: []string{"varFiles[1]", "ConfigMap", `"absent"`, "not found"}},
 		"FileConfigMapKey":       {references: file(configMapVars(configMap, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
+		"FileConfigMapBinary":    {references: file(configMapVars(binary, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + binary.Name}},
 		"FileSecret":             {references: file(secretVars(absent, nil)), want: []string{"varFiles[1]", "Secret", `"absent"`, "not found"}},
 		"FileSecretKey":          {references: file(secretVars(secret, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
 		"FileWithoutConfigMap":   {references: file(configMapVars(nil, nil)), want: []string{"varFiles[1]", "configMapKeyRef is not set"}},

@@ -196,3 +196,30 @@ func TestMissingConfig(t *testing.T) {
 		expectReady(t, c, ws)
 	})
 }
+
+// TestChangedConfig changes a ProviderConfig. A Workspace that uses it has that at
+// its next reconcile, although nothing of its own has changed.
+func TestChangedConfig(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	origin := func(text string) *string { return new("locals {\n  origin = \"" + text + "\"\n}\n") }
+
+	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
+		t.Parallel()
+
+		cfg := newConfig(ns, configSpec{Configuration: origin("old")})
+		c.create(t, cfg)
+
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "origin" { value = local.origin }`))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"origin": `"old"`})
+
+		c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": origin("new")}})
+		c.request(t, ws)
+		expectOutputs(t, c, ws, map[string]string{"origin": `"new"`})
+	})
+}
