@@ -129,15 +129,28 @@ func running(runs []run, other, r *resource) bool {
 	return overlap && (first.end == 0 || first.end > r.begun)
 }
 
-// creation returns the run that created the resource, nil if it is not known.
+// creation returns the run that created the resource, nil if it is not known. A
+// provisioner whose run was killed before it asked for its parent has another parent: it
+// is from the last run that could create anything.
 func creation(runs []run, r *resource) *run {
+	var last *run
+
 	for i := range slices.Backward(runs) {
-		if runs[i].pid == r.by && runs[i].workspace == r.workspace && runs[i].start <= r.begun {
-			return &runs[i]
+		by := &runs[i]
+		if by.workspace != r.workspace || by.start > r.begun {
+			continue
+		}
+
+		if by.pid == r.by {
+			return by
+		}
+
+		if last == nil && by.command == "apply" {
+			last = by
 		}
 	}
 
-	return nil
+	return last
 }
 
 func creator(runs []run, r *resource) string {

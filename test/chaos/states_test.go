@@ -62,6 +62,19 @@ func TestUnsaved(t *testing.T) {
 			killed: map[string]int64{"a#2": at(5000)},
 			want:   want,
 		},
+		"KilledAtOnce": {
+			reason: "The provisioner of a run that was killed may have no parent.",
+			ledger: []entry{did(10, creating, "x", 1), did(20, created, "x", 1)},
+			runs:   []run{newRun("b#1", 4, 1, 2), newRun("a#1", 5, 3, 9), newRun("b#1", 6, 11, 12)},
+			killed: map[string]int64{"a#1": at(9)},
+		},
+		"ParentlessNotKilled": {
+			reason: "But only of one that was killed, and that can create.",
+			ledger: []entry{did(10, creating, "x", 1), did(20, created, "x", 1)},
+			runs:   []run{newRun("a#1", 5, 3, 9), {workspace: "ws-1", uid: "uid-1", pid: 6, instance: "b#1", command: "plan", start: at(4), end: at(9)}},
+			killed: map[string]int64{"b#1": at(9)},
+			want:   want,
+		},
 		"UnknownRun": {
 			reason: "Somebody who is not known has created it.",
 			ledger: ledger,
