@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		Claim Claim
+		Host  string
+	}
+
+	cases := map[string]struct {
+		reason string
+		value  string
+		want   want
+	}{
+		"Claim": {
+			reason: "What this product writes.",
+			value:  "lease-a/host-0_5ad8",
+			want:   want{Claim: Claim{Lease: "lease-a", Holder: "host-0_5ad8"}, Host: "host-0"},
+		},
+		"SlashInHolder": {
+			reason: "The name of a Lease has no slash, an identity may.",
+			value:  "lease-a/host/0_5ad8",
+			want:   want{Claim: Claim{Lease: "lease-a", Holder: "host/0_5ad8"}, Host: "host/0"},
+		},
+		"UnderscoreInHost": {
+			reason: "The random part comes last.",
+			value:  "lease-a/host_0_5ad8",
+			want:   want{Claim: Claim{Lease: "lease-a", Holder: "host_0_5ad8"}, Host: "host_0"},
+		},
+		"NoHost": {
+			reason: "An identity of another form names no host.",
+			value:  "lease-a/somebody",
+			want:   want{Claim: Claim{Lease: "lease-a", Holder: "somebody"}},
+		},
+		"Empty": {
+			reason: "Nobody has claimed it.",
+		},
+		"NoSlash": {
+			reason: "Something that a person wrote is nobody's claim.",
+			value:  "lease-a",
+		},
+		"NoLease": {
+			reason: "Nobody could tell whether its holder is alive.",
+			value:  "/host-0_5ad8",
+		},
+		"NoHolder": {
+			reason: "A Lease without a holder is nobody's.",
+			value:  "lease-a/",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c := Parse(tc.value)
+			if diff := cmp.Diff(tc.want, want{Claim: c, Host: c.Host()}); diff != "" {
+				t.Errorf("%s\nParse(%q): -want, +got:\n%s", tc.reason, tc.value, diff)
+			}
+		})
+	}
+}
+
+// A claim is either nobody's or comes back from what is written of it: who writes
+// one recognizes it as its own.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "/", "a", "a/", "/b", "a/b", "a/b/c", "a/b_c"} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, value string) {
+		c := Parse(value)
+
+		want := value
+		if c == (Claim{}) {
+			want = ""
+		}
+
+		if diff := cmp.Diff(want, c.String()); diff != "" {
+			t.Errorf("Parse(%q).String(): -want, +got:\n%s", value, diff)
+		}
+
+		if (c.Lease == "") != (c.Holder == "") {
+			t.Errorf("Parse(%q): %+v names half of an instance", value, c)
+		}
+	})
+}
+
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		list   string
+		host   string
+		want   string
+	}{
+		"First": {
+			reason: "The first of all.",
+			host:   "h0",
+			want:   "h0",
+		},
+		"Latest": {
+			reason: "The latest comes first.",
+			list:   "h0",
+			host:   "h1",
+			want:   "h1,h0",
+		},
+		"Again": {
+			reason: "A host is there once.",
+			list:   "h2,h1,h0",
+			host:   "h1",
+			want:   "h1,h2,h0",
+		},
+		"Full": {
+			reason: "The oldest is forgotten: an annotation must not grow for ever.",
+			list:   "h4,h3,h2,h1,h0",
+			host:   "h5",
+			want:   "h5,h4,h3,h2,h1",
+		},
+		"Edited": {
+			reason: "What a person made of it is mended.",
+			list:   ",h0,,",
+			host:   "h1",
+			want:   "h1,h0",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, abandoned(tc.list, tc.host)); diff != "" {
+				t.Errorf("%s\nabandoned(%q, %q): -want, +got:\n%s", tc.reason, tc.list, tc.host, diff)
+			}
+		})
+	}
+}

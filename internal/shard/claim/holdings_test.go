@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestHoldings(t *testing.T) {
+	t.Parallel()
+
+	const one, two types.UID = "one", "two"
+
+	r := ref{}
+	held := func(h *holdings) {
+		h.add(r, one)
+		h.end(r)
+	}
+	working := func(h *holdings) {
+		held(h)
+		h.begin(r, one)
+	}
+
+	// What can be seen of holdings from outside.
+	type want struct {
+		OK       bool
+		Holds    bool
+		Leavable bool
+		Unsure   bool
+		Due      int
+	}
+
+	cases := map[string]struct {
+		reason string
+		before func(h *holdings)
+		do     func(h *holdings) bool
+		want   want
+	}{
+		"Add": {
+			reason: "It is held before anybody else can know.",
+			do:     func(h *holdings) bool { return h.add(r, one) },
+			want:   want{OK: true, Holds: true},
+		},
+		"LeaveWhileTaking": {
+			reason: "What is not written yet cannot be released.",
+			before: func(h *holdings) { h.add(r, one) },
+			do:     func(h *holdings) bool { h.left(r, one); return true },
+			want:   want{OK: true},
+		},
+		"Taken": {
+			reason: "What left while its claim was being written is released as soon as that is done.",
+			before: func(h *holdings) { h.add(r, one); h.left(r, one) },
+			do:     func(h *holdings) bool { h.end(r); return true },
+			want:   want{OK: true, Leavable: true, Due: 1},
+		},
+		"AddAgain": {
+			reason: "A claim is written again if somebody has removed it.",
+			before: held,
+			do:     func(h *holdings) bool { return h.add(r, one) },
+			want:   want{OK: true, Holds: true},
+		},
+		"AddWhileWorking": {
+			reason: "Nothing is forgotten of a Workspace that is worked on.",
+			before: working,
+			do:     func(h *holdings) bool { return h.add(r, one) },
+			want:   want{Holds: true},
+		},
+		"AddWhileLeaving": {
+			reason: "The release that is due would remove the new claim.",
+			before: func(h *holdings) { held(h); h.left(r, one) },
+			do:     func(h *holdings) bool { return h.add(r, one) },
+			want:   want{Leavable: true, Due: 1},
+		},
+		"Begin": {
+			reason: "What is held may be worked on.",
+			before: held,
+			do:     func(h *holdings) bool { return h.begin(r, one) },
+			want:   want{OK: true, Holds: true},
+		},
+		"BeginNotHeld": {
+			reason: "What is not held may not.",
+			do:     func(h *holdings) bool { return h.begin(r, one) },
+		},
+		"BeginAnother": {
+			reason: "A Workspace of the same name is another.",
+			before: func(h *holdings) { h.add(r, two); h.end(r) },
+			do:     func(h *holdings) bool { return h.begin(r, one) },
+		},
+		"BeginLeaving": {
+			reason: "What is about to be released may not.",
+			before: func(h *holdings) { held(h); h.left(r, one) },
+			do:     func(h *holdings) bool { return h.begin(r, one) },
+			want:   want{Leavable: true, Due: 1},
+		},
+		"LeaveWhileWorking": {
+			reason: "The work goes on, and the claim stays as long.",
+			before: working,
+			do:     func(h *holdings) bool { h.leave(r); return true },
+			want:   want{OK: true},
+		},
+		"End": {
+			reason: "What left meanwhile is released.",
+			before: func(h *holdings) { working(h); h.leave(r) },
+			do:     func(h *holdings) bool { h.end(r); return true },
+			want:   want{OK: true, Leavable: true, Due: 1},
+		},
+		"EndOfNothing": {
+			reason: "What was never claimed has nothing to release.",
+			before: func(h *holdings) { h.add(r, one); h.remove(r) },
+			do:     func(h *holdings) bool { h.end(r); return true },
+			want:   want{OK: true},
+		},
+		"LeftAnother": {
+			reason: "A Workspace that is gone takes nothing from one that was made in its place.",
+			before: held,
+			do:     func(h *holdings) bool { h.left(r, two); return true },
+			want:   want{OK: true, Holds: true},
+		},
+		"LeaveNothing": {
+			reason: "What is not held does not leave.",
+			do:     func(h *holdings) bool { h.leave(r); h.left(r, one); h.doubt(r, nil); return true },
+			want:   want{OK: true},
+		},
+		"Doubt": {
+			reason: "It is remembered what has to be settled.",
+			before: func(h *holdings) { h.add(r, one) },
+			do: func(h *holdings) bool {
+				h.doubt(r, &metav1.PartialObjectMetadata{})
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true, Leavable: true, Unsure: true, Due: 1},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := want{}
+			h := newHoldings(func(ref) { got.Due++ })
+
+			if tc.before != nil {
+				tc.before(h)
+			}
+
+			got.OK = tc.do(h)
+			got.Holds = h.holds(r, one)
+
+			e, ok := h.leavable(r)
+			got.Leavable, got.Unsure = ok, e.unsure != nil
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

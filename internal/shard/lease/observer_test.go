@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+const namespace = "here"
+
+// leases is a namespace with at most one Lease of an instance.
+type leases struct {
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
+	err   error
+	gets  int
+}
+
+func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.gets++
+
+	to, ok := o.(*coordinationv1.Lease)
+
+	switch {
+	case l.err != nil:
+		return l.err
+	case !ok || l.lease == nil || key != (client.ObjectKey{Namespace: namespace, Name: l.lease.GetName()}):
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "leases"}, key.Name)
+	}
+
+	l.lease.DeepCopyInto(to)
+
+	return nil
+}
+
+func (l *leases) List(_ context.Context, o client.ObjectList, opts ...client.ListOption) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	options := (&client.ListOptions{}).ApplyOptions(opts)
+
+	to, ok := o.(*coordinationv1.LeaseList)
+	if !ok || options.Namespace != namespace {
+		return errors.Errorf("asked for %T in %q", o, options.Namespace)
+	}
+
+	if l.err != nil {
+		return l.err
+	}
+
+	// The Lease of another program is none of ours.
+	to.Items = []coordinationv1.Lease{*newLease(named("kube-scheduler"))}
+	if l.lease != nil {
+		to.Items = append(to.Items, *l.lease)
+	}
+
+	return nil
+}
+
+func named(name string) leaseOption {
+	return func(l *coordinationv1.Lease) { l.Name = name }
+}
+
+func TestObserver(t *testing.T) {
+	t.Parallel()
+
+	name := shard.CatchAll().LeaseName()
+	timing := Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second}
+
+	type want struct {
+		State State
+		// Reads that the question took.
+		Reads int
+	}
+
+	cases := map[string]struct {
+		reason string
+		// before is what the Lease was like when it was last read, at zero.
+		before *coordinationv1.Lease
+		now    *coordinationv1.Lease
+		err    error
+		at     time.Duration
+		want   want
+	}{
+		"AliveRecently": {
+			reason: "An answer that says alive may be a little old: many Workspaces wait for one instance.",
+			before: newLease(named(name)),
+			at:     2*time.Second - 1,
+			want:   want{State: Alive},
+		},
+		"AliveTooLongAgo": {
+			reason: "It is time to ask again.",
+			before: newLease(named(name)),
+			now:    newLease(named(name), version2, heldBy("")),
+			at:     2 * time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"BornSince": {
+			reason: "Who holds the Lease by now was not dead before: it was not born.",
+			before: newLease(named(name), heldBy("")),
+			now:    newLease(named(name), version2),
+			at:     time.Second,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"SucceededSince": {
+			reason: "Another incarnation held it when it was last read.",
+			before: newLease(named(name), heldBy(somebody)),
+			now:    newLease(named(name), version2),
+			at:     time.Second,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"Dead": {
+			reason: "Death is final, but only what is read now says so.",
+			before: newLease(named(name), heldBy(somebody)),
+			now:    newLease(named(name), heldBy(somebody)),
+			at:     time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"Expired": {
+			reason: "It was not renewed since it was last read.",
+			before: newLease(named(name)),
+			now:    newLease(named(name)),
+			at:     10 * time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"Unreadable": {
+			reason: "Who cannot be asked about may be alive.",
+			before: newLease(named(name)),
+			err:    errors.New("boom"),
+			at:     time.Hour,
+			want:   want{State: Unknown, Reads: 1},
+		},
+		"UnreadableRecently": {
+			reason: "What was seen alive a moment ago may be alive.",
+			before: newLease(named(name)),
+			err:    errors.New("boom"),
+			at:     time.Second,
+			want:   want{State: Alive},
+		},
+		"Missing": {
+			reason: "There never was a Lease.",
+			want:   want{State: Dead, Reads: 1},
+		},
+		"Deleted": {
+			reason: "A Lease that somebody has deleted counts until it would have expired.",
+			before: newLease(named(name)),
+			at:     10*time.Second - 1,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"DeletedLongAgo": {
+			reason: "Nobody has made it again.",
+			before: newLease(named(name)),
+			at:     10 * time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+	}
+
+	for testName, tc := range cases {
+		t.Run(testName, func(t *testing.T) {
+			t.Parallel()
+
+			now := time.Unix(1e9, 0)
+			l := &leases{lease: tc.before}
+			o := NewObserver(l, namespace, timing)
+			o.now = func() time.Time { return now }
+
+			if err := o.refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+
+			now = now.Add(tc.at)
+			l.lease, l.err = tc.now, tc.err
+
+			got := want{State: o.State(t.Context(), name, me), Reads: l.gets}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Holder never answers from memory.
+func TestObserverHolder(t *testing.T) {
+	t.Parallel()
+
+	name := shard.ID{}.LeaseName()
+	l := &leases{lease: newLease(named(name))}
+	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
+
+	for _, want := range []string{me, somebody, ""} {
+		l.lease.ResourceVersion += "0"
+		l.lease.Spec.HolderIdentity = &want
+
+		got, err := o.Holder(t.Context(), name)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("Holder(...): error %v, -want, +got:\n%s", err, diff)
+		}
+	}
+
+	l.err = errors.New("boom")
+
+	if got, err := o.Holder(t.Context(), name); err == nil {
+		t.Errorf("Holder(...) of a Lease that cannot be read: got %q and no error", got)
+	}
+}
+
+// The Observer counts from when it first saw a Lease, which is before anybody asks.
+func TestObserverStart(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		name := shard.CatchAll().LeaseName()
+		l := &leases{lease: newLease(named(name))}
+		o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: time.Second})
+
+		if _, ok := o.Serving(); ok {
+			t.Error("Serving(): an answer before anything was read")
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+
+		go func() { stopped <- o.Start(ctx) }()
+
+		synctest.Wait()
+		expectServing(t, "It holds its Lease.", o, shard.CatchAll())
+
+		<-time.After(10*time.Second - 1)
+		synctest.Wait()
+		expectServing(t, "It has the whole duration of its Lease to renew it.", o, shard.CatchAll())
+
+		if diff := cmp.Diff(Alive, o.State(ctx, name, me)); diff != "" {
+			t.Errorf("State(...): -want, +got:\n%s", diff)
+		}
+
+		<-time.After(1)
+		expectServing(t, "It did not renew it.", o)
+
+		if diff := cmp.Diff(Dead, o.State(ctx, name, me)); diff != "" {
+			t.Errorf("State(...): -want, +got:\n%s", diff)
+		}
+
+		l.mu.Lock()
+		l.lease = nil
+		l.mu.Unlock()
+
+		<-time.After(time.Minute)
+		synctest.Wait()
+
+		o.mu.Lock()
+		known := len(o.leases)
+		o.mu.Unlock()
+
+		if diff := cmp.Diff(0, known); diff != "" {
+			t.Errorf("Leases that are gone are forgotten: -want, +got:\n%s", diff)
+		}
+
+		cancel()
+
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func expectServing(t *testing.T, reason string, o *Observer, want ...shard.ID) {
+	t.Helper()
+
+	got, ok := o.Serving()
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b shard.ID) bool { return a == b })); diff != "" || !ok {
+		t.Errorf("%s\nServing(): %t, -want, +got:\n%s", reason, ok, diff)
+	}
+}
