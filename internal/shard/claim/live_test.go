@@ -310,6 +310,13 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 	}
 
 	f.expectEvents(t, "It is something else that it waits for.", 2)
+	f.leave()
+
+	if err := f.reconcile(t); err != nil {
+		t.Error(err)
+	}
+
+	f.expectEvents(t, "It has been away: this is another wait.", 3)
 	f.expectRuns(t, "It is another's.", 0)
 	f.expectClaim(t, "It is another's.", "lease-b/host-1_1f33")
 }
