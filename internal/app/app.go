@@ -33,6 +33,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
 	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -47,6 +48,10 @@ const (
 	// than the 30 seconds that Kubernetes gives a pod to stop, and alone less than
 	// the 30 seconds that the managed reconciler adds to its timeout.
 	interruptGrace = 10 * time.Second
+
+	// initCacheDir, below the root of the working directories, is no UID: it is not
+	// garbage.
+	initCacheDir = ".initialized"
 )
 
 // Run an instance until ctx is done. When it returns, no run of the CLI is left
@@ -97,7 +102,8 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	if err := addRunnables(mgr, o, d, root, log, m); err != nil {
+	initialized := initcache.New(filepath.Join(root.Path(), initCacheDir))
+	if err := addRunnables(mgr, o, d, root, initialized, log, m); err != nil {
 		return err
 	}
 
@@ -119,6 +125,7 @@ func Run(ctx context.Context, o *Options) error {
 		Options:    co,
 		CLI:        cli,
 		Fetcher:    newFetcher(mgr, o),
+		InitCache:  initialized,
 		Stop:       d.Runs(),
 		Root:       root,
 		Environ:    o.Environ,
@@ -159,13 +166,17 @@ func Run(ctx context.Context, o *Options) error {
 }
 
 // addRunnables adds what runs beside the controllers.
-func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir.Root, log logging.Logger, m *ourmetrics.Metrics) error {
+func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir.Root, initialized *initcache.Cache, log logging.Logger, m *ourmetrics.Metrics) error {
 	if err := addProbes(mgr, o); err != nil {
 		return err
 	}
 
 	if err := mgr.Add(d); err != nil {
 		return errors.Wrap(err, "cannot add drain")
+	}
+
+	if err := mgr.Add(initialized); err != nil {
+		return errors.Wrap(err, "cannot add cache of initialized directories")
 	}
 
 	if o.GCInterval == 0 {

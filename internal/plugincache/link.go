@@ -70,16 +70,37 @@ func (s *store) adoptNew(p pkg, installed, private string) error {
 // installs them again.
 func unlinkProviders(dir string) error {
 	for _, p := range list(filepath.Join(dir, providersDir)) {
-		if _, err := os.Readlink(p.dir); err != nil {
+		if !shared(p.dir) {
 			continue
 		}
 
-		if err := os.Remove(p.dir); err != nil {
+		if err := os.RemoveAll(p.dir); err != nil {
 			return errors.Wrapf(err, "cannot remove link to provider %q", p.address)
 		}
 	}
 
 	return nil
+}
+
+// shared says whether a directory is a link, or has files with other names, too.
+func shared(dir string) bool {
+	if _, err := os.Readlink(dir); err == nil {
+		return true
+	}
+
+	found := false
+
+	// What cannot be read cannot be written to either.
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		stat := unix.Stat_t{}
+		if err == nil && e.Type().IsRegular() && unix.Lstat(path, &stat) == nil {
+			found = found || stat.Nlink > 1
+		}
+
+		return nil
+	})
+
+	return found
 }
 
 // replaceByLink replaces the file or link at path by a symbolic link, with the help

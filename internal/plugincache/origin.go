@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// origin returns a text that is the same for runs that get the same providers from
+// Origin returns a text that is the same for runs that get the same providers from
 // the same places. A package that was installed without a checksum to compare with
 // is as good as where it came from: who brings mirrors, proxies or certificates of
-// his own must not decide what others execute.
-func origin(env []string) string {
+// his own must not decide what others execute. It stands for secrets as well.
+func Origin(env []string) string {
 	h := sha256.New()
 
 	for _, kv := range slices.Sorted(slices.Values(env)) {

@@ -88,7 +88,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(without(r.Env, Variable))
 	}
 
-	return newStore(cache, origin(r.Env)).init(ctx, r, init)
+	return newStore(cache, Origin(r.Env)).init(ctx, r, init)
 }
 
 func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {

@@ -90,33 +90,37 @@ func TestConcurrentRuns(t *testing.T) {
 	})
 }
 
-// TestNothingNewNeverWaits initializes a directory while another one waits for a
+// TestNothingNewNeverWaits initializes directories while another one waits for a
 // download that does not end.
 func TestNothingNewNeverWaits(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
 		m, cache := newMirror(t), t.TempDir()
-		m.add(t, "known", "1.0.0", []byte("known"))
-		m.add(t, "slow", "1.0.0", []byte("slow"))
+		m.add(t, "slow", "1.0.0", []byte("1.0.0"))
+		m.add(t, "slow", "2.0.0", []byte("2.0.0"))
+		m.add(t, "other", "1.0.0", []byte("other"))
 
-		newPlace(t, c, m, cache, map[string]string{"main.tf": require("known", "1.0.0")}).mustInit(t)
+		newPlace(t, c, m, cache, map[string]string{"main.tf": require("slow", "1.0.0")}).mustInit(t)
 
 		asked, release := make(chan struct{}), make(chan struct{})
 
-		m.intercept(func(http.ResponseWriter, string) {
-			close(asked)
-			<-release
+		m.intercept(func(_ http.ResponseWriter, name string) {
+			if name == "slow" {
+				close(asked)
+				<-release
+			}
 		})
 
-		slow := newPlace(t, c, m, cache, map[string]string{"main.tf": require("slow", "1.0.0")})
+		slow := newPlace(t, c, m, cache, map[string]string{"main.tf": require("slow", "2.0.0")})
 		done := make(chan error, 1)
 
 		go func() { done <- slow.init(t.Context()) }()
 
 		<-asked
 
-		second := newPlace(t, c, m, cache, map[string]string{"main.tf": require("known", "~> 1.0")})
-		second.mustInit(t)
+		// One that needs nothing new of the same provider, and one that needs another.
+		newPlace(t, c, m, cache, map[string]string{"main.tf": require("slow", "~> 1.0")}).mustInit(t)
+		newPlace(t, c, m, cache, map[string]string{"main.tf": require("other", "1.0.0")}).mustInit(t)
 
 		select {
 		case err := <-done:
@@ -442,8 +446,28 @@ func TestWithout(t *testing.T) {
 		p.run.Env = without(p.run.Env, Variable)
 		p.mustInit(t)
 
-		if got := p.provider(t, "a", "1.0.0"); !strings.HasPrefix(got, p.run.Dir) {
-			t.Errorf("package without a plugin cache: want it in %q, got %q", p.run.Dir, got)
+		own := p.provider(t, "a", "1.0.0")
+		if !strings.HasPrefix(own, p.run.Dir) {
+			t.Errorf("package without a plugin cache: want it in %q, got %q", p.run.Dir, own)
+		}
+
+		// A directory may also share a program by a hard link.
+		program := filepath.Join(own, "terraform-provider-a_v1.0.0")
+		link := filepath.Join(t.TempDir(), "program")
+
+		if err := os.Link(program, link); err != nil {
+			t.Fatal(err)
+		}
+
+		p.mustInit(t)
+
+		linked, err := os.Stat(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if info, err := os.Stat(program); err != nil || os.SameFile(info, linked) {
+			t.Errorf("program after another init: want a new file, got the shared one, %v", err)
 		}
 	})
 }

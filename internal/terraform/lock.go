@@ -41,6 +41,16 @@ func IsLocked(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
 }
 
+// IsInitRace reports whether err is that of an init which found another one at work
+// on the same backend: the first one there makes an empty state, and locks it for a
+// moment. To do it again is the remedy.
+func IsInitRace(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		// That backend does not always take a lock that is there for one.
+		return e.Op == opInit && (d.locked() || d.says("lock-tfstate-"+DefaultWorkspace))
+	})
+}
+
 // LockOf returns the lock that made IsLocked(err) true. It is false if the backend
 // does not tell who holds it.
 func LockOf(err error) (Lock, bool) {

@@ -103,3 +103,45 @@ func TestLocked(t *testing.T) {
 		}
 	})
 }
+
+func TestIsInitRace(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		op     string
+		text   string
+		want   bool
+	}{
+		"Exists": {
+			reason: "two inits found no state and made its lock",
+			op:     opInit,
+			text:   `leases.coordination.k8s.io "lock-tfstate-default-x" already exists`,
+			want:   true,
+		},
+		"Locked": {
+			reason: "one init found the lock of another",
+			op:     opInit,
+			text:   "Error acquiring the state lock",
+			want:   true,
+		},
+		"Plan": {
+			reason: "the lock of a run that takes its time is no race",
+			op:     opPlan,
+			text:   "Error acquiring the state lock",
+		},
+		"Other": {
+			reason: "doing it again is no remedy for anything else",
+			op:     opInit,
+			text:   `secrets "tfstate-default-x" is forbidden`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.text}}}
+			if got := IsInitRace(errors.Wrap(err, "wrapped")); got != tc.want {
+				t.Errorf("\n%s\nIsInitRace(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

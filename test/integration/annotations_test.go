@@ -51,12 +51,13 @@ func TestAnnotations(t *testing.T) {
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+		expectReady(t, c, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
 
 		t.Run("Paused", func(t *testing.T) {
 			t.Parallel()
 
 			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
 			expectReady(t, c, ws)
 
 			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
@@ -86,7 +87,7 @@ func TestAnnotations(t *testing.T) {
 		t.Run("ReconcileRequest", func(t *testing.T) {
 			t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`), onlyHere())
 			expectReady(t, c, ws)
 
 			runs := []string{"init", "plan", "apply"}

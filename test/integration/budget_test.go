@@ -6,9 +6,12 @@ package integration
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -23,7 +26,7 @@ func TestRunBudget(t *testing.T) {
 
 		eachScope(t, func(t *testing.T, s scope) {
 			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "budget"))
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "budget-"+strings.ToLower(string(s))))
 			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 			expectReady(t, c, ws)
 
@@ -46,7 +49,44 @@ func TestRunBudget(t *testing.T) {
 			}
 
 			expectRuns(t, i, ws, append(runs, deletion...)...)
+
+			// The module and the configuration are known by now: the variables, the name
+			// and where the state is are not what init depends on.
+			next := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+			expectReady(t, c, next)
+			expectRuns(t, i, next, "plan", "apply")
+
+			c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
+			expectAnotherRun(t, i, next, "plan")
+
+			// Another backend is another configuration.
+			other := c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, "other-"+strings.ToLower(string(s))))),
+				withEvidence(t, "evidence.tf", newEvidence(t)))
+			expectReady(t, c, other)
+			expectRuns(t, i, other, "init", "plan", "apply")
 		})
+	})
+}
+
+// TestRunBudgetOfRestart counts the runs after a restart that kept the workdirs.
+func TestRunBudgetOfRestart(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "restart"))
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+		expectReady(t, c, ws)
+		i.stop(t)
+
+		again := startInstance(t, c, withShard(shard), withCLI(cli), withRoot(i.root))
+		expectAnotherRun(t, again, ws, "plan")
+
+		if runs := again.runs.of(string(ws.GetUID())); len(runs) > 2 {
+			t.Errorf("first look after a restart: want 2 runs at most, got %q", runs)
+		}
 	})
 }
 

@@ -42,7 +42,7 @@ func TestEnvironment(t *testing.T) {
 			{Name: "REPLACED", Value: "workspace"},
 			{Name: "EMPTIED"},
 			{Name: "TF_WORKSPACE", Value: "workspace"},
-		}}, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		}}, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")), onlyHere())
 		expectReady(t, c, ws)
 		c.remove(t, ws)
 		expectGone(t, c, ws)
@@ -112,7 +112,7 @@ func TestPluginCache(t *testing.T) {
 			t.Parallel()
 
 			cfg := c.createConfig(t, clusterScope, ns, configSpec{PluginCache: tc.cache})
-			ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule("# "+name+"\n"+moduleFile(t, "outputs.tf")))
+			ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")), onlyHere())
 			expectReady(t, c, ws)
 
 			for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply") {

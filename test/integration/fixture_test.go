@@ -76,6 +76,13 @@ func withModule(text string) workspaceOption {
 	return func(w *workspaceSpec) { w.params.Module = text }
 }
 
+// onlyHere makes the module, which an earlier option has set and which is HCL,
+// another one than that of any other Workspace: what was initialized for one of them
+// is of no use to this one.
+func onlyHere() workspaceOption {
+	return func(w *workspaceSpec) { w.params.Module += "\n# " + unique("module") + "\n" }
+}
+
 // withJSONModule makes the Workspace run the supplied text as JSON.
 func withJSONModule(text string) workspaceOption {
 	return func(w *workspaceSpec) {

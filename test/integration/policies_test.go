@@ -72,12 +72,13 @@ func TestManagementPolicies(t *testing.T) {
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+		expectReady(t, c, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
 
 		t.Run("NoDelete", func(t *testing.T) {
 			t.Parallel()
 
 			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			ws := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
 			expectReady(t, c, ws)
 
 			c.remove(t, ws)
@@ -91,7 +92,7 @@ func TestManagementPolicies(t *testing.T) {
 			t.Parallel()
 
 			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
 			expectReady(t, c, ws)
 
 			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
@@ -134,7 +135,7 @@ func TestManagementPolicies(t *testing.T) {
 			t.Parallel()
 
 			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
 			expectReady(t, c, ws)
 
 			c.changePolicies(t, ws, []xpv2.ManagementAction{})

@@ -55,8 +55,8 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/listing", "internal/module", "internal/plugincache", "internal/providerconfig", "internal/queue",
-				"internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
+				"apis/common/...", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
+				"internal/providerconfig", "internal/queue", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
 		},
@@ -138,6 +138,11 @@ func arrows() []arrow {
 			from:  "internal/terraform",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and knows no Kubernetes",
+		},
+		{
+			from:  "internal/initcache",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "a key says all that it has to know about what it keeps",
 		},
 		{
 			from:  "internal/plugincache",

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -31,6 +32,7 @@ type connector struct {
 	configs    *providerconfig.Resolver
 	cli        *terraform.CLI
 	fetcher    *module.Fetcher
+	initCache  *initcache.Cache
 	stop       context.Context //nolint:containedctx // It is the lifetime of all runs.
 	root       *workdir.Root
 	environ    []string
@@ -97,6 +99,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		name:      meta.GetExternalName(ws),
 		environ:   c.environ,
 		fetcher:   c.fetcher,
+		initCache: c.initCache,
 		namespace: ws.GetNamespace(),
 		stop:      c.stop,
 		deleted:   meta.WasDeleted(ws),

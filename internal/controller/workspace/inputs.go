@@ -154,6 +154,13 @@ func (in *inputs) initDigest(extra ...string) string {
 	}, extra...)...)
 }
 
+// initKey of everything that init depends on in a directory with the supplied files.
+func (in *inputs) initKey(files map[string]workdir.File, env []string, extra ...string) string {
+	return workdir.Digest(files, append([]string{
+		digestible(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint, env),
+	}, extra...)...)
+}
+
 // mentionsBackend matches text that may say where state is kept. It sees more than
 // there is, in comments for example, but misses nothing.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)

@@ -9,16 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
+
+// initRaceWait is much longer than a backend takes to make an empty state.
+const initRaceWait = time.Second
 
 // A session runs the CLI for one Workspace during one reconcile. It writes the
 // inputs when they are first needed, and must be closed so that no secret stays
@@ -58,6 +63,12 @@ type session struct {
 	// target of the runs. Set by prepare.
 	target *terraform.Workspace
 
+	// initCache has what init left in other directories, and initKey is where in it
+	// the result for this one would be. The key is empty if init ran here before, or
+	// has to.
+	initCache *initcache.Cache
+	initKey   string
+
 	// varFiles to pass to plan and destroy, as absolute paths. Set by prepare.
 	varFiles []string
 }
@@ -90,6 +101,10 @@ func (s *session) prepare(ctx context.Context) error {
 
 	if s.dir.Initialized(s.in.parameters.Entrypoint) == s.initDigest() {
 		return nil
+	}
+
+	if restored, err := s.restoreInit(); restored || err != nil {
+		return err
 	}
 
 	return s.init(ctx, terraform.InitOptions{})
@@ -225,10 +240,24 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 		target := *s.target
 		target.Env = env
 
-		return s.cli.Init(ctx, target, o)
+		err := s.cli.Init(ctx, target, o)
+		if !terraform.IsInitRace(err) {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(initRaceWait):
+			return s.cli.Init(ctx, target, o)
+		}
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot initialize")
+	}
+
+	if !o.State {
+		s.storeInit()
 	}
 
 	return s.dir.MarkInitialized(s.in.parameters.Entrypoint, s.initDigest())
@@ -249,6 +278,8 @@ func (s *session) initialized(ctx context.Context, run func() error) error {
 	if !terraform.NeedsInit(err) {
 		return err
 	}
+
+	s.forgetInit()
 
 	if err := s.init(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
 		return err

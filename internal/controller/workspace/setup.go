@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -41,6 +42,9 @@ type Options struct {
 
 	// Fetcher gets modules that are not inline.
 	Fetcher *module.Fetcher
+
+	// InitCache has what init left in directories.
+	InitCache *initcache.Cache
 
 	// Stop ends fetches of modules.
 	Stop context.Context //nolint:containedctx // It is the lifetime of all runs.
@@ -100,6 +104,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			configs:    configs,
 			cli:        o.CLI,
 			fetcher:    o.Fetcher,
+			initCache:  o.InitCache,
 			stop:       o.Stop,
 			root:       o.Root,
 			environ:    o.Environ,

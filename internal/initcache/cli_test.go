@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package initcache
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestCLI ensures that a CLI takes what another directory was initialized to for an
+// initialized directory, providers, modules and backend included.
+func TestCLI(t *testing.T) {
+	t.Parallel()
+
+	mirror, tofu := os.Getenv("PROVIDER_MIRROR"), os.Getenv("TOFU_BIN")
+	if mirror == "" || tofu == "" {
+		t.Fatal("PROVIDER_MIRROR or TOFU_BIN is not set: run `make test`, which builds what these tests need")
+	}
+
+	config := filepath.Join(t.TempDir(), "cli.tfrc")
+	write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
+
+	module := files{
+		"main.tf":   "terraform {\n  backend \"local\" {\n    path = \"state\"\n  }\n}\nmodule \"a\" {\n  source = \"./a\"\n}\n",
+		"a/main.tf": `resource "time_static" "this" {}`,
+	}
+
+	clis := map[string]string{"tofu": tofu}
+	if path, err := exec.LookPath("terraform"); err == nil {
+		clis["terraform"] = path
+	}
+
+	for name, path := range clis {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := func(dir string, args ...string) {
+				cmd := exec.CommandContext(t.Context(), path, args...)
+				cmd.Dir = dir
+				cmd.Env = []string{"HOME=" + os.DevNull, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + config, "CHECKPOINT_DISABLE=1"}
+
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s %q: %v: %s", name, args, err, out)
+				}
+			}
+
+			first, second := t.TempDir(), t.TempDir()
+			write(t, first, module)
+			write(t, second, module)
+
+			c, _ := newCache(t)
+
+			run(first, "init", "-input=false", "-no-color")
+
+			if err := c.Store("key", first, first); err != nil {
+				t.Fatal(err)
+			}
+
+			if !c.Restore("key", second) {
+				t.Fatal("Restore(...): want true, got false")
+			}
+
+			run(second, "apply", "-auto-approve", "-input=false", "-no-color")
+		})
+	}
+}

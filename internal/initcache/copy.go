@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package initcache
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// providersDir, in dataDir, has the programs of providers, or links to them.
+	providersDir = "providers"
+
+	// selectionName, in dataDir, is the file that says which workspace is selected.
+	selectionName = "environment"
+)
+
+// copyTree copies what init left. The programs of providers become hard links, if
+// that is possible: they are large, and nobody writes to them. All links have to
+// pass the check, which gets their path and target.
+func copyTree(src, dst string, check func(path, target string) error) error {
+	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+
+		to := filepath.Join(dst, rel)
+
+		switch {
+		case rel == selectionName:
+			return nil
+		case e.IsDir():
+			return os.Mkdir(to, 0o700)
+		case e.Type() == fs.ModeSymlink:
+			return copyLink(path, to, check)
+		case !e.Type().IsRegular():
+			return errors.Errorf("cannot copy %q, which is neither a file nor a directory", path)
+		case strings.HasPrefix(rel, providersDir+string(filepath.Separator)) && hardLink(path, to):
+			return nil
+		default:
+			return copyFile(path, to)
+		}
+	})
+}
+
+// hardLink says whether there could be a hard link.
+func hardLink(path, to string) bool { return os.Link(path, to) == nil }
+
+func copyLink(path, to string, check func(path, target string) error) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return err
+	}
+
+	if err := check(path, target); err != nil {
+		return err
+	}
+
+	return os.Symlink(target, to)
+}
+
+// copyFile copies a file to where there is none. Nobody else may read it: there may
+// be secrets in it.
+func copyFile(path, to string) error {
+	src, err := os.Open(path) //nolint:gosec // It was just found there.
+	if err != nil {
+		return err
+	}
+	defer src.Close() //nolint:errcheck // It is only read from.
+
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o100|0o600) //nolint:gosec // See above.
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(dst, src)
+	if closeErr := dst.Close(); err == nil {
+		err = closeErr
+	}
+
+	return err
+}
+
+// syncFilesystem writes everything to disk that was changed in the file system of
+// dir. An entry must not outlive a failure of the machine that its files do not.
+func syncFilesystem(dir string) error {
+	f, err := os.Open(dir) //nolint:gosec // It is ours.
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // Nothing is written through it.
+
+	return unix.Syncfs(int(f.Fd()))
+}
+
+// size of the files below dir, as far as they can be read.
+func size(dir string) int64 {
+	var n int64
+
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil //nolint:nilerr // See above.
+		}
+
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+
+		return nil
+	})
+
+	return n
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Files returns the files in the directory, whoever wrote them, but for those whose
+// slash separated names are left out, and for what no module may bring: what the CLI
+// keeps state or data in, and what belongs to the provider itself. The history of a
+// repository is left out, too. The content of a symbolic link is its target.
+func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
+	root, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	files := map[string]File{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (reserved(e.Name()) || e.Name() == gitDir):
+			return fs.SkipDir
+		case e.IsDir(), reserved(e.Name()), slices.Contains(leftOut, name):
+			return nil
+		}
+		files[name], err = readAny(root, name, e)
+		return errors.Wrapf(err, "cannot read %q", name)
+	})
+	return files, err
+}
+
+func readAny(root *os.Root, name string, e fs.DirEntry) (File, error) {
+	if e.Type() == fs.ModeSymlink {
+		target, err := root.Readlink(name)
+		return File{Data: []byte("-> " + target)}, err
+	}
+	if !e.Type().IsRegular() {
+		return File{Data: []byte(e.Type().String())}, nil
+	}
+	data, err := root.ReadFile(name)
+	return File{Data: data}, err
+}
