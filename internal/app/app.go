@@ -52,6 +52,9 @@ const (
 	// initCacheDir, below the root of the working directories, is no UID: it is not
 	// garbage.
 	initCacheDir = ".initialized"
+
+	// modulesDir, there too, has modules that several Workspaces use.
+	modulesDir = ".modules"
 )
 
 // Run an instance until ctx is done. When it returns, no run of the CLI is left
@@ -124,7 +127,7 @@ func Run(ctx context.Context, o *Options) error {
 	wo := workspacectrl.Options{
 		Options:    co,
 		CLI:        cli,
-		Fetcher:    newFetcher(mgr, o),
+		Fetcher:    newFetcher(mgr, o, filepath.Join(root.Path(), modulesDir)),
 		InitCache:  initialized,
 		Stop:       d.Runs(),
 		Root:       root,
@@ -271,8 +274,8 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 
 // newFetcher returns a fetcher that reads Flux sources from the API server: the
 // right to watch them may be missing, and a cache would wait for it without a word.
-func newFetcher(mgr manager.Manager, o *Options) *module.Fetcher {
-	var fo []module.Option
+func newFetcher(mgr manager.Manager, o *Options, shared string) *module.Fetcher {
+	fo := []module.Option{module.WithSharedModules(shared)}
 	if o.NoCrossNamespaceRefs {
 		fo = append(fo, module.WithoutCrossNamespaceRefs())
 	}

@@ -19,7 +19,7 @@ func TestHoldings(t *testing.T) {
 
 	r := ref{}
 	held := func(h *holdings) {
-		h.add(r, one)
+		h.add(r, one, false)
 		h.end(r)
 	}
 	working := func(h *holdings) {
@@ -44,37 +44,37 @@ func TestHoldings(t *testing.T) {
 	}{
 		"Add": {
 			reason: "It is held before anybody else can know.",
-			do:     func(h *holdings) bool { return h.add(r, one) },
+			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{OK: true, Holds: true},
 		},
 		"LeaveWhileTaking": {
 			reason: "What is not written yet cannot be released.",
-			before: func(h *holdings) { h.add(r, one) },
+			before: func(h *holdings) { h.add(r, one, false) },
 			do:     func(h *holdings) bool { h.left(r, one); return true },
 			want:   want{OK: true},
 		},
 		"Taken": {
 			reason: "What left while its claim was being written is released as soon as that is done.",
-			before: func(h *holdings) { h.add(r, one); h.left(r, one) },
+			before: func(h *holdings) { h.add(r, one, false); h.left(r, one) },
 			do:     func(h *holdings) bool { h.end(r); return true },
 			want:   want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddAgain": {
 			reason: "A claim is written again if somebody has removed it.",
 			before: held,
-			do:     func(h *holdings) bool { return h.add(r, one) },
+			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{OK: true, Holds: true},
 		},
 		"AddWhileWorking": {
 			reason: "Nothing is forgotten of a Workspace that is worked on.",
 			before: working,
-			do:     func(h *holdings) bool { return h.add(r, one) },
+			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{Holds: true},
 		},
 		"AddWhileLeaving": {
 			reason: "The release that is due would remove the new claim.",
 			before: func(h *holdings) { held(h); h.left(r, one) },
-			do:     func(h *holdings) bool { return h.add(r, one) },
+			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{Leavable: true, Due: 1},
 		},
 		"Begin": {
@@ -89,7 +89,7 @@ func TestHoldings(t *testing.T) {
 		},
 		"BeginAnother": {
 			reason: "A Workspace of the same name is another.",
-			before: func(h *holdings) { h.add(r, two); h.end(r) },
+			before: func(h *holdings) { h.add(r, two, false); h.end(r) },
 			do:     func(h *holdings) bool { return h.begin(r, one) },
 		},
 		"BeginLeaving": {
@@ -112,7 +112,7 @@ func TestHoldings(t *testing.T) {
 		},
 		"EndOfNothing": {
 			reason: "What was never claimed has nothing to release.",
-			before: func(h *holdings) { h.add(r, one); h.remove(r) },
+			before: func(h *holdings) { h.add(r, one, false); h.remove(r) },
 			do:     func(h *holdings) bool { h.end(r); return true },
 			want:   want{OK: true},
 		},
@@ -129,7 +129,7 @@ func TestHoldings(t *testing.T) {
 		},
 		"Doubt": {
 			reason: "It is remembered what has to be settled.",
-			before: func(h *holdings) { h.add(r, one) },
+			before: func(h *holdings) { h.add(r, one, false) },
 			do: func(h *holdings) bool {
 				h.doubt(r, &metav1.PartialObjectMetadata{})
 				h.end(r)
