@@ -112,7 +112,9 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
 
-	if err == nil {
+	// It is held by this instance already if the answer to the write that took it was
+	// lost.
+	if err == nil && r.HolderIdentity != l.Identity() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 
