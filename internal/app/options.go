@@ -99,7 +99,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 
 	durationFlag(a, "sync", "How often the cache is compared with what the controllers have seen.", "1h", &o.SyncInterval).Short('s')
 	durationFlag(a, "poll", "How often a Workspace that is up to date is checked for drift.", "10m", &o.PollInterval)
-	durationFlag(a, "poll-jitter", "Random part of each poll interval, added or taken away; at most half the interval.", "1m", &o.PollJitter)
+	durationFlag(a, "poll-jitter", "Random part of each poll interval, added or taken away; at most a quarter of the interval.", "1m", &o.PollJitter)
 	durationFlag(a, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", "5s", &o.PollStateMetricInterval)
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)

@@ -105,7 +105,7 @@ output "v" { value = var.v }`,
 		}
 
 		// Nothing has changed.
-		want = &Plan{File: "plan", Prior: &State{Resources: 2, Outputs: map[string]Output{"v": text("one")}}}
+		want = &Plan{File: "plan", Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
 		got = plan("one.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
 			t.Errorf("no change: -want, +got:\n%s", diff)
@@ -118,7 +118,7 @@ output "v" { value = var.v }`,
 		want = &Plan{
 			File: "plan", Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
 			Changed: []Change{{Address: "terraform_data.a", Action: "update"}, {Address: "terraform_data.b", Action: "replace"}},
-			Prior:   &State{Resources: 2, Outputs: map[string]Output{"v": text("one")}},
+			Prior:   &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 		got = plan("two.tfvars")
 		if diff := cmp.Diff(want, got, byAddress, lineage); diff != "" {

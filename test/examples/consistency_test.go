@@ -60,8 +60,9 @@ func TestShards(t *testing.T) {
 	}
 
 	want := map[string]string{
-		"sharding/shard-0.yaml": "shard-0",
-		"sharding/shard-1.yaml": "shard-1",
+		"sharding/shard-0.yaml":   "shard-0",
+		"sharding/shard-1.yaml":   "shard-1",
+		"sharding/catch-all.yaml": "catch-all",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("shards of the Deployments: -want, +got:\n%s", diff)
@@ -104,7 +105,7 @@ func TestRuntimeConfig(t *testing.T) {
 	}
 }
 
-// shardOf returns the shard that the provider serves in the supplied pod, going by
+// shardOf returns the shard, or "catch-all", that the provider serves in the supplied pod, going by
 // what the provider itself makes of its arguments and environment. It fails the test
 // if the pod lacks something that an instance of a shard needs.
 func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
@@ -143,6 +144,10 @@ func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
 	grace := time.Duration(ptr.Deref(pod.TerminationGracePeriodSeconds, 0)) * time.Second
 	if grace <= o.ShutdownGrace {
 		t.Errorf("%s: terminationGracePeriodSeconds of %s is not longer than the --shutdown-grace of %s", file, grace, o.ShutdownGrace)
+	}
+
+	if o.Shard == shard.CatchAll() {
+		return o.Shard.Mode()
 	}
 
 	return o.Shard.Name()
