@@ -43,7 +43,8 @@ func TestShards(t *testing.T) {
 			t.Fatalf("%s: not a Deployment: %v", m.file, err)
 		}
 
-		got[m.file] = shardOf(t, m.file, d.Spec.Template.Spec)
+		// Each has an environment of its own.
+		t.Run(m.file, func(t *testing.T) { got[m.file] = shardOf(t, m.file, d.Spec.Template.Spec) })
 
 		want := got[m.file]
 		if diff := cmp.Diff("provider-terraform-"+want, d.GetName()); diff != "" {
