@@ -63,6 +63,8 @@ func FuzzRedact(f *testing.F) {
 		{"ssh", "git", "%zz", "h/p@q", ""},
 		{"a::b", "\x00", "\n", "", "a=b&c"},
 		{"http", "u", "a b", "h?x", "checksum=file:https://u:p@h"},
+		{"", "0", "0", "/@", ""},
+		{"https", "u", "p", "/%zz@x", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}

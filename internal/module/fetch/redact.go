@@ -45,12 +45,10 @@ func Redact(address string) string {
 func withoutUser(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndex(authority, "@")
-	if at < 0 {
-		// A password with a slash, which should have been escaped, looks like the end
-		// of the host.
-		if _, err := url.Parse(scheme + rest); err != nil && scheme != "" {
-			at = strings.LastIndex(rest, "@")
-		}
+	// A password with a slash, which should have been escaped, looks like the end of
+	// the host.
+	if _, err := url.Parse(scheme + rest[at+1:]); err != nil && scheme != "" {
+		at = strings.LastIndex(rest, "@")
 	}
 	if rest[:at+1] == "git@" {
 		// The user by which everybody knows ssh hosts.
