@@ -58,6 +58,11 @@ func TestStalled(t *testing.T) {
 			t.Errorf("runs for a stalled Workspace: -want, +got:\n%s", diff)
 		}
 
+		// Pausing it does not have to wait for its turn.
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+
 		// A request is served at once, but does not mend anything.
 		token := unique("request")
 		c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
@@ -68,11 +73,6 @@ func TestStalled(t *testing.T) {
 		}
 
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
-
-		// Pausing it does not have to wait for its turn.
-		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
-		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 
 		c.changeModule(t, ws, moduleFile(t, "outputs.tf"))
 		expectReady(t, c, ws)
