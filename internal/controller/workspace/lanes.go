@@ -14,9 +14,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -116,13 +114,9 @@ func laneOf(ctx context.Context) *lane {
 // going to be applied, as far as that can be known before there is a plan.
 func (l *lanes) reconciler(inner reconcile.Reconciler, kube client.Client, kind workspace.Kind) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		ws, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
-		if !ok {
-			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", kind.Object))
-		}
-
-		if err := kube.Get(ctx, req.NamespacedName, ws); err != nil {
-			return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+		ws, err := get(ctx, kube, kind, req)
+		if ws == nil || err != nil {
+			return reconcile.Result{}, err
 		}
 
 		mine := &lane{lanes: l, req: req}

@@ -113,13 +113,9 @@ func (s *staller) stalled(o client.Object) (failure, bool) {
 // they are due, or a person changes them, and tells about it in a condition.
 func (s *staller) reconciler(inner reconcile.Reconciler, kube client.Client, live client.Reader, kind workspace.Kind) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		ws, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
-		if !ok {
-			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", kind.Object))
-		}
-
-		if err := kube.Get(ctx, req.NamespacedName, ws); err != nil {
-			return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+		ws, err := get(ctx, kube, kind, req)
+		if ws == nil || err != nil {
+			return reconcile.Result{}, err
 		}
 
 		if f, ok := s.stalled(ws); ok && !meta.IsPaused(ws) {
