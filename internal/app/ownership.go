@@ -189,6 +189,9 @@ func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
 	}
 
 	identity, since := own.lock.Predecessor()
+	if identity == "" {
+		return workspacectrl.Predecessors{}
+	}
 
 	return workspacectrl.Predecessors{Hosts: []string{lease.HostOf(identity)}, Until: since}
 }

@@ -23,6 +23,8 @@ type PlanOptions struct {
 	VarFiles []string
 	// Args are further arguments. They win over VarFiles.
 	Args []string
+	// Lock the state while the plan is made.
+	Lock bool
 	// Out is where to write the plan, relative to the directory of the workspace.
 	// What is there is replaced.
 	Out string
@@ -46,7 +48,7 @@ type Plan struct {
 	Prior *State
 }
 
-// Plan compares the configuration with the infrastructure. It takes no lock: it
+// Plan compares the configuration with the infrastructure. It needs no lock: it
 // changes nothing that an apply in between would not turn into a stale plan. A
 // plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
@@ -88,7 +90,10 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 
 // planCommand puts the file last, so that no other argument wins over it.
 func planCommand(o PlanOptions) command {
-	args := []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false"}
+	args := []string{"plan", "-json", "-detailed-exitcode", "-input=false"}
+	if !o.Lock {
+		args = append(args, "-lock=false")
+	}
 	args = append(args, varFileArgs(o.VarFiles)...)
 	args = append(args, o.Args...)
 	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}

@@ -82,6 +82,7 @@ func TestRunBudgetOfRestart(t *testing.T) {
 		i.stop(t)
 
 		again := startInstance(t, c, withShard(shard), withCLI(cli), withRoot(i.root))
+		c.annotate(t, ws, requestedAt, "now")
 		expectAnotherRun(t, again, ws, "plan")
 
 		if runs := again.runs.of(string(ws.GetUID())); len(runs) > 2 {
@@ -94,23 +95,26 @@ func TestRunBudgetOfRestart(t *testing.T) {
 // to do.
 func TestRunBudgetOfPolls(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli), withPoll(pollOften))
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+		eachScope(t, func(t *testing.T, s scope) {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "polls-"+strings.ToLower(string(s))))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+			expectReady(t, c, ws)
 
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "polls"))
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-	expectReady(t, c, ws)
+			for range 3 {
+				expectAnotherRun(t, i, ws, "plan")
+			}
 
-	for range 3 {
-		expectAnotherRun(t, i, ws, "plan")
-	}
+			runs := i.runs.of(string(ws.GetUID()))
+			polls := slices.Repeat([]string{"plan"}, len(runs)-3)
 
-	runs := i.runs.of(string(ws.GetUID()))
-	polls := slices.Repeat([]string{"plan"}, len(runs)-3)
-
-	if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
-		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
-	}
+			if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
+				t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
+			}
+		})
+	})
 }

@@ -46,9 +46,9 @@ type cluster struct {
 	kube       client.Client
 }
 
-// leaseNamespace is where all instances keep their Leases, as they do when Crossplane
-// installs them: they have to find one another's.
-const leaseNamespace = "crossplane-system"
+// leaseNamespace is where all instances keep their Leases: they have to find one
+// another's.
+const leaseNamespace = "leases"
 
 // newCluster returns a control plane that starts when it is first used.
 func newCluster(assets, dir string, crds ...string) *cluster {

@@ -98,7 +98,7 @@ func TestLostState(t *testing.T) {
 			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
 			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ReconcileError", lineage)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
 			expectExists(t, c, ws)
 
 			c.annotate(t, ws, acceptLostState, lineage)

@@ -24,10 +24,9 @@ func TestStandby(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	leases := c.namespace(t)
-	leader := startInstance(t, c, withShard(shard), withNamespace(leases))
-	first := expectLeaseHeld(t, c, leases, leaseName+"-"+shard)
-	standby := startInstance(t, c, withShard(shard), withNamespace(leases))
+	leader := startInstance(t, c, withShard(shard))
+	first := expectLeaseHeld(t, c, leaseNamespace, leaseName+"-"+shard)
+	standby := startInstance(t, c, withShard(shard))
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "standby"))
 	text := withModule(moduleFile(t, "outputs.tf"))
@@ -47,9 +46,11 @@ func TestStandby(t *testing.T) {
 		return isReady(after)
 	})
 	expectServedBy(t, standby, after)
+	expectClaimed(t, c, before, leaseName+"-"+shard)
+	c.annotate(t, before, requestedAt, "now")
 	expectServedBy(t, standby, before)
 
-	if second := expectLeaseHeld(t, c, leases, leaseName+"-"+shard); second == first {
+	if second := expectLeaseHeld(t, c, leaseNamespace, leaseName+"-"+shard); second == first {
 		t.Errorf("the Lease is still held by %q, which has stopped", first)
 	}
 }

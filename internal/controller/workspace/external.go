@@ -45,6 +45,9 @@ type external struct {
 	// inputs is the digest of everything that a plan depends on.
 	inputs string
 
+	// suspect says that somebody may have left a lock on the state.
+	suspect bool
+
 	// plan that Observe made and Create or Update carry out, and the state that it
 	// was made from.
 	plan  *terraform.Plan
@@ -76,6 +79,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.report(ctx, ws, l)
 	}
 
+	e.suspect = e.orphans.suspects(ws, e.memory)
 	e.memory.forget(ws.GetUID())
 
 	l, err := e.look(ctx, ws)
@@ -130,18 +134,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		return look{}, err
 	}
 
-	var (
-		p     *terraform.Plan
-		state *terraform.State
-	)
-
-	// A plan takes no lock, but some backends take one to make a state where there is
-	// none.
-	err := e.unlocked(ctx, ws, func() (err error) {
-		p, state, err = e.session.planned(ctx)
-
-		return err
-	})
+	p, state, err := e.planned(ctx, ws)
 	if err != nil {
 		return look{}, err
 	}
@@ -185,6 +178,29 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		outputs:  state.Outputs,
 		state:    summarizeState(state),
 	}, nil
+}
+
+// planned makes a plan and tells which state it is made from.
+func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
+	plan := func(lock bool) error {
+		// Even a plan that takes no lock may be refused: some backends take one to make
+		// a state where there is none.
+		return e.unlocked(ctx, ws, func() (err error) {
+			p, state, err = e.session.planned(ctx, lock)
+
+			return err
+		})
+	}
+
+	// After an instance that died, a plan with a lock finds the one that may be left.
+	// Otherwise it would stay until there is something to apply.
+	err = plan(e.suspect)
+	if e.suspect && terraform.IsLocked(err) {
+		// It is somebody else's, and none of a plan's business.
+		err = plan(false)
+	}
+
+	return p, state, err
 }
 
 // lostState returns an error if the state that was found is not that of the

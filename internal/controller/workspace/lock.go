@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -98,6 +99,14 @@ func (f *failures) forget(uid types.UID) {
 	delete(f.spans, uid)
 }
 
+// any says whether there are such runs on a Workspace.
+func (f *failures) any(uid types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return len(f.spans[uid]) > 0
+}
+
 // during says whether something happened during a run that failed.
 func (f *failures) during(uid types.UID, at time.Time) bool {
 	f.mu.Lock()
@@ -120,13 +129,37 @@ func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run fun
 		return lockedError{error: err, lock: l}
 	}
 
-	if err := e.session.unlock(ctx, l.ID); err != nil {
+	if err := e.unlock(ctx, ws, l); err != nil {
 		return err
 	}
 
 	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
 	return e.counted(ws, run)
+}
+
+// unlock removes a lock with the CLI or, where that cannot do it, without.
+func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
+	err := e.session.unlock(ctx, l.ID)
+	if err == nil || !terraform.IsLocked(err) {
+		return err
+	}
+
+	removed, kubeErr := unlockKubernetes(ctx, e.collisions.live, e.kube, meta.GetExternalName(ws), l)
+	if removed {
+		return nil
+	}
+
+	return errors.Wrap(errors.Join(err, kubeErr), "the CLI cannot remove a lock that was made before the state was. With the kubernetes backend, delete the Lease lock-tfstate-*")
+}
+
+// suspects says whether a lock may be left on the state of a Workspace: of an instance
+// before this one, unless this one has looked since, or of a run of this one.
+func (o orphanage) suspects(ws client.Object, m *memory) bool {
+	l, ok := m.recall(ws.GetUID())
+	looked := ok && !l.told
+
+	return (!looked && len(o.predecessors(ws).Hosts) > 0) || o.failures.any(ws.GetUID())
 }
 
 // counted calls run and remembers when, if it may have left a lock behind.

@@ -288,8 +288,8 @@ func (s *session) initialized(ctx context.Context, run func() error) error {
 	return run()
 }
 
-// plan what has to be done.
-func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
+// plan what has to be done, with a lock on the state or without.
+func (s *session) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 
 	err := s.initialized(ctx, func() (err error) {
@@ -297,6 +297,7 @@ func (s *session) plan(ctx context.Context) (*terraform.Plan, error) {
 			VarFiles: s.varFiles,
 			Args:     s.in.parameters.PlanArgs,
 			Out:      filepath.Join(s.dir.Path(), planFile),
+			Lock:     lock,
 		})
 
 		return errors.Wrap(err, "cannot plan")
@@ -322,7 +323,7 @@ func (s *session) apply(ctx context.Context, p *terraform.Plan, check func(*terr
 		created := p.Prior.Empty()
 
 		var prior *terraform.State
-		if p, prior, err = s.planned(ctx); err != nil {
+		if p, prior, err = s.planned(ctx, false); err != nil {
 			return nil, err
 		}
 
@@ -343,8 +344,8 @@ func (s *session) apply(ctx context.Context, p *terraform.Plan, check func(*terr
 }
 
 // planned makes a plan and tells which state it is made from.
-func (s *session) planned(ctx context.Context) (*terraform.Plan, *terraform.State, error) {
-	p, err := s.plan(ctx)
+func (s *session) planned(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
+	p, err := s.plan(ctx, lock)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// What the kubernetes backend of both CLIs makes of a lock: a Lease with these
+// labels, held by the ID of the lock.
+const (
+	labelState          = "tfstate"
+	labelStateWorkspace = "tfstateWorkspace"
+
+	annotationLockInfo = "app.terraform.io/lock-info"
+)
+
+// unlockKubernetes removes a lock on the state of the Terraform workspace of the
+// supplied name if it is one of the kubernetes backend in this cluster.
+//
+// That backend makes a state before it does anything else with a workspace, force-
+// unlock included, and locks it meanwhile. A run that is killed in that moment leaves
+// a lock that no command of the CLI can remove. It returns false if there is no such
+// lock.
+func unlockKubernetes(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock) (bool, error) {
+	leases := &coordinationv1.LeaseList{}
+	if err := live.List(ctx, leases, client.MatchingLabels{labelState: "true", labelStateWorkspace: name}); err != nil {
+		return false, errors.Wrap(err, "cannot list Leases")
+	}
+
+	for i := range leases.Items {
+		before := &leases.Items[i]
+		if ptr.Deref(before.Spec.HolderIdentity, "") != l.ID {
+			continue
+		}
+
+		after := before.DeepCopy()
+		after.Spec.HolderIdentity = nil
+		delete(after.Annotations, annotationLockInfo)
+
+		err := kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+
+		return err == nil, errors.Wrapf(err, "cannot release Lease %q", client.ObjectKeyFromObject(before))
+	}
+
+	return false, nil
+}
