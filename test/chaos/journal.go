@@ -7,6 +7,7 @@ package chaos
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,28 @@ func killed(notes []note) map[string]int64 {
 	}
 
 	return at
+}
+
+// back is what is noted when there is an API server again.
+const back = "API server is back"
+
+// An outage is a time without API server.
+type outage struct{ start, end int64 }
+
+// outages returns all times without API server.
+func outages(notes []note) []outage {
+	var all []outage
+
+	for _, n := range notes {
+		switch {
+		case n.kind == restart:
+			all = append(all, outage{start: n.time, end: math.MaxInt64 / 2})
+		case n.text == back && len(all) > 0:
+			all[len(all)-1].end = n.time
+		}
+	}
+
+	return all
 }
 
 // numbered returns the name of the nth process of an instance, and unnumbered that of

@@ -14,13 +14,20 @@ import (
 // moment is how much later than it happens an end may be seen.
 const moment = time.Second / 2
 
-// unsaved returns the resources that are in no version of the state although nobody
-// killed the run that created them. killed are, by instance, when the test killed it.
-func unsaved(all []*resource, runs []run, killed map[string]int64, c clock) []violation {
+// respite is how long a process that is alive may need to save a state after the API
+// server, which keeps it, is back.
+const respite = 10 * time.Second
+
+// unsaved returns the resources that are in no version of the state although the run
+// that created them, or its instance after it, could have saved them. killed are, by
+// process, when it was killed; outages are when there was no API server. A state that
+// could not be saved is on the disk of the instance: if that dies before the API server
+// is back, and somebody with another disk takes over, nobody knows of it.
+func unsaved(all []*resource, runs []run, killed map[string]int64, outages []outage, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
-		if r.saved || cutShort(runs, r, killed) {
+		if r.saved || cutShort(runs, r, killed, outages) {
 			continue
 		}
 
@@ -35,17 +42,23 @@ func unsaved(all []*resource, runs []run, killed map[string]int64, c clock) []vi
 	return found
 }
 
-// cutShort says whether the run that created the resource was killed with its instance.
-// Both ends are seen a moment after they happen.
-func cutShort(runs []run, r *resource, killed map[string]int64) bool {
+// cutShort says whether the run that created the resource was killed with its instance,
+// or ended without an API server and its instance was killed before there was one again
+// for long enough. Ends are seen a moment after they happen.
+func cutShort(runs []run, r *resource, killed map[string]int64, outages []outage) bool {
 	by := creation(runs, r)
 	if by == nil {
 		return false
 	}
 
 	at, ok := killed[by.instance]
+	if !ok {
+		return false
+	}
 
-	return ok && (by.end == 0 || by.end > at-int64(moment))
+	return by.end == 0 || by.end > at-int64(moment) || slices.ContainsFunc(outages, func(o outage) bool {
+		return by.end > o.start && by.end < o.end+int64(moment) && at < o.end+int64(respite)
+	})
 }
 
 // lost returns where a state stopped to know of what still exists, or became another

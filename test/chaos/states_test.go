@@ -21,6 +21,7 @@ func TestUnsaved(t *testing.T) {
 		versions []version
 		runs     []run
 		killed   map[string]int64
+		notes    []note
 		want     []violation
 	}{
 		"Saved": {
@@ -55,6 +56,36 @@ func TestUnsaved(t *testing.T) {
 			killed: map[string]int64{"a#1": at(5001)},
 			want:   want,
 		},
+		"KilledWithoutServer": {
+			reason: "There was nowhere to save it before the instance was killed.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			killed: map[string]int64{"a#1": at(9000)},
+			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+		},
+		"KilledLongAfterServer": {
+			reason: "There was time to save it once the API server was back.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			killed: map[string]int64{"a#1": at(19000)},
+			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+			want:   want,
+		},
+		"AnotherOutage": {
+			reason: "The API server was there when the run ended.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			killed: map[string]int64{"a#1": at(9000)},
+			notes:  []note{{time: at(5000), kind: restart}, {time: at(8000), text: back}},
+			want:   want,
+		},
+		"NotKilledWithoutServer": {
+			reason: "An instance that lives on has to save it.",
+			ledger: ledger,
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+			want:   want,
+		},
 		"AnotherKilled": {
 			reason: "What happens to the next process of the instance is no excuse.",
 			ledger: ledger,
@@ -85,7 +116,7 @@ func TestUnsaved(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, 0))
+			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, outages(tc.notes), 0))
 		})
 	}
 }
