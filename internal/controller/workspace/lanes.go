@@ -35,49 +35,76 @@ type lanes struct {
 	free    int
 	waiting *queue.Fair[reconcile.Request]
 
+	// called are those that a lane is kept for until they come: one that has just
+	// come to the queue must not get ahead of them. None of them waits.
+	called map[reconcile.Request]bool
+
 	// call a Workspace that waits.
 	call func(reconcile.Request)
 }
 
 func newLanes(n int, w *watch) *lanes {
-	return &lanes{memory: w.memory, free: n, waiting: queue.NewFair(w.class), call: func(reconcile.Request) {}}
+	return &lanes{
+		memory:  w.memory,
+		free:    n,
+		waiting: queue.NewFair(w.class),
+		called:  map[reconcile.Request]bool{},
+		call:    func(reconcile.Request) {},
+	}
 }
 
-// enter a lane, or wait to be called if none is free.
+// arrive returns the lane of a reconcile that begins. One that was called has got
+// its own, whether or not it still needs it.
+func (l *lanes) arrive(req reconcile.Request) *lane {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return &lane{lanes: l, req: req, held: l.accept(req)}
+}
+
+// accept the lane that is kept for a Workspace, if there is one.
+func (l *lanes) accept(req reconcile.Request) bool {
+	called := l.called[req]
+	delete(l.called, req)
+
+	return called
+}
+
+// enter a lane, or wait to be called if none is free or others wait already.
 func (l *lanes) enter(req reconcile.Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if l.free > 0 {
+	switch {
+	case l.accept(req):
+		return true
+	case l.free > 0 && l.waiting.Len() == 0:
 		l.free--
 
 		return true
-	}
-
-	if l.waiting.Has(req) {
+	case l.waiting.Has(req):
 		l.waiting.Touch(req)
-	} else {
+	default:
 		l.waiting.Push(req)
 	}
 
 	return false
 }
 
-// leave a lane.
-func (l *lanes) leave() {
+// leave at the end of a reconcile, and call those that there are lanes for.
+func (l *lanes) leave(mine *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	l.free++
-}
+	if mine.held {
+		l.free++
+	}
 
-// callNext calls the next one that waits, if there is a lane for it.
-func (l *lanes) callNext() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	if l.free > 0 && l.waiting.Len() > 0 {
-		l.call(l.waiting.Pop())
+	for l.free > 0 && l.waiting.Len() > 0 {
+		req := l.waiting.Pop()
+		l.free--
+		l.called[req] = true
+		l.call(req)
 	}
 }
 
@@ -110,6 +137,18 @@ func laneOf(ctx context.Context) *lane {
 	return &lane{}
 }
 
+// outermost returns a reconciler around inner that gives each reconcile its lane and
+// takes it back. Nothing is between it and the queue: whatever keeps a Workspace that
+// was called from being applied, another one gets the lane.
+func (l *lanes) outermost(inner reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		mine := l.arrive(req)
+		defer l.leave(mine)
+
+		return inner.Reconcile(context.WithValue(ctx, laneKey{}, mine), req)
+	})
+}
+
 // reconciler returns one in front of inner that lets those Workspaces wait that are
 // going to be applied, as far as that can be known before there is a plan.
 func (l *lanes) reconciler(inner reconcile.Reconciler, kube client.Client, kind workspace.Kind) reconcile.Reconciler {
@@ -119,20 +158,11 @@ func (l *lanes) reconciler(inner reconcile.Reconciler, kube client.Client, kind 
 			return reconcile.Result{}, err
 		}
 
-		mine := &lane{lanes: l, req: req}
-
-		defer l.callNext()
-		defer func() {
-			if mine.held {
-				l.leave()
-			}
-		}()
-
-		if l.needed(ws) && !mine.enter() {
+		if l.needed(ws) && !laneOf(ctx).enter() {
 			return reconcile.Result{RequeueAfter: laneTimeout}, nil
 		}
 
-		return inner.Reconcile(context.WithValue(ctx, laneKey{}, mine), req)
+		return inner.Reconcile(ctx, req)
 	})
 }
 

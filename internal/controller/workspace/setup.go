@@ -170,5 +170,5 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		Named(name).
 		WithOptions(co).
 		Watches(kind.Object, w.handler()).
-		Complete(wrapped), "cannot set up controller %s", name)
+		Complete(l.outermost(wrapped)), "cannot set up controller %s", name)
 }

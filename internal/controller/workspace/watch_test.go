@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+func TestUrgent(t *testing.T) {
+	t.Parallel()
+
+	failed := func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.ReconcileError(context.Canceled).WithObservedGeneration(1))
+	}
+	requested := func(ws *clusterv1beta1.Workspace) {
+		meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   queue.Priority
+	}{
+		"New":     {reason: "Somebody waits for it.", ws: workspaceWithUID("a"), want: queue.Urgent},
+		"Settled": {reason: "It is polled.", ws: settled()},
+		"Changed": {reason: "It was never tried like this.", ws: settled(func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }), want: queue.Urgent},
+		"Deleted": {reason: "Somebody waits until it is gone.", ws: settled(deleted), want: queue.Urgent},
+		"NotReady": {
+			reason: "It is being created.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) }),
+			want:   queue.Urgent,
+		},
+		"Failed":        {reason: "It was tried, and nobody else has to wait for the next try.", ws: settled(failed)},
+		"FailedDeleted": {reason: "The same when it is being deleted.", ws: settled(failed, deleted)},
+		"FailedChanged": {reason: "The change may be what mends it.", ws: settled(failed, func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }), want: queue.Urgent},
+		"Requested":     {reason: "Somebody asked for it.", ws: settled(requested), want: queue.Urgent},
+		"FailedAndRequested": {
+			reason: "Somebody asked for it.",
+			ws:     settled(failed, requested),
+			want:   queue.Urgent,
+		},
+		"Handled": {
+			reason: "What was asked for was done.",
+			ws: settled(requested, func(ws *clusterv1beta1.Workspace) {
+				ws.SetLastHandledReconcileAt("now")
+			}),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Priority); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want priority, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTenantOf(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		ws     workspace.Workspace
+		want   string
+	}{
+		"Namespace": {
+			reason: "A namespace is one tenant, whatever it uses.",
+			ws: &namespacedv1beta1.Workspace{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns"},
+				Spec:       namespacedWith(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "config"}),
+			},
+			want: "ns",
+		},
+		"ProviderConfig": {
+			reason: "Without a namespace it is whoever uses the same configuration.",
+			ws:     withConfig("config"),
+			want:   "config",
+		},
+		"Nobody": {
+			reason: "There may be none yet.",
+			ws:     workspaceWithUID("a"),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Tenant); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want tenant, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func namespacedWith(ref *xpv2.ProviderConfigReference) namespacedv1beta1.WorkspaceSpec {
+	s := namespacedv1beta1.WorkspaceSpec{}
+	s.ProviderConfigReference = ref
+
+	return s
+}
+
+func withConfig(name string) *clusterv1beta1.Workspace {
+	ws := workspaceWithUID("a")
+	ws.SetProviderConfigReference(&xpv2.Reference{Name: name})
+
+	return ws
+}
+
+func TestHandler(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		Queued, Remembered bool
+		Priority           queue.Priority
+	}
+
+	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	update := func(before, after client.Object) func(context.Context, handler.EventHandler, requests) {
+		return func(ctx context.Context, h handler.EventHandler, q requests) {
+			h.Update(ctx, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		do     func(ctx context.Context, h handler.EventHandler, q requests)
+		want   want
+	}{
+		"Created": {
+			reason: "It may have been somebody else's meanwhile.",
+			do: func(ctx context.Context, h handler.EventHandler, q requests) {
+				h.Create(ctx, event.CreateEvent{Object: settled()}, q)
+			},
+			want: want{Queued: true},
+		},
+		"CreatedNew": {
+			reason: "Somebody waits for it.",
+			do: func(ctx context.Context, h handler.EventHandler, q requests) {
+				h.Create(ctx, event.CreateEvent{Object: workspaceWithUID("a")}, q)
+			},
+			want: want{Queued: true, Priority: queue.Urgent},
+		},
+		"Changed": {
+			reason: "There is something to do.",
+			do:     update(settled(), settled(func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) })),
+			want:   want{Queued: true, Remembered: true, Priority: queue.Urgent},
+		},
+		"Status": {
+			reason: "The status asks for nothing, but it says how urgent the next request is.",
+			do:     update(settled(), settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) })),
+			want:   want{Remembered: true, Priority: queue.Urgent},
+		},
+		"Annotated": {
+			reason: "Somebody asks for a look.",
+			do: update(settled(), settled(func(ws *clusterv1beta1.Workspace) {
+				meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
+			})),
+			want: want{Queued: true, Remembered: true, Priority: queue.Urgent},
+		},
+		"Deleted": {
+			reason: "What is remembered would be wrong if it came back, and nobody needs it otherwise.",
+			do: func(ctx context.Context, h handler.EventHandler, q requests) {
+				h.Create(ctx, event.CreateEvent{Object: workspaceWithUID("a")}, q)
+				h.Delete(ctx, event.DeleteEvent{Object: workspaceWithUID("a")}, q)
+			},
+			want: want{Queued: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMemory()
+			m.keep("a", look{})
+
+			w := newWatch(m)
+			q := w.newQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+			t.Cleanup(q.ShutDown)
+
+			tc.do(t.Context(), w.handler(), q)
+
+			_, remembered := m.recall("a")
+			got := want{Queued: q.Len() > 0, Remembered: remembered, Priority: w.class(requestOf("")).Priority}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
