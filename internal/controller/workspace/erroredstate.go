@@ -36,7 +36,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 		return err
 	}
 
-	if err := e.unlocked(ctx, ws, func() error { return e.session.pushState(ctx, path) }); err != nil {
+	if err := e.locking(ctx, ws, func() error { return e.session.pushState(ctx, path) }); err != nil {
 		return errors.Wrap(err, "cannot save the state that an earlier run could not save")
 	}
 

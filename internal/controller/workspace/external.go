@@ -282,7 +282,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
-	err := e.unlocked(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
+	err := e.locking(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
 	if err != nil && e.session.withoutModule() {
 		err = e.session.deleteWorkspace(ctx)
 	}
@@ -353,7 +353,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 
 	var a *terraform.Applied
 
-	err := e.unlocked(ctx, ws, func() (err error) {
+	err := e.locking(ctx, ws, func() (err error) {
 		a, err = e.session.apply(ctx, e.plan, func(found *terraform.State) error { return e.lostState(ws, found) }, newProgress(e.record, ws, e.schedule.now).report)
 
 		return err
@@ -414,7 +414,7 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 		}
 	}
 
-	err := e.unlocked(ctx, ws, func() error {
+	err := e.locking(ctx, ws, func() error {
 		return e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
 	})
 	if err != nil {

@@ -165,13 +165,21 @@ func (o orphanage) suspects(ws client.Object, m *memory) bool {
 // counted calls run and remembers when, if it may have left a lock behind.
 func (e *external) counted(ws workspace.Workspace, run func() error) error {
 	start := time.Now()
-	err := run()
 
-	switch {
-	case err == nil:
-		e.orphans.failures.forget(ws.GetUID())
-	case !terraform.IsLocked(err):
+	err := run()
+	if err != nil && !terraform.IsLocked(err) {
 		e.orphans.failures.add(ws.GetUID(), span{start: start, end: time.Now()})
+	}
+
+	return err
+}
+
+// locking is unlocked for a run that holds the lock itself: once it has succeeded,
+// nothing is left of the failures before it. A plan tells nothing of that kind.
+func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	err := e.unlocked(ctx, ws, run)
+	if err == nil {
+		e.orphans.failures.forget(ws.GetUID())
 	}
 
 	return err
