@@ -182,6 +182,10 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		return errors.Wrap(err, "cannot add cache of initialized directories")
 	}
 
+	if err := mgr.Add(workspacectrl.NewLeftovers(root, o.GCInterval, log)); err != nil {
+		return errors.Wrap(err, "cannot add what removes leftovers")
+	}
+
 	if o.GCInterval == 0 {
 		return nil
 	}

@@ -57,8 +57,8 @@ type session struct {
 	// detached says that the module is to be left out.
 	detached bool
 
-	// written says that there may be inputs on disk.
-	written bool
+	// done with the directory. Set by write, which begins to use it.
+	done func()
 
 	// target of the runs. Set by prepare.
 	target *terraform.Workspace
@@ -142,7 +142,14 @@ func (s *session) fetch(ctx context.Context) error {
 
 // write the inputs to the directory.
 func (s *session) write(ctx context.Context) error {
-	s.written = true
+	if s.done == nil {
+		done, err := s.dir.Use(ctx)
+		if err != nil {
+			return errors.Wrap(err, "cannot use working directory")
+		}
+
+		s.done = done
+	}
 
 	if err := s.fetch(ctx); err != nil {
 		return err
@@ -431,13 +438,10 @@ func (s *session) withoutModule() bool {
 
 // close removes the plan and every secret from the directory.
 func (s *session) close() error {
-	if !s.written {
+	if s.done == nil {
 		return nil
 	}
+	defer s.done()
 
-	if err := os.Remove(filepath.Join(s.dir.Path(), planFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Wrap(err, "cannot remove plan")
-	}
-
-	return errors.Wrap(s.dir.RemoveSecrets(), "cannot remove secrets")
+	return removeSecrets(s.dir)
 }

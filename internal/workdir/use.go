@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// useName is the file that whoever uses the directory has locked. The lock ends
+	// with the process, however that ends.
+	useName = ".crossplane-use"
+
+	// useRetry is how often to look whether a sweep, which takes no time, is over.
+	useRetry = 20 * time.Millisecond
+)
+
+// Use keeps Sweep away from the directory, also those of other processes, until the
+// returned function is called. Where files cannot be locked it does nothing, and
+// neither does Sweep.
+func (d *Dir) Use(ctx context.Context) (done func(), err error) {
+	root, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	f, err := openUse(root)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := lock(f, unix.LOCK_SH)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return func() { _ = f.Close() }, nil
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, errors.Wrap(ctx.Err(), "interrupted while secrets are removed from the working directory")
+		case <-time.After(useRetry):
+		}
+	}
+}
+
+// Sweep calls fn for the directory of every Workspace that nobody uses, and that
+// nobody can use until fn returns. One that fails does not keep it from the others.
+func (r *Root) Sweep(fn func(*Dir) error) error {
+	uids, err := r.List()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, uid := range uids {
+		d := &Dir{root: r, uid: uid}
+		if err := d.sweep(fn); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Dir) sweep(fn func(*Dir) error) error {
+	root, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	f, err := openUse(root)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // That unlocks it; nothing is written.
+
+	// It is in use, or that cannot be known.
+	if lock(f, unix.LOCK_EX) != nil {
+		return nil
+	}
+	return fn(d)
+}
+
+func openUse(root *os.Root) (*os.File, error) {
+	f, err := root.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
+	return f, errors.Wrap(err, "cannot open the file that says who uses the working directory")
+}
+
+// lock a file if that is possible at once.
+func lock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	usedUID   = "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01"
+	unusedUID = "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a02"
+)
+
+// swept returns the UIDs of the directories that a sweep comes to.
+func swept(t *testing.T, r *Root) []string {
+	t.Helper()
+
+	var uids []string
+	err := r.Sweep(func(d *Dir) error {
+		uids = append(uids, d.uid)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uids
+}
+
+// reopened returns the root as another process sees it.
+func reopened(t *testing.T, r *Root) *Root {
+	t.Helper()
+
+	other, err := Open(r.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := r.Dir(usedUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Dir(unusedUID); err != nil {
+		t.Fatal(err)
+	}
+	done, err := used.Use(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := used.Use(t.Context())
+	if err != nil {
+		t.Fatalf("users do not keep one another away: %v", err)
+	}
+	other := reopened(t, r)
+	if diff := cmp.Diff([]string{unusedUID}, swept(t, other)); diff != "" {
+		t.Errorf("one is in use: -want, +got:\n%s", diff)
+	}
+	done()
+	if diff := cmp.Diff([]string{unusedUID}, swept(t, other)); diff != "" {
+		t.Errorf("one is still in use: -want, +got:\n%s", diff)
+	}
+	again()
+	if diff := cmp.Diff([]string{usedUID, unusedUID}, swept(t, other)); diff != "" {
+		t.Errorf("none is in use: -want, +got:\n%s", diff)
+	}
+}
+
+func TestSweepFails(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{usedUID, unusedUID} {
+		if _, err := r.Dir(uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	errBoom := errors.New("boom")
+	n := 0
+	err = r.Sweep(func(*Dir) error {
+		n++
+		return errBoom
+	})
+	if !errors.Is(err, errBoom) || n != 2 {
+		t.Errorf("want the error of each of 2 directories, got %v of %d", err, n)
+	}
+}
+
+// TestSweepVanished removes a directory between the listing and the look at it.
+func TestSweepVanished(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{usedUID, unusedUID} {
+		if _, err := r.Dir(uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = r.Sweep(func(*Dir) error { return r.Remove(unusedUID) })
+	if err != nil {
+		t.Errorf("there is nothing to sweep: %v", err)
+	}
+}
+
+// TestUseDuringSweep uses a directory that is being swept: it waits.
+func TestUseDuringSweep(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := r.Dir(usedUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	synctest.Test(t, func(t *testing.T) {
+		used := make(chan error, 2)
+		use := func(ctx context.Context) {
+			done, err := d.Use(ctx)
+			used <- err
+			if err == nil {
+				done()
+			}
+		}
+		err := r.Sweep(func(*Dir) error {
+			go use(t.Context())
+			synctest.Wait()
+			if len(used) > 0 {
+				t.Error("it is used although it is being swept")
+			}
+			cancel()
+			use(ctx)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := <-used; !errors.Is(err, context.Canceled) {
+			t.Errorf("want the one that was canceled, got %v", err)
+		}
+		if err := <-used; err != nil {
+			t.Errorf("the sweep is over: %v", err)
+		}
+	})
+}
+
+// TestUseLink plants a link in place of the file that is locked.
+func TestUseLink(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := r.Dir(usedUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "file")
+	if err := os.Symlink(outside, filepath.Join(d.Path(), useName)); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := d.Use(t.Context()); err == nil {
+		done()
+		t.Error("want what leads outside to be refused")
+	}
+	if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something outside was touched: %v", err)
+	}
+}
