@@ -6,8 +6,10 @@ package terraform
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,6 +57,54 @@ by multiple users at the same time.`,
 	}
 }
 
+func TestLockHost(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		who    string
+		want   string
+	}{
+		"User":     {reason: "what all backends write", who: "root@host-0", want: "host-0"},
+		"NoUser":   {reason: "there may be no name for a user ID", who: "@host-0", want: "host-0"},
+		"NoHost":   {reason: "the host may not be known", who: "root@"},
+		"OnlyUser": {reason: "a name alone is not that of a host", who: "host-0"},
+		"Nobody":   {reason: "the field may be empty"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, Lock{Who: tc.who}.Host()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLockSince(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		created string
+		want    time.Time
+		bad     bool
+	}{
+		"Nanoseconds": {reason: "as both CLIs print it", created: "2026-11-21 10:51:21.563908972 +0000 UTC", want: time.Date(2026, 11, 21, 10, 51, 21, 563908972, time.UTC)},
+		"Seconds":     {reason: "a fraction of zero is left out", created: "2026-11-21 10:51:21 +0000 UTC", want: time.Date(2026, 11, 21, 10, 51, 21, 0, time.UTC)},
+		"Zone":        {reason: "by any clock", created: "2026-11-21 12:51:21 +0200 CEST", want: time.Date(2026, 11, 21, 10, 51, 21, 0, time.UTC)},
+		"Other":       {reason: "another form is not guessed at", created: "2026-11-21T10:51:21Z", bad: true},
+		"Empty":       {reason: "the field may be empty", bad: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Lock{Created: tc.created}.Since()
+			if (err != nil) != tc.bad || !got.Equal(tc.want) {
+				t.Errorf("%s: want %s, got %s, error: %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
 func TestLockOfNobodyKnown(t *testing.T) {
 	t.Parallel()
 	err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "Error acquiring the state lock", Detail: "x"}}}
@@ -66,6 +116,11 @@ func TestLockOfNobodyKnown(t *testing.T) {
 func TestLocked(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
+		host, err := os.Hostname()
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		first := start(t, ws, func(ws Workspace) error {
 			_, err := c.Apply(ctx, ws, ApplyOptions{})
@@ -86,8 +141,11 @@ func TestLocked(t *testing.T) {
 			if !ok || l.ID == "" || l.Who == "" || l.Created == "" {
 				t.Errorf("%s: want to know who has it since when, got %+v", op, l)
 			}
-			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version()}, []string{l.Operation, l.Version}); diff != "" {
+			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version(), host}, []string{l.Operation, l.Version, l.Host()}); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", op, diff)
+			}
+			if since, err := l.Since(); err != nil || since.Before(begin) || since.After(time.Now()) {
+				t.Errorf("%s: want a lock that is younger than this test, got %s, error: %v", op, since, err)
 			}
 		}
 		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err != nil {

@@ -70,6 +70,15 @@ func (o orphanage) orphaned(ws client.Object, l terraform.Lock) bool {
 	return (dead && since.Before(p.Until)) || o.failures.during(ws.GetUID(), since)
 }
 
+// wanted says whether a lock is the one that a run, which began at the supplied time,
+// wanted to have: with some backends the CLI tells of that instead of the one that
+// is there.
+func (o orphanage) wanted(l terraform.Lock, start time.Time) bool {
+	since, err := l.Since()
+
+	return err == nil && l.Host() == o.host && !since.Before(start)
+}
+
 // failures are the times in which runs of this instance may have locked a state and
 // did not unlock it, because the backend was away for example. It is safe for
 // concurrent use.
@@ -118,10 +127,11 @@ func (f *failures) during(uid types.UID, at time.Time) bool {
 // unlocked calls run, which needs the lock on the state. If that is refused because
 // of a lock that nobody holds any more, it removes the lock and calls run again.
 func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	start := time.Now()
 	err := e.counted(ws, run)
 
 	l, ok := terraform.LockOf(err)
-	if !ok {
+	if !ok || e.orphans.wanted(l, start) {
 		return err
 	}
 

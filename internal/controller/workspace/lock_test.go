@@ -254,9 +254,22 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				err := e.locking(t.Context(), workspaceWithUID("a"), func() error { return lockedBy("alice@"+host, time.Now()) })
-				if err == nil || !strings.Contains(err.Error(), "alice@"+host) || !terraform.IsLocked(err) {
+				before := time.Now()
+
+				err := e.locking(t.Context(), workspaceWithUID("a"), func() error { return lockedBy("alice@"+host, before) })
+				if err == nil || !strings.Contains(err.Error(), "left alone") || !terraform.IsLocked(err) {
 					t.Errorf("want to be told who has locked the state, got %v", err)
+				}
+			},
+		},
+		"RefusedByUnknown": {
+			reason: "The CLI tells of the lock that it wanted: nobody can tell who has the one that is there.",
+			do: func(t *testing.T, e *external) {
+				t.Helper()
+
+				err := e.locking(t.Context(), workspaceWithUID("a"), func() error { return lockedBy("root@"+host, time.Now()) })
+				if e := (lockedError{}); errors.As(err, &e) || !terraform.IsLocked(err) {
+					t.Errorf("want the words of the CLI, got %v", err)
 				}
 			},
 		},

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPushState(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		const (
+			lineage = "11111111-2222-3333-4444-555555555555"
+			foreign = "99999999-2222-3333-4444-555555555555"
+		)
+		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" {}`})
+		push := func(serial, lineage string) error {
+			path := filepath.Join(ws.Dir, ErroredStateFile)
+			data := `{"version":4,"terraform_version":"1.5.0","serial":` + serial + `,"lineage":"` + lineage + `","outputs":{"s":{"value":"` + serial + `","type":"string"}},"resources":[]}`
+			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return c.PushState(t.Context(), ws, path)
+		}
+		// The serial is that of the CLI: it may count the push, too.
+		expect := func(reason, serial string) {
+			t.Helper()
+			s := mustPull(t, c, ws)
+			if diff := cmp.Diff([]string{lineage, `"` + serial + `"`}, []string{s.Lineage, string(s.Outputs["s"].Value)}); diff != "" {
+				t.Errorf("%s: lineage and output: -want, +got:\n%s", reason, diff)
+			}
+		}
+
+		if err := push("3", lineage); err != nil {
+			t.Fatalf("there was no state yet: %v", err)
+		}
+		expect("there was no state yet", "3")
+		if err := push("17", lineage); err != nil {
+			t.Errorf("a newer one: %v", err)
+		}
+		expect("a newer one", "17")
+		if err := push("5", lineage); err == nil {
+			t.Error("want an older one to be refused")
+		}
+		expect("an older one", "17")
+		if err := push("99", foreign); err == nil {
+			t.Error("want another one to be refused")
+		}
+		expect("another one", "17")
+
+		ws.Name = "another"
+		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
+			t.Errorf("another workspace: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+func TestPushStateLocked(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		s := startLockServer(t)
+		ws := newWorkspace(t, map[string]string{"main.tf": s.backend()})
+		ws.Name = DefaultWorkspace
+		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
+			t.Fatalf("init: %v", err)
+		}
+		s.leave("1", "alice@laptop")
+		path := filepath.Join(ws.Dir, ErroredStateFile)
+		if err := os.WriteFile(path, []byte(`{"version":4,"terraform_version":"1.5.0","serial":1,"lineage":"l","outputs":{},"resources":[]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := c.PushState(t.Context(), ws, path)
+		if !IsLocked(err) {
+			t.Errorf("want the state to be locked, got %v", err)
+		}
+	})
+}
