@@ -59,7 +59,7 @@ func LockOf(err error) (Lock, bool) {
 		return Lock{}, false
 	}
 	for _, d := range errorsOf(e.Diagnostics) {
-		if l := parseLock(d.Summary + "\n" + d.Detail); l != (Lock{}) {
+		if l := parseLock(d.Summary + "\n" + d.Detail); d.locked() && l != (Lock{}) {
 			return l, true
 		}
 	}
@@ -67,7 +67,8 @@ func LockOf(err error) (Lock, bool) {
 }
 
 func (d Diagnostic) locked() bool {
-	return d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
+	// The failure to release a lock tells about it in the same way.
+	return !d.says("Error releasing the state lock") && d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
 }
 
 // lockField matches a line of the lock information that all backends print alike.

@@ -113,6 +113,50 @@ func TestLockOfNobodyKnown(t *testing.T) {
 	}
 }
 
+// TestLockKept refuses to take a lock back: it was had, and not refused.
+func TestLockKept(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		s := startLockServer(t)
+		ws := newWorkspace(t, map[string]string{"main.tf": s.backend() + `resource "terraform_data" "x" {}`})
+		ws.Name = DefaultWorkspace
+		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
+			t.Fatalf("init: %v", err)
+		}
+		s.keepLocks()
+		_, err := c.Apply(t.Context(), ws, ApplyOptions{})
+		if err == nil || !strings.Contains(err.Error(), "releasing the state lock") {
+			t.Errorf("want the words of the CLI, got %v", err)
+		}
+		if l, ok := LockOf(err); ok || IsLocked(err) {
+			t.Errorf("nobody else has a lock, got %+v", l)
+		}
+	})
+}
+
+func TestLockReleased(t *testing.T) {
+	t.Parallel()
+	const info = "Error message: boom\nLock Info:\n  ID: x\n  Who: root@vm\n"
+	cases := map[string]struct {
+		reason  string
+		summary string
+		want    bool
+	}{
+		"Acquire": {reason: "somebody else has it", summary: "Error acquiring the state lock", want: true},
+		"Other":   {reason: "all backends print the holder alike", summary: "Error", want: true},
+		"Release": {reason: "this run had it", summary: "Error releasing the state lock"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.summary, Detail: info}}}
+			_, known := LockOf(err)
+			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{IsLocked(err), known}); diff != "" {
+				t.Errorf("%s: IsLocked and LockOf: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestLocked(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})

@@ -20,6 +20,7 @@ type lockServer struct {
 
 	mu          sync.Mutex
 	state, lock []byte
+	keeps       bool
 }
 
 func startLockServer(t *testing.T) *lockServer {
@@ -54,6 +55,8 @@ func (s *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(s.lock)
 	case r.Method == "LOCK":
 		s.lock = body
+	case r.Method == "UNLOCK" && s.keeps:
+		w.WriteHeader(http.StatusInternalServerError)
 	case r.Method == "UNLOCK":
 		s.lock = nil
 	default:
@@ -66,6 +69,13 @@ func (s *lockServer) leave(id, who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lock = fmt.Appendf(nil, `{"ID":%q,"Operation":"OperationTypeApply","Who":%q,"Version":"1.0.0","Created":"2020-01-02T03:04:05.678Z","Path":""}`, id, who)
+}
+
+// keepLocks from now on.
+func (s *lockServer) keepLocks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keeps = true
 }
 
 func (s *lockServer) locked() bool {
