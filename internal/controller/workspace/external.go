@@ -185,7 +185,12 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terr
 	plan := func(lock bool) error {
 		// Even a plan that takes no lock may be refused: some backends take one to make
 		// a state where there is none.
-		return e.unlocked(ctx, ws, func() (err error) {
+		run := e.unlocked
+		if lock {
+			run = e.locking
+		}
+
+		return run(ctx, ws, func() (err error) {
 			p, state, err = e.session.planned(ctx, lock)
 
 			return err

@@ -87,6 +87,10 @@ type failures struct {
 	spans map[types.UID][]span
 }
 
+// maxSpans is how many failed runs on a Workspace are remembered: the first one that
+// takes a lock and succeeds ends that, but a module that is broken has none.
+const maxSpans = 8
+
 // A span is from the start of a run to its end.
 type span struct{ start, end time.Time }
 
@@ -98,6 +102,7 @@ func (f *failures) add(uid types.UID, s span) {
 	defer f.mu.Unlock()
 
 	f.spans[uid] = append(f.spans[uid], s)
+	f.spans[uid] = f.spans[uid][max(len(f.spans[uid])-maxSpans, 0):]
 }
 
 // forget all runs on a Workspace, because its state turned out not to be locked.
@@ -185,7 +190,8 @@ func (e *external) counted(ws workspace.Workspace, run func() error) error {
 }
 
 // locking is unlocked for a run that holds the lock itself: once it has succeeded,
-// nothing is left of the failures before it. A plan tells nothing of that kind.
+// nothing is left of the failures before it. A plan without a lock tells nothing of
+// that kind.
 func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.unlocked(ctx, ws, run)
 	if err == nil {
