@@ -70,7 +70,7 @@ func (l *lanes) accept(req reconcile.Request) bool {
 	return called
 }
 
-// enter a lane, or wait to be called if none is free or others wait already.
+// enter a lane, or wait to be called if none is free. None is as long as others wait.
 func (l *lanes) enter(req reconcile.Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *lanes) enter(req reconcile.Request) bool {
 	switch {
 	case l.accept(req):
 		return true
-	case l.free > 0 && l.waiting.Len() == 0:
+	case l.free > 0:
 		l.free--
 
 		return true
@@ -91,20 +91,19 @@ func (l *lanes) enter(req reconcile.Request) bool {
 	return false
 }
 
-// leave at the end of a reconcile, and call those that there are lanes for.
+// leave the lane, if there is one to leave, to the next one that waits.
 func (l *lanes) leave(mine *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if mine.held {
+	switch {
+	case !mine.held:
+	case l.waiting.Len() == 0:
 		l.free++
-	}
-
-	for l.free > 0 && l.waiting.Len() > 0 {
-		req := l.waiting.Pop()
-		l.free--
-		l.called[req] = true
-		l.call(req)
+	default:
+		next := l.waiting.Pop()
+		l.called[next] = true
+		l.call(next)
 	}
 }
 
