@@ -188,9 +188,7 @@ func TestLocked(t *testing.T) {
 			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version(), host}, []string{l.Operation, l.Version, l.Host()}); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", op, diff)
 			}
-			if since, err := l.Since(); err != nil || since.Before(begin) || since.After(time.Now()) {
-				t.Errorf("%s: want a lock that is younger than this test, got %s, error: %v", op, since, err)
-			}
+			expectSince(t, l, begin)
 		}
 		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err != nil {
 			t.Errorf("a plan takes no lock, got %v", err)
@@ -204,6 +202,14 @@ func TestLocked(t *testing.T) {
 			t.Errorf("want the first one to have been undisturbed, got %v", err)
 		}
 	})
+}
+
+// expectSince fails the test unless the lock was made after the supplied time.
+func expectSince(t *testing.T, l Lock, begin time.Time) {
+	t.Helper()
+	if since, err := l.Since(); err != nil || since.Before(begin) || since.After(time.Now()) {
+		t.Errorf("want a lock that was made after %s, got %s, error: %v", begin, since, err)
+	}
 }
 
 func TestIsInitRace(t *testing.T) {

@@ -74,6 +74,7 @@ func TestLive(t *testing.T) {
 			"TakesFromDead":       testTakesFromDead,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
+			"Inherits":            testInherits,
 		} {
 			t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -383,6 +384,55 @@ func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 	f.leave()
 	f.eventually(t, "the Workspace is not held any more", func() bool { return !f.knows() })
 	f.expectClaim(t, "It is another's.", "lease-b/host-1_1f33")
+}
+
+// Whoever takes a Workspace knows what it finds there.
+func testInherits(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	f.leases.state = lease.Dead
+
+	for _, tc := range []struct {
+		reason    string
+		claim     string
+		inherited bool
+		hosts     []string
+	}{
+		{reason: "An earlier incarnation of this instance had the same disk.", claim: f.claims.me.Lease + "/host-1_1f33", hosts: []string{"host-1"}},
+		{reason: "Another instance had another one.", claim: "lease-b/host-2_1f33", inherited: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "Nobody knows who was there before.", inherited: true, hosts: []string{"host-2", "host-1"}},
+	} {
+		f.claimFor(t, tc.claim)
+
+		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.Inherited(f.ws) {
+			t.Errorf("%s\nit is not held, but since %s after %q", tc.reason, since, hosts)
+		}
+
+		before := time.Now()
+
+		if err := f.reconcile(t); err != nil {
+			t.Error(err)
+		}
+
+		f.look(t)
+
+		hosts, since := f.claims.Abandoned(f.ws)
+		if diff := cmp.Diff(tc.hosts, hosts); diff != "" {
+			t.Errorf("%s\nAbandoned(...): -want, +got:\n%s", tc.reason, diff)
+		}
+
+		if since.Before(before) || since.After(time.Now()) {
+			t.Errorf("%s\nAbandoned(...): since %s, but it was taken after %s", tc.reason, since, before)
+		}
+
+		if got := f.claims.Inherited(f.ws); got != tc.inherited {
+			t.Errorf("%s\nInherited(...): want %t, got %t", tc.reason, tc.inherited, got)
+		}
+
+		f.leave()
+		f.eventuallyClaimed(t, "It leaves again.", "")
+	}
 }
 
 // A fixture is shard a, and a Workspace that it is to serve.

@@ -95,11 +95,15 @@ func TestTimingValidate(t *testing.T) {
 	}
 }
 
+// gone is the holder of a Lease that is not there.
+const gone = "gone"
+
 // A recorder is both a fence and what a Lease is kept in. Time passes with each
 // request.
 type recorder struct {
 	resourcelock.Interface
 
+	holder   string
 	now      time.Duration
 	armed    time.Duration
 	writeErr error
@@ -107,6 +111,14 @@ type recorder struct {
 }
 
 func (r *recorder) Identity() string { return me }
+
+func (r *recorder) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if r.holder == gone {
+		return nil, nil, errors.New("not found")
+	}
+
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: r.holder}, nil, nil
+}
 
 func (r *recorder) Create(context.Context, resourcelock.LeaderElectionRecord) error {
 	return r.write()
@@ -218,6 +230,99 @@ func TestLock(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, tc.r.armed); diff != "" {
 				t.Errorf("%s\nfence is armed for: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLockPredecessor(t *testing.T) {
+	t.Parallel()
+
+	const other = "host-1_1f33"
+
+	errBoom := errors.New("boom")
+
+	// read the Lease while somebody holds it, and write it, which may fail.
+	read := func(holder string) func(ctx context.Context, l *Lock, r *recorder) {
+		return func(ctx context.Context, l *Lock, r *recorder) {
+			r.holder = holder
+			_, _, _ = l.Get(ctx)
+		}
+	}
+	write := func(holder string, err error) func(ctx context.Context, l *Lock, r *recorder) {
+		return func(ctx context.Context, l *Lock, r *recorder) {
+			r.writeErr = err
+			_ = l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: holder})
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		steps  []func(ctx context.Context, l *Lock, r *recorder)
+		want   string
+		held   bool
+	}{
+		"NotHeld": {
+			reason: "It is still held by another one.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other)},
+		},
+		"Free": {
+			reason: "It was given back.",
+			steps:  []func(context.Context, *Lock, *recorder){read(""), write(me, nil)},
+			held:   true,
+		},
+		"New": {
+			reason: "There was none.",
+			steps:  []func(context.Context, *Lock, *recorder){read(gone), write(me, nil)},
+			held:   true,
+		},
+		"Dead": {
+			reason: "It was taken from one that did not give it back.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, nil)},
+			want:   other,
+			held:   true,
+		},
+		"GivenBackLate": {
+			reason: "It was given back while this one waited.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other), read(""), write(me, nil)},
+			held:   true,
+		},
+		"Renewed": {
+			reason: "What comes later does not change who was there before.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, nil), read(me), write(me, nil)},
+			want:   other,
+			held:   true,
+		},
+		"AnswerLost": {
+			reason: "It was taken although that seemed to have failed.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, errBoom), read(me), write(me, nil)},
+			want:   other,
+			held:   true,
+		},
+		"Failed": {
+			reason: "It was not taken.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, errBoom)},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := &recorder{}
+			l := &Lock{Interface: r, fence: r}
+
+			for _, step := range tc.steps {
+				step(t.Context(), l, r)
+			}
+
+			got, since := l.Predecessor()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nPredecessor(): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if tc.held == since.IsZero() {
+				t.Errorf("%s\nPredecessor(): since %s, held: %t", tc.reason, since, tc.held)
 			}
 		})
 	}
