@@ -287,9 +287,18 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
+	// To remove the finalizer may take another try.
+	if l.gone {
+		return managed.ExternalObservation{}, nil
+	}
+
 	err := e.locking(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
 	if err != nil && e.session.withoutModule() {
 		err = e.session.deleteWorkspace(ctx)
+	}
+
+	if err == nil {
+		e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: true})
 	}
 
 	return managed.ExternalObservation{}, err

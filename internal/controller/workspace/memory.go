@@ -25,6 +25,9 @@ type look struct {
 	// exists says that there is something in the state, or nothing to put there.
 	exists bool
 
+	// gone says that there is no Terraform workspace either, because it was deleted.
+	gone bool
+
 	// source is the address that the module was fetched from.
 	source string
 
