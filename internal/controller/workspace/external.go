@@ -411,7 +411,8 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 }
 
 func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
-	_, seen := e.memory.recall(ws.GetUID())
+	l, ok := e.memory.recall(ws.GetUID())
+	seen := ok && !l.told
 	e.memory.forget(ws.GetUID())
 
 	if err := e.saveState(ctx, ws); err != nil {
