@@ -52,13 +52,15 @@ type instance struct {
 
 // An instanceConfig says how to start an instance.
 type instanceConfig struct {
-	args       []string
-	env        map[string]string
-	root       string
-	cli        string
-	kubeconfig string
-	namespace  string
-	poll       time.Duration
+	args          []string
+	env           map[string]string
+	root          string
+	cli           string
+	kubeconfig    string
+	cliKubeconfig string
+	namespace     string
+	poll          time.Duration
+	workers       int
 }
 
 type instanceOption func(*instanceConfig)
@@ -79,6 +81,15 @@ func withCLI(path string) instanceOption { return func(c *instanceConfig) { c.cl
 func withKubeconfig(path string) instanceOption {
 	return func(c *instanceConfig) { c.kubeconfig = path }
 }
+
+// withCLIKubeconfig makes the CLI of the instance, but not the instance, reach the API
+// server that way.
+func withCLIKubeconfig(path string) instanceOption {
+	return func(c *instanceConfig) { c.cliKubeconfig = path }
+}
+
+// withWorkers gives each controller of the instance that many workers.
+func withWorkers(n int) instanceOption { return func(c *instanceConfig) { c.workers = n } }
 
 // withNamespace makes the instance keep its Lease in the supplied namespace.
 func withNamespace(name string) instanceOption {
@@ -101,10 +112,12 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	t.Helper()
 
 	cfg := &instanceConfig{
-		env:        map[string]string{},
-		cli:        shared.tofu(),
-		kubeconfig: c.kubeconfig,
-		poll:       pollNever,
+		env:           map[string]string{},
+		cli:           shared.tofu(),
+		kubeconfig:    c.kubeconfig,
+		cliKubeconfig: c.kubeconfig,
+		poll:          pollNever,
+		workers:       10,
 	}
 	for _, o := range opts {
 		o(cfg)
@@ -133,7 +146,7 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 		"--cli=" + i.runs.cli,
 		"--poll=" + cfg.poll.String(),
 		"--poll-jitter=0s",
-		"--max-reconcile-rate=10",
+		fmt.Sprintf("--max-reconcile-rate=%d", cfg.workers),
 		"--metrics-bind-address=" + i.metrics,
 		"--health-probe-bind-address=" + i.probes,
 	}, cfg.args...)...)
@@ -141,7 +154,7 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	i.cmd.Stderr = i.output
 	i.cmd.Env = environment(t, map[string]string{
 		"KUBECONFIG":       cfg.kubeconfig,
-		"KUBE_CONFIG_PATH": c.kubeconfig,
+		"KUBE_CONFIG_PATH": cfg.cliKubeconfig,
 		"XP_TF_DIR":        cfg.root,
 		"POD_NAMESPACE":    cfg.namespace,
 	}, cfg.env)

@@ -5,14 +5,17 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -105,7 +108,124 @@ func TestLostState(t *testing.T) {
 			expectGone(t, c, ws)
 			expectDone(t, e, "created")
 		})
+
+		t.Run("OldCopy", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+			c.annotate(t, ws, requestedAt, "first")
+			expectHandled(t, c, ws, "first")
+			lineage := expectRemembered(t, c, ws)
+
+			backup := stateSecret(ws, ns, suffix)
+			c.get(t, backup)
+			serial := ws.GetObservation().State.Serial
+
+			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+			expectReady(t, c, ws)
+			c.annotate(t, ws, requestedAt, "second")
+			expectHandled(t, c, ws, "second")
+
+			if have := ws.GetObservation().State.Serial; have <= serial {
+				t.Errorf("want a serial greater than %d, got %d", serial, have)
+			}
+
+			c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": backup.Data})
+			c.annotate(t, ws, requestedAt, "third")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", lineage, fmt.Sprintf("found serial %d", serial))
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+			expectDone(t, e, "created")
+		})
+
+		t.Run("NothingToLose", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+			c.annotate(t, ws, requestedAt, "first")
+			expectHandled(t, c, ws, "first")
+			expectRemembered(t, c, ws)
+
+			c.changeModule(t, ws, `
+variable "dir" {}
+output "nothing" { value = "left" }
+`)
+			expectOutputs(t, c, ws, map[string]string{"nothing": `"left"`})
+			expectReady(t, c, ws)
+
+			c.annotate(t, ws, requestedAt, "second")
+			expectHandled(t, c, ws, "second")
+
+			if have := ws.GetObservation().State.Resources; have != 0 {
+				t.Errorf("want no resources to be left, got %d", have)
+			}
+
+			c.remove(t, stateSecret(ws, ns, suffix))
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+			expectDone(t, e, "created", "created")
+			expectReady(t, c, ws)
+		})
 	})
+}
+
+// TestLostStateOfRestart takes the state of a Workspace away while nobody looks. The
+// next instance takes the word of the status, but not when it comes to deletion:
+// what could not be destroyed would be forgotten.
+func TestLostStateOfRestart(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "lost-restart"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	first := startInstance(t, c, withShard(shard))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	create := func() (workspace.Workspace, evidence) {
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
+		expectHandled(t, c, ws, "first")
+		expectHandled(t, c, ws, "first")
+		expectRemembered(t, c, ws)
+
+		return ws, e
+	}
+	lost, e := create()
+	kept, _ := create()
+	seen, _ := create()
+
+	before := len(first.runs.of(string(seen.GetUID())))
+	c.remove(t, seen)
+	expectGone(t, c, seen)
+
+	if diff := cmp.Diff([]string{"destroy", "workspace delete"}, first.runs.of(string(seen.GetUID()))[before:]); diff != "" {
+		t.Errorf("deletion of what was seen: -want, +got:\n%s", diff)
+	}
+
+	first.stop(t)
+	c.remove(t, stateSecret(lost, ns, suffix))
+
+	second := startInstance(t, c, withShard(shard), withRoot(first.root))
+	later, _ := create()
+	expectServedBy(t, second, later)
+
+	if runs := second.runs.of(string(lost.GetUID())); len(runs) > 0 {
+		t.Errorf("the instance ran the CLI for a Workspace that was not due: %v", runs)
+	}
+
+	c.remove(t, lost)
+	expectCondition(t, c, lost, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "is another one", acceptLostState)
+	expectDone(t, e, "created")
+
+	c.remove(t, kept)
+	expectGone(t, c, kept)
+	expectRuns(t, second, kept, "state pull", "destroy", "workspace delete")
 }
 
 // TestLostDisk moves a Workspace that has its state on disk to an instance with

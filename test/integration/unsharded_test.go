@@ -14,6 +14,7 @@ func TestUnsharded(t *testing.T) {
 	t.Parallel()
 	t.Run("NextToShards", testUnshardedNextToShards)
 	t.Run("Unserved", testUnserved)
+	t.Run("Predecessor", testPredecessor)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
@@ -63,4 +64,27 @@ func expectServesAll(t *testing.T, c *cluster, i *instance) {
 		expectServedBy(t, i, labelled)
 		expectUnclaimed(t, c, unlabelled)
 	}
+}
+
+// testPredecessor kills an unsharded instance in the middle of an apply. The next one,
+// on the same host, takes its Lease and knows whose lock it finds.
+func testPredecessor(t *testing.T) {
+	t.Helper()
+
+	c := shared.unsharded.started(t)
+	ns := c.namespace(t)
+	a := startInstance(t, c, withNamespace(ns), withShortLease())
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "predecessor"))
+	ws := c.createWorkspace(t, namespacedScope, ns, withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	a.kill(t)
+
+	b := startInstance(t, c, withNamespace(ns), withShortLease())
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectServedBy(t, b, ws)
+	expectUnlocked(t, c, ws, ns, "predecessor")
 }

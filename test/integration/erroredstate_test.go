@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// An outage is a backend that refuses some of the writes of a CLI, from a moment on
+// and until another one.
+type outage struct {
+	*proxy
+
+	// of says which writes are refused, by their path.
+	of string
+
+	refused atomic.Int32
+}
+
+// newOutage returns one that has not begun.
+func newOutage(t *testing.T, c *cluster, of string) *outage {
+	t.Helper()
+
+	return &outage{proxy: startProxy(t, c, transparent), of: of}
+}
+
+func (o *outage) begin() {
+	o.become(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, o.of) {
+			next.ServeHTTP(w, r)
+
+			return
+		}
+
+		o.refused.Add(1)
+		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
+	})
+}
+
+func (o *outage) end() { o.become(transparent) }
+
+// expectFelt waits until a write was refused.
+func (o *outage) expectFelt(t *testing.T) {
+	t.Helper()
+	eventually(t, func() error {
+		if o.refused.Load() == 0 {
+			return errors.Errorf("nobody has tried to write %s", o.of)
+		}
+
+		return nil
+	})
+}
+
+// expectErroredState waits until a state of the Workspace that could not be saved is
+// on the disk of the instance, or is not any more.
+func expectErroredState(t *testing.T, i *instance, ws workspace.Workspace, want bool) {
+	t.Helper()
+	eventually(t, func() error {
+		_, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), "errored.tfstate"))
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+
+		if (err == nil) != want {
+			return errors.Errorf("errored.tfstate: want it to be there: %t", want)
+		}
+
+		return nil
+	})
+}
+
+// TestErroredState takes the backend away when an apply wants to save what it has
+// created. It is saved later, whoever is to serve the Workspace by then.
+func TestErroredState(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		const suffix = "errored"
+
+		c := shared.sharded.started(t)
+		ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+		b := startInstance(t, c, withShard(two), withCLI(cli))
+
+		cases := map[string]struct {
+			reason    string
+			meanwhile func(t *testing.T, ws workspace.Workspace)
+			after     func(t *testing.T, ws workspace.Workspace)
+		}{
+			"Stays": {
+				reason:    "The instance that has it saves it.",
+				meanwhile: func(*testing.T, workspace.Workspace) {},
+				after:     func(*testing.T, workspace.Workspace) {},
+			},
+			"Moves": {
+				reason: "Nobody else has it: the claim is kept until it is saved.",
+				meanwhile: func(t *testing.T, ws workspace.Workspace) {
+					t.Helper()
+					c.relabel(t, ws, two)
+					expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+					expectNotServedBy(t, b, ws)
+				},
+				after: func(t *testing.T, ws workspace.Workspace) {
+					t.Helper()
+					expectClaimed(t, c, ws, leaseName+"-"+two)
+					expectServedBy(t, b, ws)
+				},
+			},
+		}
+
+		o := newOutage(t, c, "/secrets")
+		a := startInstance(t, c, withShard(one), withCLI(cli), withCLIKubeconfig(o.kubeconfig))
+
+		for _, name := range []string{"Stays", "Moves"} {
+			tc := cases[name]
+
+			e := newEvidence(t)
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+			expectDone(t, e, "created")
+			o.begin()
+			e.write(t, "gate", "")
+			expectErroredState(t, a, ws, true)
+			tc.meanwhile(t, ws)
+			expectClaimed(t, c, ws, leaseName+"-"+one)
+
+			o.end()
+			expectEvent(t, c, ws, "SavedState")
+			expectErroredState(t, a, ws, false)
+			tc.after(t, ws)
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+			expectDone(t, e, "created")
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+
+			if t.Failed() {
+				t.Log(tc.reason)
+			}
+
+			expectDone(t, e, "created", "destroyed")
+		}
+	})
+}
+
+// TestStopWithoutBackend stops an instance that waits for its backend to come back.
+// The next one saves what it could not save.
+func TestStopWithoutBackend(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	i := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig), withArgs("--shutdown-grace=1s"))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "away"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	o.begin()
+	e.write(t, "gate", "")
+	expectErroredState(t, i, ws, true)
+	i.stop(t)
+
+	o.end()
+
+	again := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig), withRoot(i.root))
+	expectEvent(t, c, ws, "SavedState")
+	expectReady(t, c, ws)
+	expectErroredState(t, again, ws, false)
+	expectDone(t, e, "created")
+}
+
+// TestOwnLock takes the backend away when an apply wants to give its lock back. The
+// instance knows that nobody holds the lock, and removes it when it needs it.
+func TestOwnLock(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		const suffix = "own-lock"
+
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		o := newOutage(t, c, "/leases/lock-tfstate-")
+		startInstance(t, c, withShard(shard), withCLI(cli), withCLIKubeconfig(o.kubeconfig))
+
+		e := newEvidence(t)
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+		expectDone(t, e, "created")
+		o.begin()
+		e.write(t, "gate", "")
+		o.expectFelt(t)
+		o.end()
+
+		// A plan needs no lock.
+		expectReady(t, c, ws)
+		expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
+
+		c.changeModule(t, ws, moduleFile(t, "gated.tf")+`output "more" { value = 1 }`)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`, "more": "1"})
+		expectEvent(t, c, ws, "RemovedOrphanLock")
+		expectReady(t, c, ws)
+		expectUnlocked(t, c, ws, ns, suffix)
+		expectDone(t, e, "created")
+	})
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestKilledSecrets kills an instance while there are secrets on its disk. They are
+// removed, although the Workspace is somebody else's by then.
+func TestKilledSecrets(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	a := startInstance(t, c, withShard(one), withShortLease())
+	b := startInstance(t, c, withShard(two), withShortLease())
+
+	create := func(e evidence) workspace.Workspace {
+		spec := withBackend(ns, "killed")
+		spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials"))}
+
+		return c.createReferring(t, namespacedScope, ns, references{
+			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `secret = "sesame-file"`), nil)},
+		}, inShard(one), withConfig(c.createConfig(t, namespacedScope, ns, spec)), withEvidence(t, "gated.tf", e),
+			withParameters(func(p *commonv1beta1.ModuleParameters) { p.Module += `variable "secret" { type = string }` }))
+	}
+
+	opened := newEvidence(t)
+	opened.write(t, "gate", "")
+	idle := create(opened)
+	expectReady(t, c, idle)
+
+	e := newEvidence(t)
+	ws := create(e)
+	expectDone(t, e, "created")
+	expectOnDisk(t, a, ws, "credentials.txt", ".crossplane.tfplan", "crossplane-provider-terraform-0.tfvars")
+	a.kill(t)
+
+	c.relabel(t, ws, two)
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectServedBy(t, b, ws)
+	expectNothingOnDisk(t, b, ws, "sesame")
+
+	again := startInstance(t, c, withShard(one), withRoot(a.root), withShortLease())
+	expectNothingOnDisk(t, again, ws, "sesame")
+
+	c.relabel(t, idle, two)
+	expectClaimed(t, c, idle, leaseName+"-"+two)
+	expectNothingOnDisk(t, again, idle, "sesame")
+}
+
+// TestSharedSecrets starts an instance on the disk of another one, which is at work:
+// what that needs is left alone.
+func TestSharedSecrets(t *testing.T) {
+	t.Parallel()
+
+	// It is the last one that is looked at.
+	const decoy = "ffffffff-ffff-4fff-bfff-ffffffffffff"
+
+	c := shared.sharded.started(t)
+	ns, one, root := c.namespace(t), unique("shard"), t.TempDir()
+	a := startInstance(t, c, withShard(one), withRoot(root), withArgs("--gc-interval=0s"))
+
+	e := newEvidence(t)
+	spec := withBackend(ns, "shared")
+	spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame"))}
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(c.createConfig(t, namespacedScope, ns, spec)), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+
+	plan := filepath.Join(root, decoy, ".crossplane.tfplan")
+	if err := errors.Join(os.Mkdir(filepath.Dir(plan), 0o700), os.WriteFile(plan, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+
+	startInstance(t, c, withShard(unique("shard")), withRoot(root), withArgs("--gc-interval=0s"))
+	eventually(t, func() error {
+		if _, err := os.Stat(plan); !os.IsNotExist(err) {
+			return errors.Errorf("nobody has removed %q: %v", plan, err)
+		}
+
+		return nil
+	})
+	expectOnDisk(t, a, ws, "credentials.txt", ".crossplane.tfplan")
+
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectNothingOnDisk(t, a, ws, "sesame")
+}
+
+// expectOnDisk fails the test unless the named files are in the workdir of the
+// Workspace.
+func expectOnDisk(t *testing.T, i *instance, ws workspace.Workspace, names ...string) {
+	t.Helper()
+
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), name)); err != nil {
+			t.Errorf("want the file to be there while the CLI runs: %v", err)
+		}
+	}
+}
