@@ -4,7 +4,12 @@
 
 package terraform
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
 
 // ErroredStateFile is where a CLI leaves the state, in the directory of the root
 // module, if it could not save it: what it has just created is recorded nowhere
@@ -19,4 +24,12 @@ func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
 
 func pushStateCommand(path string) command {
 	return command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true}
+}
+
+// IsNewerState reports whether err is the refusal to replace a state by one that is
+// older, or has another lineage.
+func IsNewerState(err error) bool {
+	e := &Error{}
+
+	return errors.As(err, &e) && strings.Contains(oneLine(e.Stderr), "cannot import state with")
 }

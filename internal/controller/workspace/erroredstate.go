@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,11 +16,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-const reasonStateSaved event.Reason = "SavedState"
+const (
+	reasonStateSaved      event.Reason = "SavedState"
+	reasonStateSuperseded event.Reason = "UnsavedState"
+)
+
+// priorFile is where a session notes which state an apply starts from.
+const priorFile = ".crossplane-prior.json"
 
 // How often, and for how long, a run that could not save its state tries to do it
 // after all before it lets go of the Workspace. Later looks go on with it.
@@ -30,19 +38,69 @@ const (
 
 // saveState saves a state that a run before could not save, because its backend was
 // away for example. Nothing else knows of what that run has created.
+//
+// If somebody else has worked on the Workspace since, with another disk, the state that
+// is there now knows of other things, and is not to be overwritten. The one that could
+// not be saved is put aside then, and people are told.
 func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error {
 	path, err := e.session.erroredState()
 	if err != nil || path == "" {
 		return err
 	}
 
-	if err := e.locking(ctx, ws, func() error { return e.session.pushState(ctx, path) }); err != nil {
-		return errors.Wrap(err, "cannot save the state that an earlier run could not save")
+	superseded, err := e.superseded(ctx, ws)
+	if err != nil {
+		return err
 	}
 
-	e.record.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
+	if !superseded {
+		err := e.locking(ctx, ws, func() error { return e.session.pushState(ctx, path) })
+
+		switch {
+		case err == nil:
+			e.record.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
+
+			return nil
+		case !terraform.IsNewerState(err):
+			return errors.Wrap(err, "cannot save the state that an earlier run could not save")
+		}
+	}
+
+	aside := path + ".superseded-" + time.Now().UTC().Format("20060102T150405")
+	if err := os.Rename(path, aside); err != nil {
+		return errors.Wrap(err, "cannot put aside a state that was not saved")
+	}
+
+	e.record.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
+		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.orphans.host)))
 
 	return nil
+}
+
+// superseded says whether the state may have been changed since the run that could not
+// save it.
+func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
+	// It was this process, or an incarnation of this instance after which nobody else
+	// had the Workspace.
+	if e.orphans.failures.any(ws.GetUID()) || !e.inherited(ws) {
+		return false, nil
+	}
+
+	prior, err := e.session.prior()
+	if err != nil || prior == nil {
+		return prior == nil, err
+	}
+
+	current, err := e.session.state(ctx)
+	if err != nil {
+		return false, err
+	}
+
+	same := current.Lineage == prior.Lineage && serial(current) == prior.Serial
+	// A backend may make a state by being asked for one.
+	same = same || (prior.Lineage == "" && current.Empty())
+
+	return !same, nil
 }
 
 // holdOn keeps trying to save a state that the run which has just failed could not
@@ -90,4 +148,36 @@ func (s *session) pushState(ctx context.Context, path string) error {
 	}
 
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
+}
+
+// notePrior notes which state is about to be changed.
+func (s *session) notePrior(st *terraform.State) error {
+	data, err := json.Marshal(summarizeState(st))
+	if err != nil {
+		return errors.Wrap(err, "cannot note the state")
+	}
+
+	path := filepath.Join(s.dir.Path(), priorFile)
+	// A module may have put a link there.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Wrap(err, "cannot note the state")
+	}
+
+	return errors.Wrap(os.WriteFile(path, data, 0o600), "cannot note the state")
+}
+
+// prior returns the state that the last apply started from, nil if that is not known.
+func (s *session) prior() (*commonv1beta1.StateSummary, error) {
+	data, err := os.ReadFile(filepath.Join(s.dir.Path(), priorFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil //nolint:nilnil // Nothing is known.
+	}
+
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read which state there was")
+	}
+
+	p := &commonv1beta1.StateSummary{}
+
+	return p, errors.Wrap(json.Unmarshal(data, p), "cannot read which state there was")
 }

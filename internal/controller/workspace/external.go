@@ -365,6 +365,10 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
+	if err := e.session.notePrior(e.prior); err != nil {
+		return look{}, err
+	}
+
 	var a *terraform.Applied
 
 	err := e.locking(ctx, ws, func() (err error) {
