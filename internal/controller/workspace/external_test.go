@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -133,8 +134,14 @@ func TestRecall(t *testing.T) {
 				t.Errorf("\n%s\nits next look is due at once", tc.reason)
 			}
 
-			if due := s.due(tc.ws, l.at, poll); due.After(now.Add(poll)) {
-				t.Errorf("\n%s\nits next look is due after %s, want %s or less", tc.reason, due.Sub(now), poll)
+			// Each has a phase of its own.
+			for _, uid := range []types.UID{"a", "b", "c", "d", "e", "f", "g", "h"} {
+				tc.ws.SetUID(uid)
+
+				l, _ := e.recall(tc.ws)
+				if due := s.due(tc.ws, l.at, poll); due.After(now.Add(poll)) {
+					t.Errorf("\n%s\nits next look is due after %s, want %s or less", tc.reason, due.Sub(now), poll)
+				}
 			}
 		})
 	}

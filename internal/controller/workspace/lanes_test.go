@@ -201,15 +201,14 @@ func TestLanes(t *testing.T) {
 			reason: "Who waits and asks again waits once.",
 			lanes:  1,
 			do: func(f *laneFixture) []bool {
-				f.fill([]string{"a-1"}, "a-2", "a-2")
+				f.fill([]string{"a-1"}, "a-2", "a-2", "a-3")
 				f.end("a-1")
 				f.begin("a-2")
 				f.end("a-2")
 
 				return nil
 			},
-			called: []string{"a-2"},
-			free:   1,
+			called: []string{"a-2", "a-3"},
 		},
 		"CalledWhileWorking": {
 			reason: "Who is called while it is looked at takes the lane that is kept for it, once.",
