@@ -20,6 +20,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // namespace of the Leases, the states and the namespaced Workspaces.
@@ -47,21 +49,26 @@ func TestChaos(t *testing.T) {
 	}
 	t.Cleanup(func() { log.Close() })
 
-	c := startControlPlane(t, shared.assets, filepath.Join(shared.root, "package", "crds"), log)
+	c, err := controlplane.Start(t.Context(), t.TempDir(), shared.assets, filepath.Join(shared.root, "package", "crds"), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(c.Stop)
 	j := newJournal(t.Output())
-	w := &workspaces{kube: c.kube, namespace: namespace, ledger: filepath.Join(dir, "ledger"), journal: j, all: map[string]*wanted{}}
+	w := &workspaces{kube: c.Kube, namespace: namespace, ledger: filepath.Join(dir, "ledger"), journal: j, all: map[string]*wanted{}}
 
 	if err := w.configure(t.Context()); err != nil {
 		t.Fatalf("cannot configure Workspaces: %v", err)
 	}
 
-	h := &historian{kube: c.kube, namespace: namespace}
+	h := &historian{kube: c.Kube, namespace: namespace}
 	stopWatching := watchAll(t, func(ctx context.Context) error { return watchRuns(ctx, dir) }, h.watch)
 
-	f := newFleet(&environment{dir: dir, kubeconfig: c.kubeconfig, namespace: namespace, journal: j})
+	f := newFleet(&environment{dir: dir, kubeconfig: c.Kubeconfig, namespace: namespace, journal: j})
 	stopFleet := f.start(t)
 
-	if err := until(t.Context(), patience, func() error { return f.ready(t.Context()) }); err != nil {
+	if err := wait.Until(t.Context(), wait.Patience, func() error { return f.ready(t.Context()) }); err != nil {
 		t.Fatalf("instances are not ready: %v", err)
 	}
 
@@ -74,7 +81,7 @@ func TestChaos(t *testing.T) {
 	missing := missingWorkdirs(t, dir, w)
 
 	// A lock that was left where there is nothing to apply is found by the next poll.
-	_ = until(t.Context(), patience, func() error {
+	_ = wait.Until(t.Context(), wait.Patience, func() error {
 		if n := len(heldLocks(t, c)); n > 0 {
 			return fmt.Errorf("%d states are locked", n)
 		}
@@ -122,7 +129,7 @@ func watchAll(t *testing.T, watch ...func(context.Context) error) func() {
 }
 
 // inject does what the faults say, and waits until all that went away is back.
-func inject(t *testing.T, faults []fault, c *controlPlane, f fleet, w *workspaces) {
+func inject(t *testing.T, faults []fault, c *controlplane.ControlPlane, f fleet, w *workspaces) {
 	t.Helper()
 
 	var wg sync.WaitGroup
@@ -130,7 +137,7 @@ func inject(t *testing.T, faults []fault, c *controlPlane, f fleet, w *workspace
 	start := time.Now()
 
 	for _, fault := range faults {
-		if err := wait(t.Context(), time.Until(start.Add(fault.after))); err != nil {
+		if err := wait.For(t.Context(), time.Until(start.Add(fault.after))); err != nil {
 			t.Fatal(err)
 		}
 
@@ -144,7 +151,7 @@ func inject(t *testing.T, faults []fault, c *controlPlane, f fleet, w *workspace
 				w.journal.add(note{kind: restart, text: fault.String()})
 				defer w.journal.add(note{text: back})
 
-				return c.restart(t.Context(), fault.takes)
+				return c.Restart(t.Context(), fault.takes)
 			}
 		default:
 			// In order: what happens to a Workspace depends on what happened before.
@@ -172,13 +179,13 @@ func settle(t *testing.T, j *journal, f fleet, w *workspaces, r *report) []viola
 
 	start := time.Now()
 
-	if err := until(t.Context(), patience, func() error { return f.ready(t.Context()) }); err != nil {
+	if err := wait.Until(t.Context(), wait.Patience, func() error { return f.ready(t.Context()) }); err != nil {
 		t.Errorf("instances are not ready: %v", err)
 	}
 
 	var unready []violation
 
-	_ = until(t.Context(), patience, func() error {
+	_ = wait.Until(t.Context(), wait.Patience, func() error {
 		if unready = w.settled(t.Context()); len(unready) > 0 {
 			return errors.New("not settled")
 		}
@@ -214,11 +221,11 @@ func missingWorkdirs(t *testing.T, dir string, w *workspaces) []place {
 }
 
 // heldLocks returns the locks of states that are held.
-func heldLocks(t *testing.T, c *controlPlane) []violation {
+func heldLocks(t *testing.T, c *controlplane.ControlPlane) []violation {
 	t.Helper()
 
 	l := &coordinationv1.LeaseList{}
-	if err := c.kube.List(t.Context(), l, client.InNamespace(namespace)); err != nil {
+	if err := c.Kube.List(t.Context(), l, client.InNamespace(namespace)); err != nil {
 		t.Fatalf("cannot list Leases: %v", err)
 	}
 

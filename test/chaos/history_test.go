@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // A historian knows every version of every state. It watches from where it was when
@@ -45,7 +47,7 @@ func (h *historian) watch(ctx context.Context) error {
 		}
 
 		// The API server may be away. The end of the context ends the loop.
-		_ = wait(ctx, glance)
+		_ = wait.For(ctx, wait.Glance)
 	}
 
 	return nil

@@ -16,6 +16,10 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/process"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // Times of a Lease. A test has no minutes to wait for one to expire.
@@ -58,7 +62,7 @@ type instance struct {
 	present sync.Mutex
 
 	// process now, its number, and where it serves its probes. Guarded by present.
-	process *process
+	process *process.Process
 	number  int
 	probes  string
 }
@@ -103,12 +107,12 @@ func (i *instance) start() error {
 		return err
 	}
 
-	metrics, err := findAddress()
+	metrics, err := controlplane.FreeAddress()
 	if err != nil {
 		return err
 	}
 
-	if i.probes, err = findAddress(); err != nil {
+	if i.probes, err = controlplane.FreeAddress(); err != nil {
 		return err
 	}
 
@@ -125,7 +129,7 @@ func (i *instance) start() error {
 
 	fmt.Fprintf(log, "----- %s\n", numbered(i.name, i.number))
 
-	i.process, err = startProcess(numbered(i.name, i.number), log, []string{
+	i.process, err = process.Start(numbered(i.name, i.number), log, []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + home,
 		"TMPDIR=" + home,
@@ -158,22 +162,22 @@ func (i *instance) serve(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return i.stop()
-		case <-p.ended:
+		case <-p.Ended():
 			i.journal.add(i.obituary(p))
 		}
 
 		// The end of the context is seen above, too.
-		_ = wait(ctx, backOff)
+		_ = wait.For(ctx, backOff)
 	}
 }
 
 // obituary says how a process has ended. One that could not renew its Lease for long
 // enough kills itself, as nothing else would be in time.
-func (i *instance) obituary(p *process) note {
-	n := note{subject: i.name, text: p.name + " has ended: " + p.how()}
+func (i *instance) obituary(p *process.Process) note {
+	n := note{subject: i.name, text: p.Name + " has ended: " + p.How()}
 
-	if p.how() == "signal: killed" {
-		n.killed = p.name
+	if p.How() == "signal: killed" {
+		n.killed = p.Name
 	}
 
 	return n
@@ -181,11 +185,11 @@ func (i *instance) obituary(p *process) note {
 
 // running returns the process, which it starts if there is none. It is nil if there
 // is none and the context has ended.
-func (i *instance) running(ctx context.Context) (*process, error) {
+func (i *instance) running(ctx context.Context) (*process.Process, error) {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	if i.process != nil && i.process.running() {
+	if i.process != nil && i.process.Running() {
 		return i.process, nil
 	}
 
@@ -205,18 +209,18 @@ func (i *instance) stop() error {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	i.process.signal(syscall.SIGTERM)
+	i.process.Signal(syscall.SIGTERM)
 
 	select {
-	case <-i.process.ended:
-	case <-time.After(patience):
-		i.process.signal(syscall.SIGQUIT)
-		i.process.kill()
+	case <-i.process.Ended():
+	case <-time.After(wait.Patience):
+		i.process.Signal(syscall.SIGQUIT)
+		i.process.Kill()
 
-		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, patience)
+		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, wait.Patience)
 	}
 
-	if how := i.process.how(); how != "exit status 0" {
+	if how := i.process.How(); how != "exit status 0" {
 		return errors.Errorf("%s ended with %s after SIGTERM", i.name, how)
 	}
 
@@ -232,7 +236,7 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 
 	switch f.kind {
 	case kill:
-		i.process.kill()
+		i.process.Kill()
 	case terminate:
 		if err := i.terminate(); err != nil {
 			return err
@@ -240,27 +244,27 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 	default:
 		// The process only, not the CLI that it runs: that is what it looks like when
 		// the process is starved and its Lease expires in the middle of a run.
-		i.process.signal(syscall.SIGSTOP)
+		i.process.Signal(syscall.SIGSTOP)
 		defer i.journal.add(note{subject: i.name, text: i.name + " continues"})
-		defer i.process.signal(syscall.SIGCONT)
+		defer i.process.Signal(syscall.SIGCONT)
 	}
 
 	// The end of the test is no reason to fail.
-	_ = wait(ctx, f.takes)
+	_ = wait.For(ctx, f.takes)
 
 	return nil
 }
 
 func (i *instance) terminate() error {
-	i.process.signal(syscall.SIGTERM)
+	i.process.Signal(syscall.SIGTERM)
 
 	select {
-	case <-i.process.ended:
+	case <-i.process.Ended():
 		return nil
-	case <-time.After(patience):
-		i.process.kill()
+	case <-time.After(wait.Patience):
+		i.process.Kill()
 
-		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, patience)
+		return errors.Errorf("%s did not end within %s of SIGTERM", i.name, wait.Patience)
 	}
 }
 
@@ -269,7 +273,7 @@ func (i *instance) ready(ctx context.Context) error {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	return errors.Wrap(answersOK(ctx, http.DefaultClient, "http://"+i.probes+"/readyz"), i.name)
+	return errors.Wrap(controlplane.AnswersOK(ctx, http.DefaultClient, "http://"+i.probes+"/readyz"), i.name)
 }
 
 // A fleet is all instances.

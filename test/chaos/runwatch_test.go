@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // watchRuns writes down the ends of runs until the context ends: a run that is killed
@@ -56,7 +57,7 @@ func watchRuns(ctx context.Context, dir string) error {
 		}
 
 		// The end of the context ends the loop.
-		_ = wait(ctx, glance)
+		_ = wait.For(ctx, wait.Glance)
 	}
 
 	return nil

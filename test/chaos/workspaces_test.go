@@ -29,6 +29,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // shardLabel is the label that gives a Workspace to a shard. It is written out here
@@ -132,7 +133,7 @@ func (w *workspaces) do(ctx context.Context, f fault) error {
 		// A label is no part of what the Workspace is.
 	}
 
-	return until(ctx, patience, func() error {
+	return wait.Until(ctx, wait.Patience, func() error {
 		err := w.try(ctx, f, ws)
 
 		// It was heard before its answer was lost.

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package chaos
+// Package wait waits in tests.
+package wait
 
 import (
 	"context"
@@ -12,16 +13,16 @@ import (
 )
 
 const (
-	// patience is how long anything may take that has to happen. It is far more than
+	// Patience is how long anything may take that has to happen. It is far more than
 	// anything takes: a machine may be slow, and a test that passes does not wait.
-	patience = 2 * time.Minute
+	Patience = 2 * time.Minute
 
-	// glance is the time between two looks.
-	glance = 50 * time.Millisecond
+	// Glance is the time between two looks.
+	Glance = 50 * time.Millisecond
 )
 
-// until waits until check returns nil.
-func until(ctx context.Context, limit time.Duration, check func() error) error {
+// Until waits until check returns nil.
+func Until(ctx context.Context, limit time.Duration, check func() error) error {
 	deadline := time.Now().Add(limit)
 
 	for {
@@ -34,14 +35,14 @@ func until(ctx context.Context, limit time.Duration, check func() error) error {
 			return errors.Wrapf(err, "not within %s", limit)
 		}
 
-		if wait(ctx, glance) != nil {
+		if For(ctx, Glance) != nil {
 			return errors.Wrap(err, "not before the test ended")
 		}
 	}
 }
 
-// wait waits for some time.
-func wait(ctx context.Context, d time.Duration) error {
+// For waits for some time.
+func For(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 

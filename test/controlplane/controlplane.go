@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane runs an API server and its etcd. The API server can be killed
+// and started again, and both die with the process that started them: envtest has
+// neither.
+package controlplane
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	"github.com/crossplane-contrib/provider-terraform/test/process"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// A ControlPlane is an API server with our CRDs, and its etcd.
+type ControlPlane struct {
+	// Kubeconfig is the path of a file for clients that may do anything.
+	Kubeconfig string
+
+	// Kube may do anything.
+	Kube client.WithWatch
+
+	log          io.Writer
+	etcd, server *process.Process
+
+	// path and args of the API server.
+	path string
+	args []string
+
+	config *rest.Config
+}
+
+// Start a control plane from the programs in the directory assets, with the CRDs in
+// the directory crds. Its files are in dir, and what it prints goes to log. It has to
+// be stopped.
+func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*ControlPlane, error) {
+	c := &ControlPlane{log: log, path: filepath.Join(assets, "kube-apiserver"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	if err := c.start(ctx, dir, assets, crds); err != nil {
+		c.Stop()
+
+		return nil, errors.Wrap(err, "cannot start control plane")
+	}
+
+	return c, nil
+}
+
+func (c *ControlPlane) start(ctx context.Context, dir, assets, crds string) error {
+	client, err := FreeAddress()
+	if err != nil {
+		return err
+	}
+
+	address, err := FreeAddress()
+	if err != nil {
+		return err
+	}
+
+	if c.args, err = c.identify(dir, address); err != nil {
+		return err
+	}
+
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+
+	c.args = append(c.args,
+		"--etcd-servers=http://"+client,
+		"--bind-address=127.0.0.1",
+		"--secure-port="+port,
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		"--authorization-mode=RBAC",
+		"--service-account-issuer="+c.config.Host,
+		// A watch of Secrets, where states are, can go on where it was before a restart.
+		"--watch-cache-sizes=secrets#0",
+	)
+
+	if c.etcd, err = process.Start("etcd", c.log, os.Environ(), filepath.Join(assets, "etcd"),
+		"--data-dir="+filepath.Join(dir, "etcd"),
+		"--listen-client-urls=http://"+client,
+		"--advertise-client-urls=http://"+client,
+		"--listen-peer-urls=http://127.0.0.1:0",
+		// Nothing here outlives the test, let alone a power cut.
+		"--unsafe-no-fsync",
+	); err != nil {
+		return err
+	}
+
+	if err := c.serve(ctx); err != nil {
+		return err
+	}
+
+	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
+		return errors.Wrap(err, "cannot install CRDs")
+	}
+
+	return c.connect()
+}
+
+// serve starts the API server and waits until it is ready. It serves what it served
+// before, at the same address.
+func (c *ControlPlane) serve(ctx context.Context) error {
+	var err error
+	if c.server, err = process.Start("API server", c.log, os.Environ(), c.path, c.args...); err != nil {
+		return err
+	}
+
+	hc, err := rest.HTTPClientFor(c.config)
+	if err != nil {
+		return err
+	}
+
+	return wait.Until(ctx, wait.Patience, func() error {
+		if !c.server.Running() {
+			return errors.Errorf("API server ended with %s", c.server.How())
+		}
+
+		return AnswersOK(ctx, hc, c.config.Host+"/readyz")
+	})
+}
+
+func (c *ControlPlane) connect() error {
+	s := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
+		return errors.Wrap(err, "cannot make scheme")
+	}
+
+	var err error
+	c.Kube, err = client.NewWithWatch(c.config, client.Options{Scheme: s})
+
+	return errors.Wrap(err, "cannot make client")
+}
+
+// Restart kills the API server and starts it again after some time.
+func (c *ControlPlane) Restart(ctx context.Context, away time.Duration) error {
+	c.server.Kill()
+
+	if err := wait.For(ctx, away); err != nil {
+		return err
+	}
+
+	return c.serve(ctx)
+}
+
+// Stop kills what was started.
+func (c *ControlPlane) Stop() {
+	for _, p := range []*process.Process{c.server, c.etcd} {
+		if p != nil {
+			p.Kill()
+		}
+	}
+}
+
+// identify makes everything that the API server and its clients identify themselves
+// with, and returns the arguments that tell the API server. The token is no secret:
+// the server listens on the loopback interface, for minutes, and protects nothing.
+func (c *ControlPlane) identify(dir, address string) ([]string, error) {
+	const name, token = "test", "test-admin"
+
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make certificate")
+	}
+
+	c.config = &rest.Config{
+		Host:            "https://" + address,
+		BearerToken:     token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: certificate},
+		QPS:             -1,
+	}
+
+	kubeconfig, err := clientcmd.Write(clientcmdapi.Config{
+		CurrentContext: name,
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.config.Host, CertificateAuthorityData: certificate}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
+	})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make kubeconfig")
+	}
+
+	crtFile, keyFile, tokenFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "tokens")
+
+	for file, data := range map[string][]byte{
+		crtFile:      certificate,
+		keyFile:      key,
+		tokenFile:    []byte(token + `,admin,admin,"system:masters"`),
+		c.Kubeconfig: kubeconfig,
+	} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+
+	return []string{
+		"--tls-cert-file=" + crtFile,
+		"--tls-private-key-file=" + keyFile,
+		"--service-account-key-file=" + keyFile,
+		"--service-account-signing-key-file=" + keyFile,
+		"--token-auth-file=" + tokenFile,
+	}, nil
+}
+
+// AnswersOK returns an error unless an HTTP GET of the supplied URL says OK.
+func AnswersOK(ctx context.Context, hc *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+
+	rsp, err := hc.Do(req)
+	if err != nil {
+		return err
+	}
+	defer rsp.Body.Close() //nolint:errcheck // Nothing was read from it.
+
+	if rsp.StatusCode != http.StatusOK {
+		return errors.Errorf("%s says %s", url, rsp.Status)
+	}
+
+	return nil
+}
+
+// FreeAddress returns a loopback address that nobody listens on now.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It does not wait for anything.
+	if err != nil {
+		return "", errors.Wrap(err, "cannot find a free port")
+	}
+
+	return l.Addr().String(), l.Close()
+}

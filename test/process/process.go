@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package process runs the programs that a test needs beside it.
+package process
+
+import (
+	"io"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Process is a program that was started here. It dies with this process, however
+// that ends.
+type Process struct {
+	// Name for people.
+	Name string
+
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// Start a program with the supplied environment, as a process that has a name for
+// people. What it prints goes to out.
+func Start(name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
+	p := &Process{Name: name, cmd: exec.Command(path, args...), ended: make(chan struct{})} //nolint:gosec,noctx // Tests choose what they run, and end it as they like.
+	p.cmd.Env = env
+	p.cmd.Stdout = out
+	p.cmd.Stderr = out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	started := make(chan error)
+
+	go func() {
+		// The kernel sends Pdeathsig when the thread that started the process ends,
+		// so that thread must not end before.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+
+		err := p.cmd.Start()
+		started <- err
+
+		if err == nil {
+			// What Wait says is in the ProcessState, too.
+			_ = p.cmd.Wait()
+		}
+
+		close(p.ended)
+	}()
+
+	return p, errors.Wrapf(<-started, "cannot start %q", path)
+}
+
+// PID of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ended is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Running says whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Signal sends a signal unless the process has ended.
+func (p *Process) Signal(s syscall.Signal) {
+	if p.Running() {
+		// It may have ended now.
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// Kill kills the process and waits until it has ended.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// How waits for the end of the process and says how it has ended.
+func (p *Process) How() string {
+	<-p.ended
+
+	return p.cmd.ProcessState.String()
+}
