@@ -22,7 +22,12 @@ FUZZTIME ?= 10s
 DURATION ?= 3m
 SEED     ?= 0
 
-# Arguments of the demo: make demo ARGS=--once
+# How to run the benchmark: make bench N=300 for as many Workspaces, QUICK=1 for a
+# look that leaves docs/ alone.
+N     ?=
+QUICK ?=
+
+# Arguments of the demo and of the benchmark: make demo ARGS=--once
 ARGS ?=
 
 # $(call with-tools,NAME...) sets $1, $2 ... of the shell to the directories of the
@@ -70,6 +75,13 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" CGO_ENABLED=1 \
 	exec go test -race -count 1 -timeout 0 -v -run '^TestChaos$$' -artifacts -outputdir "$$PWD/_output/chaos" \
 	./test/chaos -duration=$(DURATION) -seed=$(SEED)
+
+.PHONY: bench
+bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 has a look only
+	@$(call with-tools,controlplane opentofu provider-time) \
+	go build -o $(bin)/bench ./test/bench; \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" \
+	exec $(bin)/bench $(if $(QUICK),-quick,-out docs) $(if $(N),-n $(N)) $(ARGS)
 
 .PHONY: lint
 lint: ## Run the linters

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+)
+
+// namespace of everything.
+const namespace = "bench"
+
+// A bench is what all parts have in common.
+type bench struct {
+	*options
+	programs
+
+	// dir for everything that is written.
+	dir string
+
+	plane *controlplane.ControlPlane
+	start time.Time
+	log   io.Writer
+}
+
+// measure what the options say. What was measured before an error is in the report.
+func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
+	r := &report{Date: time.Now().UTC().Truncate(time.Second)}
+
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // It is a temporary directory.
+
+	b := &bench{options: o, dir: dir, start: time.Now(), log: log}
+	b.sayf("building the provider")
+
+	if b.programs, err = find(ctx, dir); err != nil {
+		return r, err
+	}
+
+	if err := b.describe(ctx, r); err != nil {
+		return r, err
+	}
+
+	plane, err := os.Create(filepath.Join(dir, "controlplane.log")) //nolint:gosec // It is in our directory.
+	if err != nil {
+		return r, err
+	}
+	defer plane.Close() //nolint:errcheck // Nothing was written here.
+
+	if b.plane, err = controlplane.Start(ctx, dir, b.assets, b.crds, plane); err != nil {
+		return r, err
+	}
+	defer b.plane.Stop()
+
+	if err := b.configure(ctx); err != nil {
+		return r, err
+	}
+
+	for _, p := range []struct {
+		name string
+		run  func(context.Context, *report) error
+	}{
+		{name: "cost", run: b.costs},
+		{name: "scaling", run: b.scalings},
+		{name: "memory", run: b.memories},
+	} {
+		if slices.Contains(o.parts, p.name) {
+			if err := p.run(ctx, r); err != nil {
+				return r, errors.Wrapf(err, "cannot measure %s", p.name)
+			}
+		}
+	}
+
+	return r, nil
+}
+
+// sayf says what is being done now.
+func (b *bench) sayf(format string, args ...any) {
+	fmt.Fprintf(b.log, "%4.0fs  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// backend configuration of all states whose Secrets end with the supplied suffix.
+func backend(suffix string) string {
+	return fmt.Sprintf("terraform {\n  backend \"kubernetes\" {\n    namespace     = %q\n    secret_suffix = %q\n  }\n}\n", namespace, suffix)
+}
+
+// configure makes the ProviderConfig that Workspaces use by default, and the CLI
+// configuration that lets the CLI find plugins.
+func (b *bench) configure(ctx context.Context) error {
+	configuration := backend("workspace")
+	rc := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", b.mirror)
+
+	return errors.Join(
+		os.WriteFile(b.cliConfig(), []byte(rc), 0o600),
+		b.plane.Kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}),
+		b.plane.Kube.Create(ctx, &namespacedv1beta1.ClusterProviderConfig{
+			ObjectMeta: metav1.ObjectMeta{Name: "default"},
+			Spec:       commonv1beta1.ProviderConfigSpec{Configuration: &configuration},
+		}),
+	)
+}
+
+func (b *bench) cliConfig() string { return filepath.Join(b.dir, "tofurc") }
+
+// environ is the environment of an instance, or of the bare CLI, that keeps what it
+// has in the supplied directory. Nothing of this machine gets in but the PATH.
+func (b *bench) environ(dir string) ([]string, error) {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"),
+		// How both the provider and the CLI's kubernetes backend find the API server.
+		"KUBECONFIG=" + b.plane.Kubeconfig,
+		"KUBE_CONFIG_PATH=" + b.plane.Kubeconfig,
+		"TF_CLI_CONFIG_FILE=" + b.cliConfig(),
+	}
+
+	for name, sub := range map[string]string{"HOME": "home", "TMPDIR": "tmp", "XP_TF_DIR": "tf", "TF_PLUGIN_CACHE_DIR": "plugins"} {
+		path := filepath.Join(dir, sub)
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+
+		env = append(env, name+"="+path)
+	}
+
+	return env, nil
+}

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// Phases in the life of a Workspace.
+const (
+	creation = "creation"
+	restart  = "restart"
+	polling  = "poll"
+)
+
+// Modules to measure with, by the plugin that they need.
+const (
+	dataModule = `
+variable "name" { type = string }
+
+resource "terraform_data" "this" {
+  input = var.name
+}
+
+output "name" {
+  value = terraform_data.this.output
+}
+`
+	timeModule = `
+terraform {
+  required_providers {
+    time = { source = "hashicorp/time" }
+  }
+}
+
+variable "name" { type = string }
+
+resource "time_static" "this" {
+  triggers = { name = var.name }
+}
+
+output "created" {
+  value = time_static.this.rfc3339
+}
+`
+)
+
+// costs measures what Workspaces cost beside the bare CLI.
+func (b *bench) costs(ctx context.Context, r *report) error {
+	for _, m := range []struct{ name, text string }{
+		{name: "terraform_data", text: dataModule},
+		{name: "time", text: timeModule},
+	} {
+		f, err := b.newFloor(m.name, m.text)
+		if err != nil {
+			return err
+		}
+
+		c := &costing{bench: b, floor: f, module: m.name, text: m.text}
+		for n := range b.workspaces {
+			c.names = append(c.names, numbered(m.name[:4], n))
+		}
+
+		if err := c.measure(ctx, r); err != nil {
+			return errors.Wrap(err, m.name)
+		}
+
+		if err := b.clear(ctx); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// A costing measures what the Workspaces of one module cost. One half of what the
+// floor does is done before that, and the other after it, so that other load on the
+// machine that comes or goes does no harm.
+type costing struct {
+	*bench
+
+	floor  *floor
+	module string
+	text   string
+	names  []string
+}
+
+func (c *costing) measure(ctx context.Context, r *report) error {
+	// The first runs of init on a backend, if they come at the same time, break one
+	// another.
+	if err := c.floor.create(ctx, []string{"first"}); err != nil {
+		return err
+	}
+
+	c.floor.take()
+
+	created, err := c.creation(ctx)
+	if err != nil {
+		return err
+	}
+
+	restarted, err := c.restart(ctx)
+	if err != nil {
+		return err
+	}
+
+	polled, err := c.polling(ctx)
+	if err != nil {
+		return err
+	}
+
+	r.Cost = append(r.Cost, created, restarted, polled)
+
+	return nil
+}
+
+// cost of a phase between two readings.
+func (c *costing) cost(phase string, times float64, before, after reading, floor spent) cost {
+	return cost{
+		Module:     c.module,
+		Phase:      phase,
+		Workspaces: len(c.names),
+		Workers:    c.workers,
+		Times:      times,
+		Instance:   after.since(before),
+		Floor:      floor,
+		Requests:   after.requests - before.requests,
+		MaxRSS:     after.rss,
+	}
+}
+
+// creation of all Workspaces.
+func (c *costing) creation(ctx context.Context) (cost, error) {
+	half := len(c.names) / 2
+
+	c.sayf("%s: bare CLI, creation of %d", c.module, half)
+
+	if err := c.floor.create(ctx, c.names[:half]); err != nil {
+		return cost{}, err
+	}
+
+	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, "--poll="+never.String())
+	if err != nil {
+		return cost{}, err
+	}
+	defer i.process.Kill()
+
+	c.sayf("%s: creation of %d Workspaces", c.module, len(c.names))
+
+	var all []*namespacedv1beta1.Workspace
+	for _, name := range c.names {
+		all = append(all, newWorkspace(name, "", c.text, map[string]string{"name": name}))
+	}
+
+	before, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	took, err := c.untilReady(ctx, all)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := i.idle(ctx); err != nil {
+		return cost{}, err
+	}
+
+	after, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := i.stop(); err != nil {
+		return cost{}, err
+	}
+
+	c.sayf("%s: bare CLI, creation of %d", c.module, len(c.names)-half)
+
+	if err := c.floor.create(ctx, c.names[half:]); err != nil {
+		return cost{}, err
+	}
+
+	created := c.cost(creation, 1, before, after, c.floor.take())
+	created.Instance.Wall = slices.Max(took).Seconds()
+	created.P50, created.P99 = quantile(took, 0.5), quantile(took, 0.99)
+
+	return created, nil
+}
+
+// restart measures what an instance costs that takes over from another, in the middle
+// of the default poll interval.
+func (c *costing) restart(ctx context.Context) (cost, error) {
+	c.sayf("%s: restart", c.module)
+
+	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers)
+	if err != nil {
+		return cost{}, err
+	}
+	defer i.process.Kill()
+
+	if err := i.idle(ctx); err != nil {
+		return cost{}, err
+	}
+
+	r, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	return c.cost(restart, 1, reading{}, r, spent{}), i.stop()
+}
+
+// polling of all Workspaces by another instance.
+func (c *costing) polling(ctx context.Context) (cost, error) {
+	interval := time.Duration(float64(len(c.names)) / c.pollRate * float64(time.Second)).Round(time.Millisecond)
+
+	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
+
+	if err := c.floor.poll(ctx, c.names, c.pollRate); err != nil {
+		return cost{}, err
+	}
+
+	c.sayf("%s: a poll of each Workspace every %s", c.module, interval)
+
+	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, fmt.Sprintf("--poll=%s", interval), "--poll-jitter=0s")
+	if err != nil {
+		return cost{}, err
+	}
+	defer i.process.Kill()
+
+	// The first poll of a Workspace may come after one and a half intervals, and is
+	// not quite like those that follow.
+	before, err := c.polls(ctx, i, interval+interval/2)
+	if err != nil {
+		return cost{}, err
+	}
+
+	after, err := c.polls(ctx, i, time.Duration(c.options.polls)*interval)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := i.stop(); err != nil {
+		return cost{}, err
+	}
+
+	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
+
+	if err := c.floor.poll(ctx, c.names, c.pollRate); err != nil {
+		return cost{}, err
+	}
+
+	polls, floor := after.plans-before.plans, c.floor.take()
+	if polls == 0 {
+		return cost{}, errors.New("there were no polls")
+	}
+
+	return c.cost(polling, polls/float64(len(c.names)), before, after, floor.times(polls/floor.Runs)), nil
+}
+
+// polls waits while the instance polls, and returns what it has used by then. It does
+// not look in between: that costs the instance something.
+func (c *costing) polls(ctx context.Context, i *instance, d time.Duration) (reading, error) {
+	if err := wait.For(ctx, d); err != nil {
+		return reading{}, err
+	}
+
+	return i.read(ctx)
+}
+
+// times returns a multiple of what was spent.
+func (s spent) times(n float64) spent {
+	return spent{Wall: s.Wall * n, Runs: s.Runs * n, Own: s.Own * n, Children: s.Children * n}
+}
+
+// quantile returns the smallest duration, in seconds, that a part of them does not
+// exceed.
+func quantile(all []time.Duration, part float64) float64 {
+	sorted := slices.Sorted(slices.Values(all))
+	n := int(math.Ceil(part*float64(len(sorted)))) - 1
+
+	return sorted[max(n, 0)].Seconds()
+}

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// A floor runs the bare CLI for modules that each have a directory, as somebody would
+// without this provider: as few runs as there can be, with the same backend and the
+// same flags.
+type floor struct {
+	*bench
+
+	module string
+	env    []string
+
+	mu    sync.Mutex
+	spent spent
+}
+
+func (b *bench) newFloor(name, module string) (*floor, error) {
+	dir := filepath.Join(b.dir, "floor-"+name)
+	env, err := b.environ(dir)
+
+	// A plugin cache is not for runs of init at the same time. The mirror of plugins is
+	// as fast.
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TF_PLUGIN_CACHE_DIR=") })
+
+	return &floor{bench: b, module: module, env: append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")}, err
+}
+
+// take returns what was spent since it was last called.
+func (f *floor) take() spent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	s := f.spent
+	f.spent = spent{}
+
+	return s
+}
+
+// create the infrastructure of the named modules, by as many workers as an instance
+// has.
+func (f *floor) create(ctx context.Context, names []string) error {
+	start := time.Now()
+
+	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+
+	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+		dir := f.path(name)
+
+		if err := errors.Join(
+			os.MkdirAll(dir, 0o700),
+			os.WriteFile(filepath.Join(dir, "main.tf"), []byte(f.module), 0o600),
+			os.WriteFile(filepath.Join(dir, "backend.tf"), []byte(backend("floor")), 0o600),
+			os.WriteFile(filepath.Join(dir, "terraform.tfvars"), []byte(`name = "`+name+`"`), 0o600),
+		); err != nil {
+			return err
+		}
+
+		// OpenTofu refuses to initialize for a workspace that is not there yet.
+		if err := f.run(ctx, dir, "", "init", "-input=false", "-no-color"); err != nil {
+			return err
+		}
+
+		if err := f.plan(ctx, name); err != nil {
+			return err
+		}
+
+		return f.run(ctx, dir, name, "apply", "-json", "-input=false", "plan.out")
+	})
+}
+
+// poll plans for the named modules at the supplied rate, in plans per second.
+func (f *floor) poll(ctx context.Context, names []string, rate float64) error {
+	start := time.Now()
+
+	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+
+	due := make([]time.Time, len(names))
+	for n := range due {
+		due[n] = start.Add(time.Duration(float64(n) / rate * float64(time.Second)))
+	}
+
+	numbers := make([]int, len(names))
+	for n := range numbers {
+		numbers[n] = n
+	}
+
+	return each(ctx, f.workers, numbers, func(ctx context.Context, n int) error {
+		if err := wait.For(ctx, time.Until(due[n])); err != nil {
+			return err
+		}
+
+		return f.plan(ctx, names[n])
+	})
+}
+
+func (f *floor) plan(ctx context.Context, name string) error {
+	return f.run(ctx, f.path(name), name, "plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=plan.out")
+}
+
+func (f *floor) path(name string) string { return filepath.Join(f.dir, "floor", name) }
+
+// run the CLI in a directory, for a Terraform workspace if it has a name.
+func (f *floor) run(ctx context.Context, dir, workspace string, args ...string) error {
+	cmd := exec.CommandContext(ctx, f.cli, args...) //nolint:gosec // It is the CLI.
+	cmd.Dir = dir
+	cmd.Env = f.env
+
+	if workspace != "" {
+		cmd.Env = append(slices.Clip(cmd.Env), "TF_WORKSPACE="+workspace)
+	}
+
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		return err
+	}
+
+	// A plan ends with 2 when there are changes.
+	if code := cmd.ProcessState.ExitCode(); code != 0 && (args[0] != "plan" || code != 2) {
+		return errors.Wrapf(err, "cannot %s: %s", args[0], out)
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.spent.Runs++
+	// It has its plugins in it: they end before it.
+	f.spent.Children += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+
+	return nil
+}

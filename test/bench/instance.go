@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/process"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// never is a poll interval that does not pass here.
+const never = 10000 * time.Hour
+
+// An instance is a running process of the provider.
+type instance struct {
+	process *process.Process
+	metrics string
+	log     string
+}
+
+// startInstance starts an instance and waits until it is ready. It keeps what it has
+// in the directory of that name, where another may find it later.
+func (b *bench) startInstance(ctx context.Context, name string, workers int, args ...string) (*instance, error) {
+	dir := filepath.Join(b.dir, name)
+
+	env, err := b.environ(dir)
+	if err != nil {
+		return nil, err
+	}
+
+	metrics, err := controlplane.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+
+	probes, err := controlplane.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+
+	i := &instance{metrics: "http://" + metrics + "/metrics", log: filepath.Join(dir, "log")}
+
+	log, err := os.OpenFile(i.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // Nothing was written here.
+
+	if i.process, err = process.Start(name, log, env, b.provider, append([]string{
+		"--leader-election",
+		"--lease-namespace=" + namespace,
+		"--cli=" + b.cli,
+		fmt.Sprintf("--max-reconcile-rate=%d", workers),
+		"--metrics-bind-address=" + metrics,
+		"--health-probe-bind-address=" + probes,
+	}, args...)...); err != nil {
+		return nil, err
+	}
+
+	err = wait.Until(ctx, wait.Patience, func() error {
+		if !i.process.Running() {
+			return errors.Errorf("instance ended with %s", i.process.How())
+		}
+
+		return controlplane.AnswersOK(ctx, http.DefaultClient, "http://"+probes+"/readyz")
+	})
+	if err != nil {
+		i.process.Kill()
+	}
+
+	return i, errors.Wrapf(err, "instance %s is not ready", name)
+}
+
+// stop asks the instance to end, and waits until it has.
+func (i *instance) stop() error {
+	i.process.Signal(syscall.SIGTERM)
+
+	select {
+	case <-i.process.Ended():
+	case <-time.After(wait.Patience):
+		i.process.Kill()
+	}
+
+	if how := i.process.How(); how != "exit status 0" {
+		return errors.Errorf("instance %s ended with %s", i.process.Name, how)
+	}
+
+	return nil
+}
+
+// A reading is what an instance has used since it was started.
+type reading struct {
+	spent
+
+	at       time.Time
+	requests float64
+	plans    float64
+	rss      uint64
+}
+
+// read what the instance has used.
+func (i *instance) read(ctx context.Context) (reading, error) {
+	r := reading{at: time.Now()}
+
+	s, err := scrape(ctx, i.metrics)
+	if err != nil {
+		return r, err
+	}
+
+	const runs = "provider_terraform_cli_runs_total"
+
+	r.Runs = s.sum(runs, "")
+	r.plans = s.sum(runs, `command="plan"`)
+	r.requests = s.sum("rest_client_requests_total", "")
+
+	if r.Own, r.Children, err = cpuTimes(i.process.PID()); err != nil {
+		return r, err
+	}
+
+	r.rss, err = status(i.process.PID(), "VmHWM")
+
+	return r, err
+}
+
+// since returns what was used after an earlier reading.
+func (r reading) since(before reading) spent {
+	return spent{
+		Wall:     r.at.Sub(before.at).Seconds(),
+		Runs:     r.Runs - before.Runs,
+		Own:      r.Own - before.Own,
+		Children: r.Children - before.Children,
+	}
+}
+
+// idle waits until the instance has nothing left to do now.
+func (i *instance) idle(ctx context.Context) error {
+	quiet := 0
+
+	return wait.Until(ctx, 10*wait.Patience, func() error {
+		// Not often: a look costs the instance something.
+		if err := wait.For(ctx, time.Second/2); err != nil {
+			return err
+		}
+
+		s, err := scrape(ctx, i.metrics)
+		if err != nil {
+			return err
+		}
+
+		if busy := s.sum("controller_runtime_active_workers", "") + s.sum("workqueue_depth", ""); busy > 0 {
+			quiet = 0
+
+			return errors.Errorf("%g reconciles are left", busy)
+		}
+
+		// An item may be on its way from the queue to a worker.
+		if quiet++; quiet < 3 {
+			return errors.New("not idle for long enough")
+		}
+
+		return nil
+	})
+}

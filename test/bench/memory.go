@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"math"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+const (
+	// memoryWorkers is many: the instance is to have seen all Workspaces soon.
+	memoryWorkers = 100
+
+	// collections of garbage that are waited for before the heap is read.
+	collections = 3
+)
+
+// memories measures what instances keep in memory of Workspaces that are Ready and wait
+// for their next poll: one that serves all of them, and shards.
+func (b *bench) memories(ctx context.Context, r *report) error {
+	var shards []string
+	for n := range b.split {
+		shards = append(shards, numbered("memory", n))
+	}
+
+	empty := map[int]memory{}
+
+	for _, n := range []int{1, b.split} {
+		var err error
+		if empty[n], err = b.memory(ctx, shards[:n]); err != nil {
+			return err
+		}
+	}
+
+	model, err := b.model(ctx)
+	if err != nil {
+		return err
+	}
+
+	there := 0
+
+	for _, size := range b.sizes {
+		b.sayf("memory: creation of %d Workspaces", size-there)
+
+		if err := b.createSettled(ctx, model, shards, there, size); err != nil {
+			return err
+		}
+
+		there = size
+
+		for _, n := range []int{1, b.split} {
+			b.sayf("memory: %d Workspaces on %s", size, plural(n, "instance"))
+
+			m, err := b.memory(ctx, shards[:n])
+			if err != nil {
+				return err
+			}
+
+			m.Workspaces, m.Empty = size, empty[n].Heap
+			r.Memory = append(r.Memory, m)
+		}
+	}
+
+	return nil
+}
+
+// memory returns what instances have in memory, one for each of the supplied shards.
+// The only one has none.
+func (b *bench) memory(ctx context.Context, shards []string) (memory, error) {
+	var (
+		instances []*instance
+		err       error
+	)
+
+	if len(shards) > 1 {
+		instances, err = b.startShards(ctx, shards, memoryWorkers)
+	} else {
+		var i *instance
+		i, err = b.startInstance(ctx, "memory", memoryWorkers, "--poll="+never.String())
+		instances = append(instances, i)
+	}
+
+	if err != nil {
+		return memory{}, err
+	}
+	defer killAll(instances)
+
+	m := memory{Shards: len(shards)}
+
+	for _, i := range instances {
+		if err := i.idle(ctx); err != nil {
+			return memory{}, err
+		}
+	}
+
+	for _, i := range instances {
+		one, err := i.memory(ctx)
+		if err != nil {
+			return memory{}, err
+		}
+
+		m.Heap += one.Heap / float64(len(instances))
+		m.RSS += one.RSS / float64(len(instances))
+		m.Goroutines += one.Goroutines / float64(len(instances))
+	}
+
+	return m, stopAll(instances)
+}
+
+// memory of the instance: its heap is the least of what some collections of garbage
+// have left.
+func (i *instance) memory(ctx context.Context) (memory, error) {
+	m := memory{Heap: math.Inf(1)}
+	first := -1.0
+
+	err := wait.Until(ctx, 5*wait.Patience, func() error {
+		// Each scrape makes some garbage, so that this does not take long.
+		s, err := scrape(ctx, i.metrics)
+		if err != nil {
+			return err
+		}
+
+		cycles := s.sum("go_gc_cycles_total_gc_cycles_total", "")
+		if first < 0 {
+			first = cycles
+		}
+
+		if cycles > first {
+			m.Heap = min(m.Heap, s.sum("go_gc_heap_live_bytes", ""))
+		}
+
+		m.RSS = s.sum("process_resident_memory_bytes", "")
+		m.Goroutines = s.sum("go_goroutines", "")
+
+		if cycles < first+collections {
+			return errors.Errorf("%g of %d collections", cycles-first, collections)
+		}
+
+		return nil
+	})
+
+	return m, err
+}
+
+// createSettled creates Workspaces that are Ready and wait for their next poll, up to
+// the supplied number: copies of the model.
+func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Workspace, shards []string, from, to int) error {
+	var all []*namespacedv1beta1.Workspace
+
+	for n := from; n < to; n++ {
+		ws := model.DeepCopy()
+		ws.ObjectMeta = metav1.ObjectMeta{
+			Namespace:   namespace,
+			Name:        numbered("settled", n),
+			Labels:      map[string]string{shardLabel: shards[n%len(shards)]},
+			Annotations: model.GetAnnotations(),
+			Finalizers:  model.GetFinalizers(),
+		}
+		all = append(all, ws)
+	}
+
+	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
+		if err := b.plane.Kube.Create(ctx, ws); err != nil {
+			return errors.Wrap(err, "cannot create Workspace")
+		}
+
+		ws.Status = *model.Status.DeepCopy()
+
+		return errors.Wrap(b.plane.Kube.Status().Update(ctx, ws), "cannot update Workspace")
+	})
+}
+
+// model makes a Workspace Ready and returns it. A copy of it, status and name of the
+// Terraform workspace included, is as good as if it had been made Ready itself.
+func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error) {
+	i, err := b.startInstance(ctx, "model", 1, "--poll="+never.String())
+	if err != nil {
+		return nil, err
+	}
+	defer i.process.Kill()
+
+	ws := newWorkspace("model", "", dataModule, map[string]string{"name": "model"})
+	if _, err := b.untilReady(ctx, []*namespacedv1beta1.Workspace{ws}); err != nil {
+		return nil, err
+	}
+
+	if err := i.idle(ctx); err != nil {
+		return nil, err
+	}
+
+	if err := b.plane.Kube.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
+		return nil, err
+	}
+
+	return ws, errors.Join(i.stop(), b.clear(ctx))
+}

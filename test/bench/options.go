@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// parts of the benchmark, in the order in which they run.
+func parts() []string { return []string{"cost", "scaling", "memory"} }
+
+// options of the benchmark.
+type options struct {
+	// out is the directory to write to, "" for none.
+	out  string
+	draw bool
+
+	// parts to run.
+	parts list[string]
+
+	// workspaces of the parts about cost, workers of the instance, polls for each
+	// Workspace, and polls per second in all.
+	workspaces, workers, polls int
+	pollRate                   float64
+
+	// shards to run slow applies on at the same time: each number once. slow is how
+	// many Workspaces each of them has, and takes how long each apply waits.
+	shards list[int]
+	slow   int
+	takes  time.Duration
+
+	// sizes are numbers of Workspaces in memory, which split shards share.
+	sizes list[int]
+	split int
+}
+
+func parseOptions(args []string) (*options, error) {
+	o := &options{parts: parts(), shards: list[int]{1, 2, 3, 4}, sizes: list[int]{1000, 5000, 10000}}
+	quick := false
+
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.BoolVar(&quick, "quick", false, "smaller sizes, for a look: some two minutes")
+	f.StringVar(&o.out, "out", "", "write benchmarks.json, charts and the table of benchmarks.md to this `directory`")
+	f.BoolVar(&o.draw, "draw", false, "measure nothing, draw what is in benchmarks.json")
+	f.Func("parts", "what to measure: "+strings.Join(parts(), ","), o.parts.set(func(s string) (string, error) {
+		if !slices.Contains(parts(), s) {
+			return "", errors.Errorf("there is no part %q", s)
+		}
+
+		return s, nil
+	}))
+	f.IntVar(&o.workspaces, "n", 120, "`Workspaces` to create and poll")
+	f.IntVar(&o.workers, "workers", 8, "workers of the instance, and of the loop around the bare CLI")
+	f.IntVar(&o.polls, "polls", 2, "polls of each Workspace")
+	f.Float64Var(&o.pollRate, "poll-rate", 6, "polls per second, of all Workspaces")
+	f.Func("shards", "how many shards to compare: 1,2,3,4", o.shards.set(strconv.Atoi))
+	f.IntVar(&o.slow, "slow", 6, "slow `Workspaces` of each shard")
+	f.DurationVar(&o.takes, "takes", 6*time.Second, "how long a slow apply waits")
+	f.Func("sizes", "how many Workspaces to keep in memory: 1000,5000,10000", o.sizes.set(strconv.Atoi))
+	f.IntVar(&o.split, "split", 4, "shards that share the Workspaces in memory")
+
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+
+	if quick {
+		o.shrink(f)
+	}
+
+	return o, o.validate()
+}
+
+// shrink makes everything smaller that nobody has asked for.
+func (o *options) shrink(f *flag.FlagSet) {
+	asked := map[string]bool{}
+
+	f.Visit(func(f *flag.Flag) { asked[f.Name] = true })
+
+	for name, fn := range map[string]func(){
+		"n":      func() { o.workspaces = 24 },
+		"polls":  func() { o.polls = 1 },
+		"shards": func() { o.shards = list[int]{1, 4} },
+		"slow":   func() { o.slow = 2 },
+		"takes":  func() { o.takes = 3 * time.Second },
+		"sizes":  func() { o.sizes = list[int]{1000} },
+	} {
+		if !asked[name] {
+			fn()
+		}
+	}
+}
+
+func (o *options) validate() error {
+	if o.draw && o.out == "" {
+		return errors.New("-draw needs -out: the directory of benchmarks.json")
+	}
+
+	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
+		if n < 1 {
+			return errors.Errorf("-%s is %d: it must be 1 or greater", name, n)
+		}
+	}
+
+	if o.pollRate <= 0 {
+		return errors.Errorf("-poll-rate is %g: it must be greater than 0", o.pollRate)
+	}
+
+	return nil
+}
+
+// A list is a flag of values with commas in between.
+type list[T any] []T
+
+func (l *list[T]) set(parse func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		*l = nil
+
+		for text := range strings.SplitSeq(s, ",") {
+			v, err := parse(text)
+			if err != nil {
+				return err
+			}
+
+			*l = append(*l, v)
+		}
+
+		return nil
+	}
+}

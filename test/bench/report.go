@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const reportFile = "benchmarks.json"
+
+// A report is all that was measured, as benchmarks.json has it. Times are seconds.
+type report struct {
+	Date    time.Time `json:"date"`
+	Version string    `json:"version"`
+	CLI     string    `json:"cli"`
+	Machine machine   `json:"machine"`
+
+	Cost    []cost    `json:"cost,omitempty"`
+	Scaling []scaling `json:"scaling,omitempty"`
+	Memory  []memory  `json:"memory,omitempty"`
+}
+
+// A machine is what the numbers depend on.
+type machine struct {
+	CPU  string `json:"cpu"`
+	CPUs int    `json:"cpus"`
+
+	// LoadBefore is the load average before anything was measured, that is what
+	// others do on the machine.
+	LoadBefore float64 `json:"loadBefore"`
+}
+
+// A cost is what one phase in the life of Workspaces costs.
+type cost struct {
+	Module     string `json:"module"`
+	Phase      string `json:"phase"`
+	Workspaces int    `json:"workspaces"`
+	Workers    int    `json:"workers"`
+
+	// Times that each Workspace went through the phase: 1, or the number of polls.
+	Times float64 `json:"times"`
+
+	Instance spent `json:"instance"`
+
+	// Floor is what the bare CLI costs in a loop, zero if there is nothing to run.
+	Floor spent `json:"floor"`
+
+	// P50 and P99 are times to Ready.
+	P50 float64 `json:"p50,omitempty"`
+	P99 float64 `json:"p99,omitempty"`
+
+	// Requests to the API server by the instance, without those of the CLI.
+	Requests float64 `json:"requests"`
+
+	// MaxRSS is the most memory that the instance has had, without the CLI's, in bytes.
+	MaxRSS uint64 `json:"maxRSS"`
+}
+
+// spent is what something costs that runs the CLI. Each of them ends with all that it
+// has started.
+type spent struct {
+	Wall float64 `json:"wall"`
+	Runs float64 `json:"runs"`
+
+	// Own is the CPU time of the process itself, and Children that of the CLI with
+	// its plugins.
+	Own      float64 `json:"own"`
+	Children float64 `json:"children"`
+}
+
+// cpu is the CPU time of all processes.
+func (s spent) cpu() float64 { return s.Own + s.Children }
+
+// each returns what one time of one Workspace costs.
+func (c cost) each(v float64) float64 { return v / (float64(c.Workspaces) * c.Times) }
+
+// ratio of the CPU time to that of the floor.
+func (c cost) ratio() float64 { return c.Instance.cpu() / c.Floor.cpu() }
+
+// A scaling is how long slow applies take on some shards, each of which has the same
+// number of Workspaces.
+type scaling struct {
+	Shards   int     `json:"shards"`
+	PerShard int     `json:"perShard"`
+	Takes    float64 `json:"takes"`
+	Wall     float64 `json:"wall"`
+}
+
+// throughput is how many Workspaces get Ready in a second.
+func (s scaling) throughput() float64 { return float64(s.Shards*s.PerShard) / s.Wall }
+
+// gain over one shard.
+func (s scaling) gain(one scaling) float64 { return s.throughput() / one.throughput() }
+
+// A memory is what instances keep that share Workspaces. All but the number of
+// Workspaces is the mean of one instance.
+type memory struct {
+	Workspaces int `json:"workspaces"`
+
+	// Shards that share the Workspaces, 1 for an instance without a shard.
+	Shards int `json:"shards"`
+
+	// Empty is the heap of an instance without Workspaces.
+	Empty      float64 `json:"empty"`
+	Heap       float64 `json:"heap"`
+	RSS        float64 `json:"rss"`
+	Goroutines float64 `json:"goroutines"`
+}
+
+// held is the heap that Workspaces need.
+func (m memory) held() float64 { return m.Heap - m.Empty }
+
+// write the report into the supplied directory.
+func (r *report) write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, "cannot marshal report")
+	}
+
+	return errors.Join(os.MkdirAll(dir, 0o755), save(dir, reportFile, string(data)+"\n")) //nolint:gosec // What is in it is for everybody.
+}
+
+// readReport reads the report in the supplied directory.
+func readReport(dir string) (*report, error) {
+	data, err := os.ReadFile(filepath.Join(dir, reportFile)) //nolint:gosec // The caller names the directory.
+	if err != nil {
+		return nil, err
+	}
+
+	r := &report{}
+
+	return r, errors.Wrapf(json.Unmarshal(data, r), "cannot read %s", reportFile)
+}

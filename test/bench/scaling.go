@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+// scalingWorkers is few, so that the machine has less to do than it can: applies wait.
+const scalingWorkers = 2
+
+// slowModule takes its time, and nothing else.
+const slowModule = `
+terraform {
+  required_providers {
+    time = { source = "hashicorp/time" }
+  }
+}
+
+variable "takes" { type = string }
+
+resource "time_sleep" "this" {
+  create_duration = var.takes
+}
+`
+
+// scalings measures how long slow applies take on different numbers of shards, each
+// of which has the same number of Workspaces.
+func (b *bench) scalings(ctx context.Context, r *report) error {
+	var shards []string
+	for n := range slices.Max(b.shards) {
+		shards = append(shards, numbered("slow", n))
+	}
+
+	instances, err := b.startShards(ctx, shards, scalingWorkers)
+	if err != nil {
+		return err
+	}
+	defer killAll(instances)
+
+	// What only the first Workspace of a module costs is not what this is about.
+	if _, err := b.untilReady(ctx, slowWorkspaces(shards, "first", 1, 0)); err != nil {
+		return err
+	}
+
+	for _, n := range b.shards {
+		b.sayf("slow applies on %s", plural(n, "shard"))
+
+		took, err := b.untilReady(ctx, slowWorkspaces(shards[:n], numbered("of", n), b.slow, b.takes))
+		if err != nil {
+			return err
+		}
+
+		r.Scaling = append(r.Scaling, scaling{Shards: n, PerShard: b.slow, Takes: b.takes.Seconds(), Wall: took[len(took)-1].Seconds()})
+	}
+
+	if err := stopAll(instances); err != nil {
+		return err
+	}
+
+	return b.clear(ctx)
+}
+
+// slowWorkspaces returns as many slow Workspaces for each of the shards.
+func slowWorkspaces(shards []string, name string, number int, takes time.Duration) []*namespacedv1beta1.Workspace {
+	var all []*namespacedv1beta1.Workspace
+
+	for n := range number {
+		for _, shard := range shards {
+			all = append(all, newWorkspace(numbered(shard+"-"+name, n), shard, slowModule, map[string]string{"takes": takes.String()}))
+		}
+	}
+
+	return all
+}
+
+// startShards starts an instance for each of the supplied shards.
+func (b *bench) startShards(ctx context.Context, shards []string, workers int) ([]*instance, error) {
+	instances := make([]*instance, len(shards))
+
+	var starts []func() error
+	for n, shard := range shards {
+		starts = append(starts, func() error {
+			var err error
+			instances[n], err = b.startInstance(ctx, shard, workers, "--poll="+never.String(), "--shard-name="+shard)
+
+			return err
+		})
+	}
+
+	if err := together(starts...); err != nil {
+		killAll(instances)
+
+		return nil, err
+	}
+
+	return instances, nil
+}
+
+func killAll(instances []*instance) {
+	for _, i := range instances {
+		if i != nil {
+			i.process.Kill()
+		}
+	}
+}
+
+func stopAll(instances []*instance) error {
+	var stops []func() error
+	for _, i := range instances {
+		stops = append(stops, i.stop)
+	}
+
+	return together(stops...)
+}

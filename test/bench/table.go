@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What is to be reached.
+const (
+	creationTarget = 1.25
+	pollTarget     = 1.15
+	scalingTarget  = 0.95
+	memoryTarget   = 1.1
+)
+
+// A row of the table: something that was measured, what it is compared with, and what
+// is to be reached.
+type row [6]string
+
+// rows of the table, the first of which has the names of the columns.
+func (r *report) rows() []row {
+	rows := []row{{"what", "measured", "beside", "ratio", "target", "result"}}
+
+	for _, c := range r.Cost {
+		rows = append(rows, c.rows()...)
+	}
+
+	for _, s := range r.Scaling {
+		one := r.Scaling[0]
+		rows = append(rows, s.row(one))
+	}
+
+	for _, m := range r.Memory {
+		rows = append(rows, m.rows(r.alone(m.Workspaces))...)
+	}
+
+	return rows
+}
+
+func (c cost) rows() []row {
+	per := "each"
+	if c.Phase == polling {
+		per = "each poll"
+	}
+
+	name := func(what string) string { return c.Module + ", " + c.Phase + ": " + what }
+	cpu, runs := row{name("CPU " + per), seconds(c.each(c.Instance.cpu()))}, row{name("runs " + per), number(c.each(c.Instance.Runs))}
+
+	if c.Floor.Runs > 0 {
+		cpu[2], runs[2] = seconds(c.each(c.Floor.cpu()))+" bare CLI", number(c.each(c.Floor.Runs))+" bare CLI"
+		cpu = judged(cpu, c.ratio(), c.target(), atMost)
+	}
+
+	rows := []row{
+		cpu,
+		{name("of that the provider itself"), seconds(c.each(c.Instance.Own))},
+		runs,
+		{name("API requests " + per), number(c.each(c.Requests)), "without those of the CLI"},
+	}
+
+	if c.Phase == creation {
+		rows = append(rows,
+			row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"},
+			row{name("p50, p99 of time to Ready"), seconds(c.P50) + ", " + seconds(c.P99), "all created at once"},
+		)
+	}
+
+	return append(rows, row{name("max RSS"), megabytes(float64(c.MaxRSS)), "without the CLI"})
+}
+
+// target of the ratio of CPU times.
+func (c cost) target() float64 {
+	if c.Phase == creation {
+		return creationTarget
+	}
+
+	return pollTarget
+}
+
+func (s scaling) row(one scaling) row {
+	r := row{plural(s.Shards, "shard") + ", slow applies: Workspaces per minute", number(60 * s.throughput())}
+
+	if s.Shards == one.Shards {
+		return r
+	}
+
+	n := float64(s.Shards) / float64(one.Shards)
+	r[2] = number(60*one.throughput()) + " on " + plural(one.Shards, "shard")
+
+	return judged(r, s.gain(one), scalingTarget*n, atLeast)
+}
+
+// alone returns what one instance has in memory that serves that many Workspaces.
+func (r *report) alone(workspaces int) memory {
+	i := slices.IndexFunc(r.Memory, func(m memory) bool { return m.Workspaces == workspaces && m.Shards == 1 })
+	if i < 0 {
+		return memory{}
+	}
+
+	return r.Memory[i]
+}
+
+func (m memory) rows(alone memory) []row {
+	name := func(what string) string {
+		return fmt.Sprintf("%d Workspaces, %s: %s", m.Workspaces, plural(m.Shards, "instance"), what)
+	}
+
+	heap := row{name("heap for Workspaces"), megabytes(m.held())}
+
+	if m.Shards > 1 {
+		heap[2] = megabytes(alone.held()) + " on one instance"
+		heap = judged(heap, m.held()/alone.held(), memoryTarget/float64(m.Shards), atMost)
+	}
+
+	return []row{
+		heap,
+		{name("heap, RSS"), megabytes(m.Heap) + ", " + megabytes(m.RSS), megabytes(m.Empty) + " heap without Workspaces"},
+		{name("goroutines"), fmt.Sprintf("%.0f", m.Goroutines)},
+	}
+}
+
+const (
+	atMost  = "at most"
+	atLeast = "at least"
+)
+
+// judged completes a row with a ratio and a target.
+func judged(r row, ratio, target float64, bound string) row {
+	r[3] = fmt.Sprintf("%.3f", ratio)
+
+	r[4] = fmt.Sprintf("%s %.3f", bound, target)
+	r[5] = "reached"
+
+	if order := cmp.Compare(ratio, target); bound == atMost && order > 0 || bound == atLeast && order < 0 {
+		r[5] = "missed"
+	}
+
+	return r
+}
+
+// printTable prints what was measured, as Markdown that people can read as well.
+func printTable(out io.Writer, r *report) error {
+	rows := r.rows()
+	widths := widths(rows)
+
+	s := &strings.Builder{}
+	fmt.Fprintf(s, "%s, %s, on %d CPUs (%s), load %.1f before, %s\n\n", r.Version, r.CLI, r.Machine.CPUs, r.Machine.CPU, r.Machine.LoadBefore, r.Date.Format("2006-01-02"))
+
+	for n, row := range rows {
+		s.WriteByte('|')
+
+		for i, text := range row {
+			fmt.Fprintf(s, " %s%s |", text, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)))
+		}
+
+		s.WriteByte('\n')
+
+		if n == 0 {
+			for _, w := range widths {
+				s.WriteString("|" + strings.Repeat("-", w+2))
+			}
+
+			s.WriteString("|\n")
+		}
+	}
+
+	_, err := io.WriteString(out, s.String())
+
+	return err
+}
+
+// widths of the columns of a table.
+func widths(rows []row) [6]int {
+	var widths [6]int
+
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+
+	return widths
+}
+
+func seconds(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.3f s", v)
+	}
+
+	return fmt.Sprintf("%.1f s", v)
+}
+
+func number(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.2f", v), ".00") }
+
+func megabytes(v float64) string { return fmt.Sprintf("%.1f MB", v/1e6) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newReport returns a report of everything, in which every target is just reached.
+func newReport() *report {
+	return &report{
+		Cost: []cost{
+			{Module: "m", Phase: creation, Workspaces: 10, Times: 1, Instance: spent{Wall: 20, Runs: 25, Own: 2.5, Children: 10}, Floor: spent{Wall: 16, Runs: 30, Children: 10}, P50: 5, P99: 19, Requests: 150, MaxRSS: 50e6},
+			{Module: "m", Phase: restart, Workspaces: 10, Times: 1, Instance: spent{Own: 3, Children: 3}},
+			{Module: "m", Phase: polling, Workspaces: 10, Times: 2, Instance: spent{Runs: 20, Own: 1.5, Children: 10}, Floor: spent{Runs: 20, Children: 10}},
+		},
+		Scaling: []scaling{
+			{Shards: 1, PerShard: 3, Takes: 5, Wall: 19},
+			{Shards: 4, PerShard: 3, Takes: 5, Wall: 20},
+		},
+		Memory: []memory{
+			{Workspaces: 100, Shards: 1, Empty: 10e6, Heap: 30e6, RSS: 60e6, Goroutines: 90},
+			{Workspaces: 100, Shards: 2, Empty: 12e6, Heap: 23e6, RSS: 55e6, Goroutines: 95},
+		},
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(r *report)
+		want   []string
+	}{
+		"Reached": {
+			reason: "A target is reached by what is equal to it.",
+			change: func(*report) {},
+			want: []string{
+				"m, creation: CPU each: 1.250, at most 1.250: reached",
+				"m, poll: CPU each poll: 1.150, at most 1.150: reached",
+				"4 shards, slow applies: Workspaces per minute: 3.800, at least 3.800: reached",
+				"100 Workspaces, 2 instances: heap for Workspaces: 0.550, at most 0.550: reached",
+			},
+		},
+		"Missed": {
+			reason: "A target is missed by a little more, or less, than it is.",
+			change: func(r *report) {
+				r.Cost[0].Instance.Own += 0.1
+				r.Cost[2].Instance.Children += 0.1
+				r.Scaling[1].Wall += 0.1
+				r.Memory[1].Heap += 1e5
+			},
+			want: []string{
+				"m, creation: CPU each: 1.260, at most 1.250: missed",
+				"m, poll: CPU each poll: 1.160, at most 1.150: missed",
+				"4 shards, slow applies: Workspaces per minute: 3.781, at least 3.800: missed",
+				"100 Workspaces, 2 instances: heap for Workspaces: 0.555, at most 0.550: missed",
+			},
+		},
+		"Nothing": {
+			reason: "What was not measured has no result.",
+			change: func(r *report) { *r = report{} },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newReport()
+			tc.change(r)
+
+			var got []string
+
+			for _, row := range r.rows()[1:] {
+				if row[5] != "" {
+					got = append(got, row[0]+": "+row[3]+", "+row[4]+": "+row[5])
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nresults: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTable checks that the table has a line for each row and that columns are as wide
+// as what is in them.
+func TestTable(t *testing.T) {
+	t.Parallel()
+
+	r, s := newReport(), &strings.Builder{}
+	if err := printTable(s, r); err != nil {
+		t.Fatal(err)
+	}
+
+	_, table, _ := strings.Cut(s.String(), "\n\n")
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+
+	if want, got := len(r.rows())+1, len(lines); want != got {
+		t.Fatalf("want %d lines, got %d:\n%s", want, got, table)
+	}
+
+	for _, line := range lines {
+		if len(line) != len(lines[0]) || strings.Count(line, "|") != 7 {
+			t.Errorf("the table is crooked here: %s", line)
+		}
+	}
+}
+
+func TestReplaceTable(t *testing.T) {
+	t.Parallel()
+
+	got, err := replaceTable("# Page\n\n"+begin+"old\n"+end+"\nMore.\n", "new\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff("# Page\n\n"+begin+"\nnew\n\n"+end+"\nMore.\n", got); diff != "" {
+		t.Errorf("replaceTable(...): -want, +got:\n%s", diff)
+	}
+
+	for _, text := range []string{"# Page\n", begin, end + begin} {
+		if _, err := replaceTable(text, "new\n"); err == nil {
+			t.Errorf("replaceTable(%q): want an error", text)
+		}
+	}
+}
