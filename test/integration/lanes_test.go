@@ -169,39 +169,6 @@ func (b *busy) open(t *testing.T, many int, all ...workspace.Workspace) []string
 	return order[:many]
 }
 
-// TestOrder has a new Workspace, and others whose polls wait: it goes first.
-func TestOrder(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "order"))
-	text := withModule(moduleFile(t, "outputs.tf"))
-
-	var all []workspace.Workspace
-
-	b := startBusy(t, c, shard, func(*instance) {
-		for range 3 {
-			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), text)
-			expectReady(t, c, ws)
-			all = append(all, ws)
-		}
-	})
-
-	for _, ws := range all {
-		c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
-	}
-
-	b.expectQueued(t, len(all))
-
-	fresh := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), text)
-	b.expectQueued(t, len(all)+1)
-
-	if first := b.open(t, len(all)+1, append(all, fresh)...)[0]; first != fresh.GetName() {
-		t.Errorf("want the new Workspace %q to go first, got %q", fresh.GetName(), first)
-	}
-}
-
 // TestTenants has one tenant with a long queue, and another one with a short one.
 func TestTenants(t *testing.T) {
 	t.Parallel()
