@@ -69,11 +69,10 @@ func (b *bench) startInstance(ctx context.Context, name string, workers int, arg
 		return nil, err
 	}
 
-	err = wait.Until(ctx, wait.Patience, func() error {
-		if !i.process.Running() {
-			return errors.Errorf("instance ended with %s", i.process.How())
-		}
+	ctx, cancel := i.whileRunning(ctx)
+	defer cancel()
 
+	err = wait.Until(ctx, wait.Patience, func() error {
 		return controlplane.AnswersOK(ctx, http.DefaultClient, "http://"+probes+"/readyz")
 	})
 	if err != nil {
@@ -81,6 +80,21 @@ func (b *bench) startInstance(ctx context.Context, name string, workers int, arg
 	}
 
 	return i, errors.Wrapf(err, "instance %s is not ready", name)
+}
+
+// whileRunning returns a context that ends when the instance does.
+func (i *instance) whileRunning(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+
+	go func() {
+		select {
+		case <-i.process.Ended():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
+	return ctx, cancel
 }
 
 // stop asks the instance to end, and waits until it has.
@@ -146,6 +160,9 @@ func (r reading) since(before reading) spent {
 
 // idle waits until the instance has nothing left to do now.
 func (i *instance) idle(ctx context.Context) error {
+	ctx, cancel := i.whileRunning(ctx)
+	defer cancel()
+
 	quiet := 0
 
 	return wait.Until(ctx, 10*wait.Patience, func() error {

@@ -120,6 +120,9 @@ func (b *bench) memory(ctx context.Context, shards []string) (memory, error) {
 // memory of the instance: its heap is the least of what some collections of garbage
 // have left.
 func (i *instance) memory(ctx context.Context) (memory, error) {
+	ctx, cancel := i.whileRunning(ctx)
+	defer cancel()
+
 	m := memory{Heap: math.Inf(1)}
 	first := -1.0
 
