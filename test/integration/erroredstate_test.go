@@ -215,3 +215,45 @@ func TestOwnLock(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 }
+
+// TestSupersededState lets an instance die with a state that it could not save, and
+// another one, with another disk, create everything again. When the Workspace comes
+// back to the first disk, the state there must not replace what the other one made.
+func TestSupersededState(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	a := startInstance(t, c, withShard(one), withShortLease(), withCLIKubeconfig(o.kubeconfig))
+	b := startInstance(t, c, withShard(two), withShortLease())
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "superseded"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	o.begin()
+	e.write(t, "gate", "")
+	expectErroredState(t, a, ws, true)
+	a.kill(t)
+	o.end()
+
+	c.relabel(t, ws, two)
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created", "created")
+	c.annotate(t, ws, requestedAt, "now")
+	lineage := expectRemembered(t, c, ws)
+
+	again := startInstance(t, c, withShard(one), withShortLease(), withRoot(a.root))
+	c.relabel(t, ws, one)
+	expectEvent(t, c, ws, "UnsavedState", "errored.tfstate.superseded-", "by hand")
+	expectServedBy(t, again, ws)
+	expectErroredState(t, again, ws, false)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created", "created")
+
+	if s := ws.GetObservation().State; s.Lineage != lineage {
+		t.Errorf("want the state with lineage %s, have %+v", lineage, s)
+	}
+}
