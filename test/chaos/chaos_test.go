@@ -266,7 +266,7 @@ func judge(t *testing.T, r *report, dir string, j *journal, w *workspaces, h *hi
 	r.rules = []rule{
 		{name: "overlapping runs", violations: overlaps(r.runs, r.clock)},
 		{name: "resources created twice", violations: createdTwice(r.resources, r.runs, r.clock)},
-		{name: "resources not in the state", violations: unsaved(r.resources, r.runs, killed(r.notes), outages(r.notes), r.clock)},
+		{name: "resources not in the state", violations: unsaved(r.resources, r.runs, killed(r.notes), ended(r.notes), outages(r.notes), r.clock)},
 		{name: "lost states", violations: lost(r.resources, h.versions)},
 		{name: "deleted workdirs in use", violations: deletedWorkdirs(r.runs, removed, missing, r.clock)},
 		{name: "orphan locks", violations: locks},

@@ -174,7 +174,7 @@ func (i *instance) serve(ctx context.Context) error {
 // obituary says how a process has ended. One that could not renew its Lease for long
 // enough kills itself, as nothing else would be in time.
 func (i *instance) obituary(p *process.Process) note {
-	n := note{subject: i.name, text: p.Name + " has ended: " + p.How()}
+	n := note{subject: i.name, ended: p.Name, text: p.Name + " has ended: " + p.How()}
 
 	if p.How() == "signal: killed" {
 		n.killed = p.Name

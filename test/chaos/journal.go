@@ -31,6 +31,9 @@ type note struct {
 	// it was ended by SIGKILL: by a fault, or by itself.
 	killed string
 
+	// ended is the process of an instance if the note is that it has ended, however.
+	ended string
+
 	text string
 }
 
@@ -115,6 +118,19 @@ func killed(notes []note) map[string]int64 {
 	for _, n := range notes {
 		if n.killed != "" {
 			at[n.killed] = n.time
+		}
+	}
+
+	return at
+}
+
+// ended returns when each process of an instance was seen to have ended, however.
+func ended(notes []note) map[string]int64 {
+	at := killed(notes)
+
+	for _, n := range notes {
+		if n.ended != "" {
+			at[n.ended] = n.time
 		}
 	}
 

@@ -20,14 +20,15 @@ const respite = 10 * time.Second
 
 // unsaved returns the resources that are in no version of the state although the run
 // that created them, or its instance after it, could have saved them. killed are, by
-// process, when it was killed; outages are when there was no API server. A state that
-// could not be saved is on the disk of the instance: if that dies before the API server
-// is back, and somebody with another disk takes over, nobody knows of it.
-func unsaved(all []*resource, runs []run, killed map[string]int64, outages []outage, c clock) []violation {
+// process, when it was killed, and ended when it ended in any way; outages are when
+// there was no API server. A state that could not be saved is on the disk of the
+// instance: if that ends before the API server is back, and somebody with another disk
+// takes over, nobody knows of it.
+func unsaved(all []*resource, runs []run, killed, ended map[string]int64, outages []outage, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
-		if r.saved || cutShort(runs, r, killed, outages) {
+		if r.saved || cutShort(runs, r, killed) || homeless(runs, r, ended, outages) {
 			continue
 		}
 
@@ -42,21 +43,31 @@ func unsaved(all []*resource, runs []run, killed map[string]int64, outages []out
 	return found
 }
 
-// cutShort says whether the run that created the resource was killed with its instance,
-// or ended without an API server and its instance was killed before there was one again
-// for long enough. Ends are seen a moment after they happen.
-func cutShort(runs []run, r *resource, killed map[string]int64, outages []outage) bool {
+// cutShort says whether the run that created the resource was killed with its instance.
+// Both ends are seen a moment after they happen.
+func cutShort(runs []run, r *resource, killed map[string]int64) bool {
 	by := creation(runs, r)
 	if by == nil {
 		return false
 	}
 
 	at, ok := killed[by.instance]
-	if !ok {
+
+	return ok && (by.end == 0 || by.end > at-int64(moment))
+}
+
+// homeless says whether the run that created the resource ended without an API server,
+// and its instance ended before there was one again for long enough: one that cannot
+// renew its Lease has to.
+func homeless(runs []run, r *resource, ended map[string]int64, outages []outage) bool {
+	by := creation(runs, r)
+	if by == nil {
 		return false
 	}
 
-	return by.end == 0 || by.end > at-int64(moment) || slices.ContainsFunc(outages, func(o outage) bool {
+	at, ok := ended[by.instance]
+
+	return ok && slices.ContainsFunc(outages, func(o outage) bool {
 		return by.end > o.start && by.end < o.end+int64(moment) && at < o.end+int64(respite)
 	})
 }

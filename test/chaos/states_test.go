@@ -116,7 +116,7 @@ func TestUnsaved(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, outages(tc.notes), 0))
+			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, tc.killed, outages(tc.notes), 0))
 		})
 	}
 }

@@ -53,7 +53,8 @@ var shared suite
 
 func TestMain(m *testing.M) {
 	flag.DurationVar(&shared.duration, "duration", 25*time.Second, "for how long to inject faults")
-	flag.Uint64Var(&shared.seed, "seed", 0, "seed of the faults; 0 for a random one")
+	// What everybody runs with every change is the same mix each time.
+	flag.Uint64Var(&shared.seed, "seed", 11, "seed of the faults; 0 for a random one")
 	flag.IntVar(&shared.workspaces, "workspaces", 7, "about how many Workspaces there are")
 	flag.Parse()
 	ctrllog.SetLogger(logr.Discard())
