@@ -7,7 +7,6 @@ package workspace
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -102,32 +101,6 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 	return o, err
 }
 
-// recall the last look. An instance that has just started takes the word of the one
-// before it, until the next look is due: otherwise all Workspaces would be planned
-// whenever a new version is rolled out.
-func (e *external) recall(ws workspace.Workspace) (look, bool) {
-	l, ok := e.memory.recall(ws.GetUID())
-	if ok || e.inherited(ws) || !isSettled(ws) {
-		return l, ok
-	}
-
-	l = look{inputs: ws.GetObservation().Checksum, at: e.schedule.before(ws), exists: true, upToDate: true, told: true}
-	e.memory.keep(ws.GetUID(), l)
-
-	return l, true
-}
-
-// isSettled says whether the status of a Workspace tells that all was well when it
-// was last looked at, and that it has not been changed since.
-func isSettled(ws workspace.Workspace) bool {
-	o := ws.GetObservation()
-	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
-
-	return ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() &&
-		synced.Status == corev1.ConditionTrue &&
-		o.Checksum != "" && o.State != nil && o.Plan == nil && ownsState(ws)
-}
-
 // look at the real world with a plan.
 func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, error) {
 	if err := e.saveState(ctx, ws); err != nil {
@@ -208,17 +181,6 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terr
 	return p, state, err
 }
 
-// lostState returns an error if the state that was found is not that of the
-// Workspace.
-func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
-	// To look at another one does no harm either.
-	if onlyObserves(ws) {
-		return nil
-	}
-
-	return lostState(ws, found, backendOf(ws.GetParameters(), e.config) != "")
-}
-
 // report what the supplied look saw.
 func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (managed.ExternalObservation, error) {
 	if l.told {
@@ -264,44 +226,6 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) 
 	}
 
 	return withVanished(ctx, e.kube, ws, details)
-}
-
-// observeDeleted says whether there may be something left to destroy. It costs no
-// run to say yes: destroying nothing is no error. When there is nothing left it
-// deletes the Terraform workspace, before the finalizer goes.
-func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	if !ownsState(ws) {
-		owner, err := e.collisions.owner(ctx, ws, e.config)
-		if err != nil {
-			return managed.ExternalObservation{}, err
-		}
-
-		// What belongs to another Workspace is neither destroyed nor deleted.
-		if owner != "" {
-			return managed.ExternalObservation{}, nil
-		}
-	}
-
-	l, ok := e.memory.recall(ws.GetUID())
-	if !ok || l.exists {
-		return managed.ExternalObservation{ResourceExists: true}, nil
-	}
-
-	// To remove the finalizer may take another try.
-	if l.gone {
-		return managed.ExternalObservation{}, nil
-	}
-
-	err := e.locking(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
-	if err != nil && e.session.withoutModule() {
-		err = e.session.deleteWorkspace(ctx)
-	}
-
-	if err == nil {
-		e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: true})
-	}
-
-	return managed.ExternalObservation{}, err
 }
 
 // Create applies what Observe planned.
@@ -400,85 +324,6 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	e.staller.succeeded(ws.GetUID())
 
 	return l, nil
-}
-
-// Delete destroys everything that is in the state.
-func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
-	if err := e.destroy(ctx, ws); err != nil {
-		return managed.ExternalDelete{}, e.failed(ws, err)
-	}
-
-	e.memory.keep(ws.GetUID(), look{at: e.schedule.now()})
-	e.staller.succeeded(ws.GetUID())
-
-	return managed.ExternalDelete{}, nil
-}
-
-func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
-	l, ok := e.memory.recall(ws.GetUID())
-	seen := ok && !l.told
-	e.memory.forget(ws.GetUID())
-
-	if err := e.saveState(ctx, ws); err != nil {
-		return err
-	}
-
-	// What this instance has not seen yet may not be what the Workspace had. A state
-	// that cannot be read is up to destroy.
-	if !seen && remembersResources(ws) {
-		if state, err := e.session.state(ctx); err == nil {
-			if err := e.lostState(ws, state); err != nil {
-				return err
-			}
-		}
-	}
-
-	err := e.locking(ctx, ws, func() error {
-		return e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
-	})
-	if err != nil {
-		e.holdOn(ctx, ws)
-	}
-
-	if err != nil && !e.nothingToDestroy(ctx, ws) {
-		return err
-	}
-
-	return e.forgetState(ctx, ws)
-}
-
-// remembersResources says whether there must be something to destroy.
-func remembersResources(ws workspace.Workspace) bool {
-	had := remembered(ws)
-
-	return had != nil && had.Resources > 0
-}
-
-// forgetState records that nothing is left of what was in the state, before the
-// state itself is deleted: it would look like a lost one to whoever comes next.
-func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
-	if !remembersResources(ws) {
-		return nil
-	}
-
-	o := ws.GetObservation()
-	o.State = &commonv1beta1.StateSummary{}
-	ws.SetObservation(o)
-
-	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
-}
-
-// nothingToDestroy says whether the state is known to be empty, although a destroy
-// failed: a module that was broken from the start must not keep its Workspace
-// from being deleted.
-func (e *external) nothingToDestroy(ctx context.Context, ws workspace.Workspace) bool {
-	if !e.session.withoutModule() {
-		return false
-	}
-
-	state, err := e.session.state(ctx)
-
-	return err == nil && state.Resources == 0 && e.lostState(ws, state) == nil
 }
 
 // failed counts the supplied error and returns it without secrets.

@@ -16,6 +16,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+// lostState returns an error if the state that was found is not that of the
+// Workspace.
+func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
+	// To look at another one does no harm either.
+	if onlyObserves(ws) {
+		return nil
+	}
+
+	return lostState(ws, found, backendOf(ws.GetParameters(), e.config) != "")
+}
+
 // lostState returns an error if the state that was found is not the one that the
 // Workspace had, and nobody has accepted that. To go on would create everything
 // that was in it a second time, or change what belongs to somebody else.
