@@ -28,6 +28,9 @@ type resource struct {
 	// saved says that some version of the state has it, and tainted that it is
 	// tainted in the last one that has it.
 	saved, tainted bool
+
+	// seen is when the first version of the state that has it was, 0 if none was.
+	seen int64
 }
 
 // resources returns all resources in the order in which their creation began.
@@ -56,21 +59,17 @@ func resources(ledger []entry, versions []version) []*resource {
 
 	for _, v := range versions {
 		for id, tainted := range v.things {
-			if r := byID[id]; r != nil {
-				r.saved, r.tainted = true, tainted
+			r := byID[id]
+			if r == nil {
+				continue
 			}
+
+			r.saved, r.tainted = true, tainted
+			r.seen = cmp.Or(r.seen, v.time)
 		}
 	}
 
 	return all
-}
-
-// alive says whether the provider had to know at the supplied time that the resource
-// exists. It has no way to know of one that is in no state: there, creation was cut
-// short by a SIGKILL, or the state is lost, which is another verdict. One that is
-// tainted is replaced without another word.
-func (r *resource) alive(now int64) bool {
-	return r.saved && !r.tainted && r.begun < now && (r.destroyed == 0 || r.destroyed > now)
 }
 
 // createdTwice returns the creations of what existed already: a resource that is in
@@ -107,13 +106,27 @@ func createdTwice(all []*resource, runs []run, c clock) []violation {
 // is empty if it may.
 func inTheWay(other, r *resource, runs []run) string {
 	switch {
-	case other.alive(r.begun):
+	case known(runs, other, r) && (other.destroyed == 0 || other.destroyed > r.begun):
 		return "which was in the state and not destroyed"
 	case other.by != r.by && !other.finished && running(runs, other, r):
 		return "which was being created"
 	default:
 		return ""
 	}
+}
+
+// known says whether the run that created r had to know of other. Nobody can know of what
+// is in no state yet: its creation was cut short by a SIGKILL, or its state is still on
+// the disk of somebody else, or it is lost, which is another verdict. A run holds the lock
+// of the state until it ends: what others were seen to have stored by then was there
+// before. A resource that is tainted is replaced without another word.
+func known(runs []run, other, r *resource) bool {
+	by := r.begun
+	if run := creation(runs, r); run != nil {
+		by = max(by, run.end)
+	}
+
+	return other.seen != 0 && other.seen <= by && !other.tainted
 }
 
 // running says whether the run that created other had not ended when the creation of r

@@ -15,7 +15,7 @@ func did(now int64, what, id string, pid int) entry {
 
 // holding returns a state that has the resources with the supplied ids, untainted.
 func holding(ids ...string) version {
-	v := version{workspace: "ws-1", lineage: "l", things: map[string]bool{}}
+	v := version{workspace: "ws-1", time: at(25), lineage: "l", things: map[string]bool{}}
 	for _, id := range ids {
 		v.things[id] = false
 	}
@@ -25,7 +25,14 @@ func holding(ids ...string) version {
 
 // tainting returns a state that has the resource with the supplied id, tainted.
 func tainting(id string) version {
-	return version{workspace: "ws-1", lineage: "l", things: map[string]bool{id: true}}
+	return version{workspace: "ws-1", time: at(25), lineage: "l", things: map[string]bool{id: true}}
+}
+
+// later returns the version as it is seen at another time.
+func later(v version, now int64) version {
+	v.time = at(now)
+
+	return v
 }
 
 func TestCreatedTwice(t *testing.T) {
@@ -70,15 +77,29 @@ func TestCreatedTwice(t *testing.T) {
 			want:     twice,
 		},
 		"DestroyedTooLate": {
-			reason: "To destroy it afterwards does not help. Only what was in the state can be destroyed.",
-			ledger: []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6), did(60, destroying, "x", 6)},
-			runs:   runs,
-			want:   twice,
+			reason:   "To destroy it afterwards does not help.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6), did(60, destroying, "x", 6)},
+			versions: []version{holding("x"), holding("y")},
+			runs:     runs,
+			want:     twice,
 		},
 		"Tainted": {
 			reason:   "What is tainted is replaced, and its destruction is not announced.",
 			ledger:   []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), tainting("x"), holding("y")},
+			runs:     runs,
+		},
+		"SeenDuringRun": {
+			reason:   "A run holds the lock of the state: what it finds there was stored before it.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{later(holding("x"), 89), holding("y")},
+			runs:     runs,
+			want:     twice,
+		},
+		"SavedAfterwards": {
+			reason:   "A state that was on a disk meanwhile may be stored too late for others to know.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6), did(95, destroying, "x", 7)},
+			versions: []version{later(holding("x"), 91)},
 			runs:     runs,
 		},
 		"CutShort": {

@@ -126,8 +126,8 @@ func TestLost(t *testing.T) {
 
 	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5)}
 	destroyed := slices.Concat(ledger, []entry{did(30, destroying, "x", 5)})
-	deleted := version{workspace: "ws-1", deleted: true}
-	forgotten := []violation{{workspace: "ws-1"}}
+	deleted := version{workspace: "ws-1", time: at(25), deleted: true}
+	forgotten := []violation{{workspace: "ws-1", time: at(25)}}
 
 	renewed := holding("x")
 	renewed.lineage = "other"
@@ -160,8 +160,8 @@ func TestLost(t *testing.T) {
 		"Emptied": {
 			reason:   "An empty Secret has neither the resource nor the lineage.",
 			ledger:   ledger,
-			versions: []version{holding("x"), {workspace: "ws-1"}},
-			want:     []violation{{workspace: "ws-1"}, forgotten[0]},
+			versions: []version{holding("x"), {workspace: "ws-1", time: at(25)}},
+			want:     []violation{forgotten[0], forgotten[0]},
 		},
 		"Deleted": {
 			reason:   "Nor must the state go while it has something.",
@@ -178,7 +178,7 @@ func TestLost(t *testing.T) {
 			reason:   "A state must not become another one.",
 			ledger:   ledger,
 			versions: []version{holding("x"), renewed},
-			want:     []violation{{workspace: "ws-1"}},
+			want:     []violation{{workspace: "ws-1", time: at(25)}},
 		},
 		"Recreated": {
 			reason:   "After it was deleted it is another one.",
