@@ -13,14 +13,10 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/apis"
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 )
 
 const (
@@ -32,6 +28,9 @@ const (
 
 	// tokenLifetime is how long the instances can talk to the API server.
 	tokenLifetime = 7 * 24 * time.Hour
+
+	// compilerPatience is how long the compiler may take to end.
+	compilerPatience = 20 * time.Second
 
 	// tailLines is how much of each log is shown when something goes wrong.
 	tailLines = 40
@@ -51,10 +50,11 @@ type demo struct {
 	// abort ends the demo because something ended that should not have.
 	abort func(error)
 
-	plane     *controlPlane
-	kube      client.Client
-	compiler  *process
+	plane     *controlplane.ControlPlane
 	instances []*instance
+
+	// logs of what was started last.
+	logs []log
 
 	// password of the Workspace that is moved, when it was created.
 	password string
@@ -119,7 +119,6 @@ func (d *demo) makeDir() error {
 	}
 
 	d.dir, err = filepath.Abs(dir)
-	d.plane = &controlPlane{dir: d.dir, ended: d.abort}
 
 	return err
 }
@@ -153,12 +152,12 @@ func (d *demo) stay(ctx context.Context) error {
 		"",
 		"All of it was seen. This stays up until you press Ctrl-C; in another terminal, try:",
 		"",
-		"  export KUBECONFIG="+d.adminKubeconfig(),
+		"  export KUBECONFIG="+d.plane.Kubeconfig,
 		"  kubectl get workspaces.tf.upbound.io,workspaces.tf.m.upbound.io --all-namespaces",
 		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard="+shard0,
 		"  kubectl describe workspaces.tf.upbound.io "+moved,
 		"",
-		"The logs are "+d.instances[0].process.log+" and "+d.instances[1].process.log+".",
+		"The logs are "+d.logs[0].path+" and "+d.logs[1].path+".",
 	)
 
 	var before table
@@ -195,10 +194,12 @@ func (d *demo) stop(ctx context.Context, err error) error {
 
 	// Again, in case that did not come to its end.
 	for _, i := range d.instances {
-		_ = i.process.terminate() // What went wrong is in err.
+		_ = i.program.terminate() // What went wrong is in err.
 	}
 
-	d.plane.stop()
+	if d.plane != nil {
+		d.plane.Stop()
+	}
 
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
@@ -207,32 +208,16 @@ func (d *demo) stop(ctx context.Context, err error) error {
 func (d *demo) tails() []string {
 	var lines []string
 
-	for _, p := range d.suspects() {
-		lines = append(lines, "", "The end of the log of "+p.name+":", p.tail(tailLines))
+	for _, l := range d.logs {
+		lines = append(lines, "", "The end of the log of "+l.name+":", l.tail(tailLines))
 	}
 
 	return lines
 }
 
-func (d *demo) suspects() []*process {
-	switch {
-	case len(d.instances) > 0:
-		var processes []*process
-		for _, i := range d.instances {
-			processes = append(processes, i.process)
-		}
-
-		return processes
-	case d.compiler != nil:
-		return []*process{d.compiler}
-	default:
-		return d.plane.processes
-	}
-}
-
 // look looks at every Workspace, and shows what it sees.
 func (d *demo) look(ctx context.Context) (map[string]sight, error) {
-	seen, err := look(ctx, d.kube, d.instances)
+	seen, err := look(ctx, d.plane.Kube, d.instances)
 	if err != nil {
 		return nil, err
 	}
@@ -242,50 +227,49 @@ func (d *demo) look(ctx context.Context) (map[string]sight, error) {
 	return seen, nil
 }
 
+// startControlPlane starts etcd and an API server, with the CRDs.
+func (d *demo) startControlPlane(ctx context.Context) error {
+	l := log{name: "etcd and the API server", path: filepath.Join(d.dir, "controlplane.log")}
+	d.logs = []log{l}
+
+	out, err := l.open()
+	if err != nil {
+		return err
+	}
+	defer out.Close() //nolint:errcheck // Nothing was written here: the processes have their own handles.
+
+	d.plane, err = controlplane.Start(ctx, d.dir, d.assets, filepath.Join("package", "crds"), out)
+
+	return err
+}
+
 // install installs what an administrator installs before the provider.
 func (d *demo) install(ctx context.Context) error {
-	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
-		return err
-	}
-
-	var err error
-	if d.kube, err = client.New(d.plane.config, client.Options{Scheme: s}); err != nil {
-		return err
-	}
-
-	if _, err := envtest.InstallCRDs(d.plane.config, envtest.CRDInstallOptions{
-		Paths:              []string{filepath.Join("package", "crds")},
-		ErrorIfPathMissing: true,
-	}); err != nil {
-		return errors.Wrap(err, "cannot install the CRDs")
-	}
-
-	if err := d.kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
+	if err := d.plane.Kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
 		return errors.Wrapf(err, "cannot create namespace %q", systemNamespace)
 	}
 
-	return apply(ctx, d.kube, filepath.Join("examples", "sharding", "rbac.yaml"))
+	return apply(ctx, d.plane.Kube, filepath.Join("examples", "sharding", "rbac.yaml"))
 }
 
 // build builds the provider.
 func (d *demo) build(ctx context.Context) error {
-	var err error
+	l := log{name: "go build", path: filepath.Join(d.dir, "build.log")}
+	d.logs = []log{l}
 
-	d.compiler, err = command{
-		name: "go build",
+	compiler, err := command{
 		path: "go",
 		args: []string{"build", "-o", d.provider(), "./cmd/provider"},
 		// Its temporary files go where they are removed in any case.
 		env:      append(os.Environ(), "GOTMPDIR="+d.dir),
-		log:      filepath.Join(d.dir, "build.log"),
-		patience: controlPlanePatience,
-	}.start(ctx)
+		log:      l,
+		patience: compilerPatience,
+	}.start()
 	if err != nil {
 		return err
 	}
 
-	return d.compiler.wait(ctx)
+	return compiler.wait(ctx)
 }
 
 // providerKubeconfig makes a kubeconfig for the ServiceAccount of the provider, and
@@ -297,23 +281,15 @@ func (d *demo) providerKubeconfig(ctx context.Context) (string, error) {
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(tokenLifetime.Seconds()))},
 	}
 
-	if err := d.kube.SubResource("token").Create(ctx, account, request); err != nil {
+	if err := d.plane.Kube.SubResource("token").Create(ctx, account, request); err != nil {
 		return "", errors.Wrapf(err, "cannot create a token of ServiceAccount %q", serviceAccount)
-	}
-
-	kubeconfig, err := d.plane.kubeconfig(request.Status.Token)
-	if err != nil {
-		return "", err
 	}
 
 	path := filepath.Join(d.dir, "provider.kubeconfig")
 
-	return path, os.WriteFile(path, kubeconfig, 0o600)
+	return path, d.plane.WriteKubeconfig(path, request.Status.Token)
 }
 
 // provider is the path of the program that the instances run. The name is that of
 // the program in the image: environment variables are named after it.
 func (d *demo) provider() string { return filepath.Join(d.dir, "crossplane-terraform-provider") }
-
-// adminKubeconfig is the path of a kubeconfig for somebody who may do anything.
-func (d *demo) adminKubeconfig() string { return filepath.Join(d.dir, "kubeconfig") }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 )
 
 const (
@@ -45,7 +47,7 @@ type instance struct {
 	// probes is the URL of its health endpoints.
 	probes string
 
-	process *process
+	program *program
 }
 
 // An instanceConfig is what the instances have in common.
@@ -67,7 +69,7 @@ type instanceConfig struct {
 }
 
 // start starts the instance of the supplied shard.
-func (c instanceConfig) start(ctx context.Context, shard string) (*instance, error) {
+func (c instanceConfig) start(shard string) (*instance, error) {
 	dir := filepath.Join(c.dir, shard)
 	i := &instance{shard: shard, root: filepath.Join(dir, "tf")}
 	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
@@ -78,16 +80,19 @@ func (c instanceConfig) start(ctx context.Context, shard string) (*instance, err
 		}
 	}
 
-	ports, err := freePorts(2)
+	probes, err := controlplane.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
 
-	probes, metrics := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
+	metrics, err := controlplane.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+
 	i.probes = "http://" + probes
 
-	i.process, err = command{
-		name: shard,
+	i.program, err = command{
 		path: c.provider,
 		args: []string{
 			"--debug",
@@ -112,17 +117,17 @@ func (c instanceConfig) start(ctx context.Context, shard string) (*instance, err
 			// How the CLI's kubernetes backend finds the API server from outside.
 			"KUBE_CONFIG_PATH=" + c.kubeconfig,
 		},
-		log:      filepath.Join(dir, "log"),
+		log:      log{name: shard, path: filepath.Join(dir, "log")},
 		patience: instancePatience,
 		ended:    c.ended,
-	}.start(ctx)
+	}.start()
 
 	return i, err
 }
 
 // ready returns an error unless the instance says it is ready.
 func (i *instance) ready(ctx context.Context) error {
-	return errors.Wrap(answersOK(ctx, http.DefaultClient, i.probes+"/readyz"), i.shard)
+	return errors.Wrap(controlplane.AnswersOK(ctx, http.DefaultClient, i.probes+"/readyz"), i.shard)
 }
 
 // lastRun returns when the instance last ran the CLI for the Workspace with the

@@ -9,119 +9,91 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/process"
 )
 
-// A process is a program that the demo started. It is in a process group of its
-// own, so that a Ctrl-C reaches the demo only, and it dies with the demo, however
-// that ends.
-type process struct {
-	name string
-	log  string
-	cmd  *exec.Cmd
-	stop context.CancelFunc
+// A program is a process with a log. It dies with the demo, however that ends.
+type program struct {
+	*process.Process
 
-	// ended is closed when the process has ended. What cmd.ProcessState says is
-	// valid from then on.
-	ended chan struct{}
+	log      log
+	patience time.Duration
+
+	// asked says that the program was asked to end.
+	asked atomic.Bool
 }
 
 // A command is what to start.
 type command struct {
-	// name for messages.
-	name string
-
 	path string
 	args []string
 
-	// env is the whole environment of the process.
+	// env is the whole environment of the program.
 	env []string
 
-	// log is the file that its output goes to.
-	log string
+	// log of its output, which has a name for messages.
+	log log
 
-	// patience is how long the process may take to end once it was asked to.
+	// patience is how long the program may take to end once it was asked to.
 	patience time.Duration
 
-	// ended is called when the process ends before it was asked to. It may be nil.
+	// ended is called when the program ends before it was asked to. It may be nil.
 	ended func(error)
 }
 
-// start starts a process that runs until it ends or is asked to, whatever becomes
-// of the supplied context.
-func (c command) start(ctx context.Context) (*process, error) {
-	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// start starts a program that runs until it ends or is asked to.
+func (c command) start() (*program, error) {
+	out, err := c.log.open()
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
+	defer out.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
 
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-
-	cmd := exec.CommandContext(ctx, c.path, c.args...) //nolint:gosec // Which program this is has been decided by the demo.
-	cmd.Env = c.env
-	cmd.Stdout = log
-	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	// The whole group: it is a go build with its compilers, too.
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = c.patience
-
-	p := &process{name: c.name, log: c.log, cmd: cmd, stop: stop, ended: make(chan struct{})}
-	started := make(chan error)
+	p := &program{log: c.log, patience: c.patience}
+	if p.Process, err = process.Start(c.log.name, out, c.env, c.path, c.args...); err != nil {
+		return nil, err
+	}
 
 	go func() {
-		// The kernel sends Pdeathsig when the thread that started the process ends,
-		// so that thread must not end before.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-
-		if err := cmd.Start(); err != nil {
-			started <- err
-			return
-		}
-		started <- nil
-
-		_ = cmd.Wait() // It tells no more than cmd.ProcessState.
-		close(p.ended)
-
-		if ctx.Err() == nil && c.ended != nil {
-			c.ended(errors.Errorf("%s ended by itself: %s", c.name, cmd.ProcessState))
+		if how := p.How(); c.ended != nil && !p.asked.Load() {
+			c.ended(errors.Errorf("%s ended by itself: %s", p.Name, how))
 		}
 	}()
-
-	if err := <-started; err != nil {
-		stop()
-		return nil, errors.Wrapf(err, "cannot start %s", c.name)
-	}
 
 	return p, nil
 }
 
-// terminate asks the process to end, kills it when it does not, and returns an
-// error unless it ended with exit code 0.
-func (p *process) terminate() error {
-	p.stop()
-	<-p.ended
+// terminate asks the program to end, kills it when it does not, and returns an error
+// unless it ended with exit code 0.
+func (p *program) terminate() error {
+	p.asked.Store(true)
+	p.Signal(syscall.SIGTERM)
 
-	if !p.cmd.ProcessState.Success() {
-		return errors.Errorf("%s ended with %s", p.name, p.cmd.ProcessState)
+	select {
+	case <-p.Ended():
+	case <-time.After(p.patience):
+		p.Kill()
+	}
+
+	if how := p.How(); how != "exit status 0" {
+		return errors.Errorf("%s ended with %s", p.Name, how)
 	}
 
 	return nil
 }
 
-// wait waits until the process has ended by itself, which has to be with exit
-// code 0. It asks the process to end when the supplied context does.
-func (p *process) wait(ctx context.Context) error {
+// wait waits until the program has ended by itself, which has to be with exit code 0.
+// It asks the program to end when the supplied context does.
+func (p *program) wait(ctx context.Context) error {
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 	case <-ctx.Done():
 	}
 
@@ -132,9 +104,16 @@ func (p *process) wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// tail returns the last lines of what the process has printed.
-func (p *process) tail(lines int) string {
-	data, err := os.ReadFile(p.log)
+// A log is a file of what somebody with a name has printed.
+type log struct{ name, path string }
+
+func (l log) open() (*os.File, error) {
+	return os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// tail returns the last lines of the log.
+func (l log) tail(lines int) string {
+	data, err := os.ReadFile(l.path)
 	if err != nil {
 		return err.Error()
 	}

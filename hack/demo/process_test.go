@@ -24,8 +24,8 @@ import (
 const asDemo = "TEST_AS_DEMO"
 
 func TestMain(m *testing.M) {
-	if log := os.Getenv(asDemo); log != "" {
-		hang(log)
+	if path := os.Getenv(asDemo); path != "" {
+		hang(path)
 	}
 
 	os.Exit(m.Run()) //nolint:forbidigo // This is the main function of tests.
@@ -33,20 +33,20 @@ func TestMain(m *testing.M) {
 
 // hang starts a process that does not end by itself, prints its ID and does not end
 // either.
-func hang(log string) {
-	p, err := sh(log, "while :; do sleep 1; done").start(context.Background()) //nolint:forbidigo // There is no test.
+func hang(path string) {
+	p, err := sh(path, "while :; do sleep 1; done").start()
 	if err != nil {
 		os.Stdout.WriteString(err.Error()) //nolint:errcheck // The reader finds out.
 		return
 	}
 
-	os.Stdout.WriteString(strconv.Itoa(p.cmd.Process.Pid) + "\n") //nolint:errcheck // The reader finds out.
+	os.Stdout.WriteString(strconv.Itoa(p.PID()) + "\n") //nolint:errcheck // The reader finds out.
 	select {}
 }
 
 // sh returns the command of a shell script that may take its time to end.
-func sh(log, script string) command {
-	return command{name: "script", path: "sh", args: []string{"-c", script}, env: os.Environ(), log: log, patience: time.Minute}
+func sh(path, script string) command {
+	return command{path: "sh", args: []string{"-c", script}, env: os.Environ(), log: log{name: "script", path: path}, patience: time.Minute}
 }
 
 func TestTerminate(t *testing.T) {
@@ -85,13 +85,13 @@ func TestTerminate(t *testing.T) {
 			c.patience = tc.patience
 			c.ended = func(err error) { t.Errorf("%s\nended was called with %v", tc.reason, err) }
 
-			p, err := c.start(t.Context())
+			p, err := c.start()
 			if err != nil {
 				t.Fatalf("%s\nstart(): %v", tc.reason, err)
 			}
 
 			if err := until(t.Context(), func(string) {}, func(context.Context) error {
-				if p.tail(1) != "ready" {
+				if p.log.tail(1) != "ready" {
 					return errors.New("not ready")
 				}
 
@@ -119,7 +119,7 @@ func TestEnded(t *testing.T) {
 	c := sh(filepath.Join(t.TempDir(), "log"), "exit 3")
 	c.ended = func(err error) { ended <- err }
 
-	if _, err := c.start(t.Context()); err != nil {
+	if _, err := c.start(); err != nil {
 		t.Fatalf("start(): %v", err)
 	}
 
@@ -131,7 +131,7 @@ func TestEnded(t *testing.T) {
 func TestWaitInterrupted(t *testing.T) {
 	t.Parallel()
 
-	p, err := sh(filepath.Join(t.TempDir(), "log"), "while :; do sleep 1; done").start(t.Context())
+	p, err := sh(filepath.Join(t.TempDir(), "log"), "while :; do sleep 1; done").start()
 	if err != nil {
 		t.Fatalf("start(): %v", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -77,8 +76,8 @@ func examples() []string {
 // story returns what the demo shows, in order.
 func (d *demo) story() []expectation {
 	return []expectation{
-		{title: "etcd and the API server are up", within: 2 * time.Minute, check: d.startControlPlane},
-		{title: "the CRDs and the provider's RBAC are installed", within: time.Minute, check: d.install},
+		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
+		{title: "the provider's RBAC is installed", within: time.Minute, check: d.install},
 		{title: "the provider is built", within: 20 * time.Minute, check: d.build},
 		{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startInstances},
 		{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
@@ -91,19 +90,6 @@ func (d *demo) story() []expectation {
 		{title: shard1 + " polls " + moved + " now, and " + shard0 + " has left it alone", within: 2 * time.Minute, check: d.expectLeftAlone},
 		{title: unlabelled + " is still as it was created", within: time.Minute, check: d.expectUntouched},
 	}
-}
-
-func (d *demo) startControlPlane(ctx context.Context) error {
-	if err := d.plane.start(ctx, d.assets, d.screen.progress); err != nil {
-		return err
-	}
-
-	kubeconfig, err := d.plane.kubeconfig(adminToken)
-	if err != nil {
-		return err
-	}
-
-	return os.WriteFile(d.adminKubeconfig(), kubeconfig, 0o600)
 }
 
 func (d *demo) startInstances(ctx context.Context) error {
@@ -121,13 +107,16 @@ func (d *demo) startInstances(ctx context.Context) error {
 		ended:          d.abort,
 	}
 
+	d.logs = nil
+
 	for _, s := range []string{shard0, shard1} {
-		i, err := config.start(ctx, s)
+		i, err := config.start(s)
 		if err != nil {
 			return err
 		}
 
 		d.instances = append(d.instances, i)
+		d.logs = append(d.logs, i.program.log)
 	}
 
 	return until(ctx, d.screen.progress, func(ctx context.Context) error {
@@ -174,13 +163,13 @@ func (d *demo) leaseHolder(ctx context.Context, name string) (string, error) {
 	}
 
 	l := &coordinationv1.Lease{}
-	err = d.kube.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: id.LeaseName()}, l)
+	err = d.plane.Kube.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: id.LeaseName()}, l)
 
 	return ptr.Deref(l.Spec.HolderIdentity, ""), client.IgnoreNotFound(err)
 }
 
 func (d *demo) create(ctx context.Context) error {
-	if err := apply(ctx, d.kube, examples()...); err != nil {
+	if err := apply(ctx, d.plane.Kube, examples()...); err != nil {
 		return err
 	}
 
@@ -240,7 +229,7 @@ func (d *demo) patch(ctx context.Context, name, json string) error {
 		return errors.Errorf("there is no Workspace %q", name)
 	}
 
-	return errors.Wrapf(d.kube.Patch(ctx, s.Workspace, client.RawPatch(types.MergePatchType, []byte(json))), "cannot patch %s", name)
+	return errors.Wrapf(d.plane.Kube.Patch(ctx, s.Workspace, client.RawPatch(types.MergePatchType, []byte(json))), "cannot patch %s", name)
 }
 
 func (d *demo) expectPassword(ctx context.Context) error {
@@ -271,7 +260,7 @@ func (d *demo) expectPassword(ctx context.Context) error {
 // is moved. Its module makes another one whenever it is created.
 func (d *demo) readPassword(ctx context.Context) (string, error) {
 	s := &corev1.Secret{}
-	err := d.kube.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: moved}, s)
+	err := d.plane.Kube.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: moved}, s)
 
 	return string(s.Data["password"]), err
 }
@@ -367,7 +356,7 @@ func (d *demo) end(ctx context.Context) error {
 	errs := make(chan error, len(d.instances))
 
 	for _, i := range d.instances {
-		go func() { errs <- i.process.terminate() }()
+		go func() { errs <- i.program.terminate() }()
 	}
 
 	var all []error

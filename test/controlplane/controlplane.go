@@ -177,7 +177,7 @@ func (c *ControlPlane) Stop() {
 // with, and returns the arguments that tell the API server. The token is no secret:
 // the server listens on the loopback interface, for minutes, and protects nothing.
 func (c *ControlPlane) identify(dir, address string) ([]string, error) {
-	const name, token = "test", "test-admin"
+	const token = "admin"
 
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -191,23 +191,12 @@ func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 		QPS:             -1,
 	}
 
-	kubeconfig, err := clientcmd.Write(clientcmdapi.Config{
-		CurrentContext: name,
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.config.Host, CertificateAuthorityData: certificate}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
-	})
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make kubeconfig")
-	}
-
 	crtFile, keyFile, tokenFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "tokens")
 
 	for file, data := range map[string][]byte{
-		crtFile:      certificate,
-		keyFile:      key,
-		tokenFile:    []byte(token + `,admin,admin,"system:masters"`),
-		c.Kubeconfig: kubeconfig,
+		crtFile:   certificate,
+		keyFile:   key,
+		tokenFile: []byte(token + `,admin,admin,"system:masters"`),
 	} {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			return nil, err
@@ -220,7 +209,19 @@ func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 		"--service-account-key-file=" + keyFile,
 		"--service-account-signing-key-file=" + keyFile,
 		"--token-auth-file=" + tokenFile,
-	}, nil
+	}, c.WriteKubeconfig(c.Kubeconfig, token)
+}
+
+// WriteKubeconfig writes a kubeconfig for whoever has the supplied token.
+func (c *ControlPlane) WriteKubeconfig(path, token string) error {
+	const name = "provider-terraform"
+
+	return errors.Wrap(clientcmd.WriteToFile(clientcmdapi.Config{
+		CurrentContext: name,
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.config.Host, CertificateAuthorityData: c.config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
+	}, path), "cannot write kubeconfig")
 }
 
 // AnswersOK returns an error unless an HTTP GET of the supplied URL says OK.
