@@ -41,17 +41,18 @@ type inflightManager struct {
 func (m *inflightManager) GetClient() client.Client { return m.client }
 
 // NewClient returns a client that is c in everything but two things, for objects
-// of the supplied kinds. Get asks live when c does not find the object, and a
-// status update that conflicts is repeated on the latest version of the object:
-// nobody else writes the status of an object in flight, so that the conflict
-// always comes from a change of something else, such as its labels.
+// of the supplied kinds. Get asks live when c does not find the object, or has one that
+// is older than the last status that this client recorded. A status update that
+// conflicts is repeated on the latest version of the object: nobody else writes the
+// status of an object in flight, and what was read has the last one, so that the
+// conflict always comes from a change of something else, such as its labels.
 func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) client.Client {
 	set := make(map[schema.GroupVersionKind]bool, len(kinds))
 	for _, k := range kinds {
 		set[k] = true
 	}
 
-	return &inflightClient{Client: c, live: live, scheme: s, kinds: set}
+	return &inflightClient{Client: c, live: live, scheme: s, kinds: set, recorded: &versions{m: map[objectKey]string{}}}
 }
 
 type inflightClient struct {
@@ -60,6 +61,9 @@ type inflightClient struct {
 	live   client.Reader
 	scheme *runtime.Scheme
 	kinds  map[schema.GroupVersionKind]bool
+
+	// recorded are the versions in which this client has recorded a status.
+	recorded *versions
 }
 
 func (c *inflightClient) covers(o client.Object) (schema.GroupVersionKind, bool) {
@@ -69,17 +73,27 @@ func (c *inflightClient) covers(o client.Object) (schema.GroupVersionKind, bool)
 }
 
 func (c *inflightClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	err := c.Client.Get(ctx, key, o, opts...)
-	if !kerrors.IsNotFound(err) {
-		return err
-	}
-
 	gvk, ok := c.covers(o)
 	if !ok {
+		return c.Client.Get(ctx, key, o, opts...)
+	}
+
+	k := objectKey{kind: gvk, key: key}
+
+	err := c.Client.Get(ctx, key, o, opts...)
+	if err == nil && !c.recorded.newer(k, o) {
+		return nil
+	}
+
+	if err != nil && !kerrors.IsNotFound(err) {
 		return err
 	}
 
 	if err := c.live.Get(ctx, key, o, opts...); err != nil {
+		if kerrors.IsNotFound(err) {
+			c.recorded.forget(k)
+		}
+
 		return err
 	}
 
@@ -101,12 +115,17 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	if _, ok := w.c.covers(o); !ok {
+	gvk, ok := w.c.covers(o)
+	if !ok {
 		return w.SubResourceWriter.Update(ctx, o, opts...)
 	}
 
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		err := w.SubResourceWriter.Update(ctx, o, opts...)
+		if err == nil {
+			w.c.recorded.add(objectKey{kind: gvk, key: client.ObjectKeyFromObject(o)}, o)
+		}
+
 		if !kerrors.IsConflict(err) {
 			return err
 		}
