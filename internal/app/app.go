@@ -193,6 +193,14 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 	return errors.Wrap(mgr.Add(gc.New(root, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.GCInterval, gc.WithLogger(log), gc.WithMetrics(m))), "cannot add garbage collector")
 }
 
+// A creation needs more than a dozen requests, which would take one worker longer than
+// the CLI does if all that limits them is --max-reconcile-rate. These are the limits of
+// kube-controller-manager.
+const (
+	minQPS   = 20
+	minBurst = 30
+)
+
 func newConfig(o *Options) (*rest.Config, error) {
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
@@ -200,8 +208,8 @@ func newConfig(o *Options) (*rest.Config, error) {
 	}
 
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = float32(5 * o.MaxReconcileRate)
-	cfg.Burst = 10 * o.MaxReconcileRate
+	cfg.QPS = float32(max(5*o.MaxReconcileRate, minQPS))
+	cfg.Burst = max(10*o.MaxReconcileRate, minBurst)
 	// The API server warns about the name of Crossplane's finalizers whenever one is
 	// written, and nobody who reads the log can change that.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // Environment variables that say where the programs are that this test needs.
@@ -71,15 +70,19 @@ func (s *suite) prepare(dir string) error {
 	s.disableClaims = os.Getenv(envDisableClaims) != ""
 
 	var err error
-	if s.assets, err = require(envAssets); err != nil {
+	if s.assets, err = program.Find(envAssets, "chaos"); err != nil {
 		return err
 	}
 
-	if s.tofu, err = require(envTofu); err != nil {
+	if s.tofu, err = program.Find(envTofu, "chaos"); err != nil {
 		return err
 	}
 
 	if s.root, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
+		return err
+	}
+
+	if err := program.DependOn(s.root); err != nil {
 		return err
 	}
 
@@ -88,27 +91,10 @@ func (s *suite) prepare(dir string) error {
 	// Without the race detector: it would slow down everything that is to race here,
 	// and other tests have it.
 	for out, pkg := range map[string]string{s.provider: "./cmd/provider", s.recorder: "./test/chaos/recorder"} {
-		build := exec.Command("go", "build", "-o", out, pkg)
-		build.Dir = s.root
-
-		if text, err := build.CombinedOutput(); err != nil {
-			return errors.Wrapf(err, "cannot build %q: %s", pkg, text)
+		if err := program.Build(s.root, out, pkg); err != nil {
+			return err
 		}
 	}
 
 	return nil
-}
-
-// require returns the absolute path that the named environment variable holds.
-func require(env string) (string, error) {
-	path := os.Getenv(env)
-	if path == "" {
-		return "", errors.Errorf("%s is not set: run `make chaos`, which builds what this test needs", env)
-	}
-
-	if _, err := os.Stat(path); err != nil {
-		return "", errors.Wrapf(err, "%s does not name what is there: run `make chaos`, which builds what this test needs", env)
-	}
-
-	return filepath.Abs(path)
 }

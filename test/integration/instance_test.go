@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 const (
@@ -110,6 +112,10 @@ func withArgs(args ...string) instanceOption {
 // the end, which has to go well.
 func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	t.Helper()
+
+	if err := program.DependOn(shared.source); err != nil {
+		t.Fatal(err)
+	}
 
 	cfg := &instanceConfig{
 		env:           map[string]string{},

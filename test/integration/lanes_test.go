@@ -169,6 +169,40 @@ func (b *busy) open(t *testing.T, many int, all ...workspace.Workspace) []string
 	return order[:many]
 }
 
+// TestOrder has Workspaces whose polls are due, and a new one that comes after them: it
+// goes before all but one of them, which has its turn while the new one is claimed.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+
+	const polls = 3
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "order"))
+
+	var all []workspace.Workspace
+
+	b := startBusy(t, c, shard, func(*instance) {
+		for range polls {
+			ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
+			c.create(t, ws)
+			expectReady(t, c, ws)
+			all = append(all, ws)
+		}
+	})
+
+	// Nothing but a poll that is due brings one of them to the queue.
+	b.expectQueued(t, polls)
+
+	fresh := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	b.expectQueued(t, polls+1)
+
+	if first := b.open(t, 2, append(all, fresh)...); !slices.Contains(first, fresh.GetName()) {
+		t.Errorf("want the new Workspace %q to be one of the first two, got %q", fresh.GetName(), first)
+	}
+}
+
 // TestTenants has one tenant with a long queue, and another one with a short one.
 func TestTenants(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // Environment variables that say where the programs are that these tests need.
@@ -40,6 +40,9 @@ const parallelTests = "4"
 
 // A suite is what all tests share.
 type suite struct {
+	// source of the program under test: the root of the repository.
+	source string
+
 	// provider is the path of the program under test.
 	provider string
 
@@ -100,17 +103,17 @@ func run(m *testing.M) int {
 }
 
 func newSuite(dir string) (*suite, error) {
-	tofu, err := require(envTofu)
+	tofu, err := program.Find(envTofu, "test")
 	if err != nil {
 		return nil, err
 	}
 
-	assets, err := require(envAssets)
+	assets, err := program.Find(envAssets, "test")
 	if err != nil {
 		return nil, err
 	}
 
-	mirror, err := require(envMirror)
+	mirror, err := program.Find(envMirror, "test")
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +127,7 @@ func newSuite(dir string) (*suite, error) {
 	flux := filepath.Join(root, "internal", "module", "testdata", "flux")
 
 	s := &suite{
+		source:    root,
 		provider:  filepath.Join(dir, "provider"),
 		clis:      map[string]string{"tofu": tofu},
 		mirror:    mirror,
@@ -137,28 +141,7 @@ func newSuite(dir string) (*suite, error) {
 		s.clis["terraform"] = path
 	}
 
-	build := exec.Command("go", "build", "-race", "-o", s.provider, "./cmd/provider")
-	build.Dir = root
-
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, errors.Wrapf(err, "cannot build the provider: %s", out)
-	}
-
-	return s, nil
-}
-
-// require returns the absolute path that the named environment variable holds.
-func require(env string) (string, error) {
-	path := os.Getenv(env)
-	if path == "" {
-		return "", errors.Errorf("%s is not set: run `make test`, which builds what these tests need", env)
-	}
-
-	if _, err := os.Stat(path); err != nil {
-		return "", errors.Wrapf(err, "%s does not name what is there: run `make test`, which builds what these tests need", env)
-	}
-
-	return filepath.Abs(path)
+	return s, program.Build(root, s.provider, "./cmd/provider", "-race")
 }
 
 func isSet(name string) bool {

@@ -151,7 +151,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	limited := ratelimiter.NewReconciler(name, st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind), o.GlobalRateLimiter)
+	inner := st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind)
+	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter))
 
 	wrapped, err := o.Wrap(l.reconciler(limited, mgr.GetClient(), kind), kind)
 	if err != nil {

@@ -65,6 +65,19 @@ func (w *watch) class(req reconcile.Request) queue.Class {
 	return w.classes[req]
 }
 
+// expressway returns a reconciler that passes urgent requests on to inner, and all others
+// to limited: polls in large numbers use up what a rate limit allows, and what was put off
+// by it has lost its place in the queue.
+func (w *watch) expressway(inner, limited reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if w.class(req).Priority == queue.Urgent {
+			return inner.Reconcile(ctx, req)
+		}
+
+		return limited.Reconcile(ctx, req)
+	})
+}
+
 func (w *watch) note(o client.Object) reconcile.Request {
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 
