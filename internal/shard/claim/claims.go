@@ -183,7 +183,7 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 
 	switch {
 	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
-		c.held.remove(r)
+		c.held.refuse(r)
 
 		return false, nil
 	case err != nil:
@@ -191,6 +191,8 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 
 		return false, errors.Wrap(err, "cannot claim Workspace")
 	}
+
+	c.held.accept(r)
 
 	if c.unsharded(ctx) != lease.Dead {
 		c.held.leave(r)

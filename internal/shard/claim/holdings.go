@@ -30,6 +30,9 @@ type holding struct {
 	// it before.
 	inherited bool
 
+	// claimed says that its claim has been written.
+	claimed bool
+
 	// busy says that its claim is being written, or a reconcile of it is in progress.
 	busy bool
 
@@ -124,18 +127,46 @@ func (h *holdings) end(r ref) {
 // add a Workspace before its claim is written, because it may leave as soon as that
 // is done. It is busy until then: a release that does not wait for the answer would
 // find nothing to release, or worse, what is claimed next. It returns false if an
-// earlier claim on a Workspace of that name is not released yet.
+// earlier claim on a Workspace of that name is not released yet. A claim that is written
+// once more, because a cache does not show it, changes nothing about what is held.
 func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	if e, ok := h.held[r]; ok && (e.leaving || e.busy) {
+	e, ok := h.held[r]
+
+	switch {
+	case ok && (e.leaving || e.busy):
 		return false
+	case ok && e.uid == uid:
+		e.busy = true
+	default:
+		h.held[r] = &holding{uid: uid, since: time.Now(), inherited: inherited, busy: true}
 	}
 
-	h.held[r] = &holding{uid: uid, since: time.Now(), inherited: inherited, busy: true}
-
 	return true
+}
+
+// accept that the claim on a Workspace that was added has been written.
+func (h *holdings) accept(r ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok {
+		e.claimed = true
+	}
+}
+
+// refuse a Workspace that was added: its claim was not written. One that was written
+// before is still there, or its release will find out: whoever saw the Workspace without
+// it may have looked into a cache that was behind.
+func (h *holdings) refuse(r ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if e, ok := h.held[r]; ok && !e.claimed {
+		delete(h.held, r)
+	}
 }
 
 // leave the Workspace of the supplied name, if one is held: release it at once or at
@@ -193,7 +224,7 @@ func (h *holdings) leavable(r ref) (holding, bool) {
 	return *e, true
 }
 
-// remove a Workspace whose claim is gone, or was never written.
+// remove a Workspace whose claim is gone.
 func (h *holdings) remove(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

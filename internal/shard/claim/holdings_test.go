@@ -27,6 +27,13 @@ func TestHoldings(t *testing.T) {
 		h.begin(r, one)
 	}
 
+	claimedAgain := func(h *holdings) {
+		h.add(r, one, false)
+		h.accept(r)
+		h.end(r)
+		h.add(r, one, false)
+	}
+
 	// What can be seen of holdings from outside.
 	type want struct {
 		OK       bool
@@ -64,6 +71,24 @@ func TestHoldings(t *testing.T) {
 			before: held,
 			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{OK: true, Holds: true},
+		},
+		"Refused": {
+			reason: "What could not be claimed is not held.",
+			before: func(h *holdings) { h.add(r, one, false) },
+			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
+			want:   want{OK: true},
+		},
+		"RefusedAgain": {
+			reason: "What was claimed before still is.",
+			before: claimedAgain,
+			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
+			want:   want{OK: true, Holds: true},
+		},
+		"LeftAndRefusedAgain": {
+			reason: "It has left nevertheless, and its claim has to go.",
+			before: func(h *holdings) { claimedAgain(h); h.left(r, one) },
+			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
+			want:   want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddWhileWorking": {
 			reason: "Nothing is forgotten of a Workspace that is worked on.",

@@ -64,11 +64,19 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 	case writing:
 		m.lose(&n, p, w, done)
 	case refused:
-		mine.endTake(func(h *holdings) { h.remove(ref{}) })
+		mine.endTake(func(h *holdings) {
+			h.refuse(ref{})
+
+			if m.without == refusedIsKept {
+				h.remove(ref{})
+			}
+		})
 		done(claimAnswered)
 		m.lose(&n, p, w, done)
 	case written:
 		mine.endTake(func(h *holdings) {
+			h.accept(ref{})
+
 			if m.without != unshardedIsCheckedAfter && m.unsharded(s, p) != lease.Dead {
 				h.leave(ref{})
 			}
@@ -234,9 +242,10 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	}
 }
 
-// take a Workspace: it returns false if there is no point in trying.
+// take a Workspace: it returns false if there is no point in trying, and nothing that
+// trying could do to what is held.
 func (m *model) take(mine *work) bool {
-	if !mine.seen.latest && m.without != claimNeedsVersion {
+	if !mine.seen.latest && !mine.held && m.without != claimNeedsVersion {
 		return false
 	}
 

@@ -27,6 +27,7 @@ const (
 	beginLooksAgain
 	takeIsWork
 	takeWaitsForRelease
+	refusedIsKept
 	releaseWaitsForWork
 	leavingReleases
 	eraseNeedsOwnClaim
@@ -213,6 +214,13 @@ func TestModelWithoutRule(t *testing.T) {
 			world:  "Lossy",
 			faults: faults{relabels: 3, losses: 1},
 			want:   unsafe,
+		},
+		"RefusedIsKept": {
+			reason: "A claim that a cache does not show yet cannot be written once more, and must not be forgotten.",
+			rule:   refusedIsKept,
+			world:  "Lossy",
+			faults: faults{relabels: 1},
+			want:   stuck,
 		},
 		"ReleaseWaitsForWork": {
 			reason: "Who is to work on the Workspace next begins at once.",

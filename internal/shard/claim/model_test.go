@@ -144,9 +144,9 @@ type work struct {
 	claiming request
 
 	// What the real holdings hold, and whether a release is due.
-	held, busy, leaving bool
-	unsure              request
-	due                 bool
+	held, claimed, busy, leaving bool
+	unsure                       request
+	due                          bool
 
 	release   releaseStep
 	releasing request
@@ -175,7 +175,7 @@ func (w *work) outdate(forget bool) {
 func (w *work) holdings(fn func(h *holdings)) {
 	h := newHoldings(func(ref) { w.due = true })
 	if w.held {
-		h.held[ref{}] = &holding{uid: theUID, busy: w.busy, leaving: w.leaving}
+		h.held[ref{}] = &holding{uid: theUID, claimed: w.claimed, busy: w.busy, leaving: w.leaving}
 	}
 
 	if w.unsure != none {
@@ -186,12 +186,12 @@ func (w *work) holdings(fn func(h *holdings)) {
 
 	e, ok := h.held[ref{}]
 	if !ok {
-		w.held, w.busy, w.leaving, w.unsure = false, false, false, none
+		w.held, w.claimed, w.busy, w.leaving, w.unsure = false, false, false, false, none
 
 		return
 	}
 
-	w.held, w.busy, w.leaving = true, e.busy, e.leaving
+	w.held, w.claimed, w.busy, w.leaving = true, e.claimed, e.busy, e.leaving
 	if e.unsure == nil {
 		w.unsure = none
 	}
