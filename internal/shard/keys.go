@@ -13,8 +13,9 @@ const (
 	LabelKey = "terraform.crossplane.io/shard"
 
 	// ClaimAnnotationKey is the annotation on a Workspace that names the one
-	// instance that may run the CLI for it now, as "<Lease name>/<holder
-	// identity>". Instances write it; people leave it alone.
+	// instance that may run the CLI for it now, as "<namespace of the Lease>/<name of
+	// the Lease>/<holder identity>/<UID of the Workspace>". Instances write it; people
+	// leave it alone.
 	ClaimAnnotationKey = "terraform.crossplane.io/claimed-by"
 
 	// AbandonedAnnotationKey is the annotation on a Workspace that names the hosts

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -29,8 +30,8 @@ func withShortLease() instanceOption {
 func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease string) {
 	t.Helper()
 	eventually(t, func() error {
-		want := lease + "/" + expectLeaseHeld(t, c, leaseNamespace, lease)
 		c.get(t, ws)
+		want := strings.Join([]string{leaseNamespace, lease, expectLeaseHeld(t, c, leaseNamespace, lease), string(ws.GetUID())}, "/")
 
 		if have := ws.GetAnnotations()[shard.ClaimAnnotationKey]; have != want {
 			return errors.Errorf("want Workspace %q to be claimed by %q, have %q", ws.GetName(), want, have)

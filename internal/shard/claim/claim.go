@@ -13,39 +13,56 @@
 package claim
 
 import (
+	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // A Claim names one incarnation of one instance. The zero value names nobody.
 type Claim struct {
-	// Lease is the name of the Lease of the instance.
-	Lease string
+	// Namespace and name of the Lease of the instance.
+	Namespace, Lease string
 
 	// Holder is the identity under which that incarnation holds the Lease. No other
 	// one ever has the same.
 	Holder string
 }
 
-// Parse the value of the annotation. A value that names no instance is nobody's
-// claim.
-func Parse(s string) Claim {
-	name, holder, ok := strings.Cut(s, "/")
-	if !ok || name == "" || holder == "" {
+// Of returns the claim on a Workspace. One that was copied from another Workspace,
+// with the rest of its metadata, is nobody's: whom it names has never heard of this
+// Workspace, and would never release it.
+func Of(o metav1.Object) Claim {
+	c, uid := parse(o.GetAnnotations()[shard.ClaimAnnotationKey])
+	if uid != o.GetUID() {
 		return Claim{}
 	}
 
-	return Claim{Lease: name, Holder: holder}
+	return c
 }
 
-// String returns the value of the annotation, empty if the claim names nobody.
-func (c Claim) String() string {
+// parse the value of the annotation. A value that names no instance is nobody's claim.
+func parse(s string) (Claim, types.UID) {
+	f := strings.Split(s, "/")
+	if len(f) != 4 || slices.Contains(f, "") {
+		return Claim{}, ""
+	}
+
+	return Claim{Namespace: f[0], Lease: f[1], Holder: f[2]}, types.UID(f[3])
+}
+
+// On returns the value of the annotation that says that the named instance has claimed
+// the Workspace with the supplied UID, empty if the claim names nobody.
+func (c Claim) On(uid types.UID) string {
 	if c == (Claim{}) {
 		return ""
 	}
 
-	return c.Lease + "/" + c.Holder
+	return strings.Join([]string{c.Namespace, c.Lease, c.Holder, string(uid)}, "/")
 }
 
 // Host on which the named instance runs.

@@ -35,7 +35,10 @@ const releaseTimeout = 10 * time.Second
 type Leases interface {
 	// State of the instance with the supplied identity. Unknown and alive may be
 	// wrong, dead may not.
-	State(ctx context.Context, name, identity string) lease.State
+	State(ctx context.Context, lease client.ObjectKey, identity string) lease.State
+
+	// Namespace of the Leases that Holder knows.
+	Namespace() string
 
 	// Holder of a Lease at this moment, empty if there is none.
 	Holder(ctx context.Context, name string) (string, error)
@@ -66,8 +69,9 @@ func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } 
 // WithRecorder sets where events go.
 func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
 
-// WithRetryPeriod sets the time after which a Workspace that somebody else has
-// claimed is looked at again. Most often there is an event earlier.
+// WithRetryPeriod sets the time after which a claim that was written is looked for. A
+// Workspace that somebody else has claimed is looked at again after some five to ten
+// times as long: that it is released is an event, and only death is not.
 func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
 
 // New returns the claims of the instance that serves id and holds its Lease with
@@ -87,7 +91,7 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 		told:   newTold(),
 	}
 	if id.Sharded() {
-		c.me = Claim{Lease: id.LeaseName(), Holder: identity}
+		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
 	}
 
 	c.held = newHoldings(func(r ref) { c.queue.Add(r) })
@@ -134,11 +138,11 @@ func (c *Claims) situation(ctx context.Context, r ref, o client.Object) Situatio
 		Me:      c.me,
 		Serves:  c.id.Serves(o.GetLabels()),
 		Holds:   c.held.holds(r, o.GetUID()),
-		Claimed: Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]),
+		Claimed: Of(o),
 	}
 
 	if s.Claimed != (Claim{}) && s.Claimed != s.Me {
-		s.Claimant = c.leases.State(ctx, s.Claimed.Lease, s.Claimed.Holder)
+		s.Claimant = c.leases.State(ctx, client.ObjectKey{Namespace: s.Claimed.Namespace, Name: s.Claimed.Lease}, s.Claimed.Holder)
 	}
 
 	s.Unsharded = lease.Dead
@@ -172,7 +176,8 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 // other, or both do.
 func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error) {
 	// After an earlier incarnation of this instance everything is as it was left.
-	inherited := Parse(o.GetAnnotations()[shard.ClaimAnnotationKey]).Lease != c.me.Lease
+	previous := Of(o)
+	inherited := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
 
 	if !c.held.add(r, o.GetUID(), inherited) {
 		return false, nil
@@ -212,9 +217,9 @@ func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
 		after.Annotations = map[string]string{}
 	}
 
-	after.Annotations[shard.ClaimAnnotationKey] = c.me.String()
+	after.Annotations[shard.ClaimAnnotationKey] = c.me.On(o.GetUID())
 
-	if previous := Parse(before.Annotations[shard.ClaimAnnotationKey]); previous != c.me && previous.Host() != "" {
+	if previous := Of(before); previous != c.me && previous.Host() != "" {
 		after.Annotations[shard.AbandonedAnnotationKey] = abandoned(before.Annotations[shard.AbandonedAnnotationKey], previous.Host())
 	}
 
@@ -293,7 +298,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 		return client.IgnoreNotFound(err)
 	}
 
-	if before.GetUID() != uid || Parse(before.GetAnnotations()[shard.ClaimAnnotationKey]) != c.me {
+	if before.GetUID() != uid || Of(before) != c.me {
 		return nil
 	}
 

@@ -36,6 +36,9 @@ import (
 
 const identity = "host-0_5ad8"
 
+// namespace of the Leases.
+const namespace = "leases"
+
 // TestLive claims and releases on a real API server.
 func TestLive(t *testing.T) {
 	t.Parallel()
@@ -71,6 +74,7 @@ func TestLive(t *testing.T) {
 			"ChangedDuringErase":  testChangedDuringErase,
 			"LeavesDuringWork":    testLeavesDuringWork,
 			"WaitsForOwner":       testWaitsForOwner,
+			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
@@ -143,11 +147,13 @@ func testMadeAgain(t *testing.T, f *fixture) {
 
 	f.ws.SetResourceVersion("")
 	f.ws.SetUID("")
-	f.ws.SetAnnotations(map[string]string{shard.ClaimAnnotationKey: f.me()})
+	f.ws.SetAnnotations(nil)
 
 	if err := f.live.Create(t.Context(), f.ws); err != nil {
 		t.Fatal(err)
 	}
+
+	f.claimFor(t, f.claims.me)
 
 	if err := f.reconcile(t); err != nil {
 		t.Error(err)
@@ -294,7 +300,7 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 	t.Helper()
 
 	f.leases.state = lease.Alive
-	f.claimFor(t, "lease-b/host-1_1f33")
+	f.claimFor(t, another("host-1_1f33"))
 
 	for range 2 {
 		if err := f.reconcile(t); err != nil {
@@ -319,7 +325,21 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 
 	f.expectEvents(t, "It has been away: this is another wait.", 3)
 	f.expectRuns(t, "It is another's.", 0)
-	f.expectClaim(t, "It is another's.", "lease-b/host-1_1f33")
+	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
+}
+
+// Whoever copies a Workspace copies its annotations.
+func testTakesCopy(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.leases.state = lease.Alive
+	f.annotate(t, another("host-1_1f33").On("the-original"))
+
+	if err := f.reconcile(t); err != nil {
+		t.Error(err)
+	}
+
+	f.expectClaim(t, "Nobody has claimed the copy.", f.me())
 }
 
 func testTakesFromDead(t *testing.T, f *fixture) {
@@ -329,7 +349,7 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	f.leases.state = lease.Dead
 
 	for _, host := range []string{"host-1", "host-2"} {
-		f.claimFor(t, "lease-b/"+host+"_1f33")
+		f.claimFor(t, another(host+"_1f33"))
 
 		if err := f.reconcile(t); err != nil {
 			t.Error(err)
@@ -380,10 +400,10 @@ func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 
-	f.claimFor(t, "lease-b/host-1_1f33")
+	f.claimFor(t, another("host-1_1f33"))
 	f.leave()
 	f.eventually(t, "the Workspace is not held any more", func() bool { return !f.knows() })
-	f.expectClaim(t, "It is another's.", "lease-b/host-1_1f33")
+	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
 }
 
 // Whoever takes a Workspace knows what it finds there.
@@ -395,12 +415,12 @@ func testInherits(t *testing.T, f *fixture) {
 
 	for _, tc := range []struct {
 		reason    string
-		claim     string
+		claim     Claim
 		inherited bool
 		hosts     []string
 	}{
-		{reason: "An earlier incarnation of this instance had the same disk.", claim: f.claims.me.Lease + "/host-1_1f33", hosts: []string{"host-1"}},
-		{reason: "Another instance had another one.", claim: "lease-b/host-2_1f33", inherited: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "An earlier incarnation of this instance had the same disk.", claim: Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"}, hosts: []string{"host-1"}},
+		{reason: "Another instance had another one.", claim: another("host-2_1f33"), inherited: true, hosts: []string{"host-2", "host-1"}},
 		{reason: "Nobody knows who was there before.", inherited: true, hosts: []string{"host-2", "host-1"}},
 	} {
 		f.claimFor(t, tc.claim)
@@ -582,7 +602,9 @@ type stubLeases struct {
 	holder string
 }
 
-func (l *stubLeases) State(context.Context, string, string) lease.State { return l.state }
+func (l *stubLeases) Namespace() string { return namespace }
+
+func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
 
 func (l *stubLeases) Holder(context.Context, string) (string, error) {
 	l.mu.Lock()
@@ -653,7 +675,12 @@ func (f *fixture) delay(method string) func(t *testing.T) int {
 	}
 }
 
-func (f *fixture) me() string { return f.claims.me.String() }
+func (f *fixture) me() string { return f.claims.me.On(f.ws.GetUID()) }
+
+// another instance, which serves another shard.
+func another(holder string) Claim {
+	return Claim{Namespace: namespace, Lease: "lease-b", Holder: holder}
+}
 
 func (f *fixture) ref() ref { return f.refOf(f.ws) }
 
@@ -706,7 +733,13 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 }
 
 // claimFor somebody, as the cache sees at once.
-func (f *fixture) claimFor(t *testing.T, claim string) {
+func (f *fixture) claimFor(t *testing.T, claim Claim) {
+	t.Helper()
+	f.annotate(t, claim.On(f.ws.GetUID()))
+}
+
+// annotate the Workspace with a claim, as the cache sees at once.
+func (f *fixture) annotate(t *testing.T, claim string) {
 	t.Helper()
 
 	f.change(t, func(o client.Object) {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -78,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case Wait, WaitForUnsharded:
 		r.claims.tell(o, a, s)
 
-		return reconcile.Result{RequeueAfter: r.claims.retry}, nil
+		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.retry, 1)}, nil
 	case Release:
 		r.claims.held.leave(name)
 	case Ignore:
@@ -121,22 +122,37 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 
 // tell people what a Workspace waits for, once.
 func (c *Claims) tell(o client.Object, a Action, s Situation) {
-	message := "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
-	if a == Wait {
-		whom := s.Claimed.Lease
-		if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
-			whom = id.String()
-		}
-
-		message = fmt.Sprintf("Waiting for the instance of %s on %q to finish what it does and to release the Workspace, or to be dead", whom, s.Claimed.Host())
-		if s.Claimant == lease.Unknown {
-			message = fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. Check --lease-namespace and the right to get Leases", whom, s.Claimed.Host(), s.Claimed.Lease)
-		}
+	message := waiting(s)
+	if a == WaitForUnsharded {
+		message = waitingForUnsharded(s)
 	}
 
 	if c.told.first(o.GetUID(), message) {
 		c.record.Event(o, event.Normal(reasonWaiting, message))
 	}
+}
+
+// waiting says why a Workspace waits for whoever has claimed it.
+func waiting(s Situation) string {
+	whom := s.Claimed.Lease
+	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
+		whom = id.String()
+	}
+
+	if s.Claimant == lease.Unknown {
+		return fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. All instances need one --lease-namespace, and the right to get Leases in it", whom, s.Claimed.Host(), s.Claimed.Namespace+"/"+s.Claimed.Lease)
+	}
+
+	return fmt.Sprintf("Waiting for the instance of %s on %q to finish what it does and to release the Workspace, or to be dead", whom, s.Claimed.Host())
+}
+
+// waitingForUnsharded says why a Workspace that nobody has claimed waits.
+func waitingForUnsharded(s Situation) string {
+	if s.Unsharded == lease.Unknown {
+		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
+	}
+
+	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
 // told remembers what people were last told about each Workspace.

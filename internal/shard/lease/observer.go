@@ -95,17 +95,24 @@ func (o *Observer) Start(ctx context.Context) error {
 // is dead when it takes over.
 func (o *Observer) NeedLeaderElection() bool { return false }
 
-// State of the instance with the supplied identity, whose Lease has the supplied
-// name. An instance that it calls alive may be dead by now: that answer may be a
-// little old. One that it calls dead is dead: that answer comes from a read that
-// began after the question was asked. Before, the instance may just not have been
-// born.
-func (o *Observer) State(ctx context.Context, name, identity string) State {
-	if o.recently(name, identity) == Alive {
+// Namespace of the Leases.
+func (o *Observer) Namespace() string { return o.namespace }
+
+// State of the instance with the supplied identity and Lease. An instance that it calls
+// alive may be dead by now: that answer may be a little old. One that it calls dead is
+// dead: that answer comes from a read that began after the question was asked. Before,
+// the instance may just not have been born. Nothing is known of a Lease in another
+// namespace, where nobody keeps an eye on it.
+func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
+	if lease.Namespace != o.namespace {
+		return Unknown
+	}
+
+	if o.recently(lease.Name, identity) == Alive {
 		return Alive
 	}
 
-	l, err := o.get(ctx, name)
+	l, err := o.get(ctx, lease.Name)
 	if err != nil {
 		return Unknown
 	}

@@ -190,11 +190,23 @@ func TestObserver(t *testing.T) {
 			now = now.Add(tc.at)
 			l.lease, l.err = tc.now, tc.err
 
-			got := want{State: o.State(t.Context(), name, me), Reads: l.gets}
+			got := want{State: o.State(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, me), Reads: l.gets}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// Nobody keeps an eye on the Leases of another namespace: their holders are not dead.
+func TestObserverOtherNamespace(t *testing.T) {
+	t.Parallel()
+
+	name := shard.CatchAll().LeaseName()
+	o := NewObserver(&leases{lease: newLease(named(name))}, namespace, Timing{RetryPeriod: time.Hour})
+
+	if got := o.State(t.Context(), client.ObjectKey{Namespace: "another", Name: name}, me); got != Unknown {
+		t.Errorf("State(...) of a Lease in another namespace: want %q, got %q", Unknown, got)
 	}
 }
 
@@ -248,14 +260,14 @@ func TestObserverStart(t *testing.T) {
 		synctest.Wait()
 		expectServing(t, "It has the whole duration of its Lease to renew it.", o, shard.CatchAll())
 
-		if diff := cmp.Diff(Alive, o.State(ctx, name, me)); diff != "" {
+		if diff := cmp.Diff(Alive, o.State(ctx, client.ObjectKey{Namespace: namespace, Name: name}, me)); diff != "" {
 			t.Errorf("State(...): -want, +got:\n%s", diff)
 		}
 
 		<-time.After(1)
 		expectServing(t, "It did not renew it.", o)
 
-		if diff := cmp.Diff(Dead, o.State(ctx, name, me)); diff != "" {
+		if diff := cmp.Diff(Dead, o.State(ctx, client.ObjectKey{Namespace: namespace, Name: name}, me)); diff != "" {
 			t.Errorf("State(...): -want, +got:\n%s", diff)
 		}
 
