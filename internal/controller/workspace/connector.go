@@ -51,7 +51,7 @@ type connector struct {
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err != nil {
-		c.staller.failed(ws, err)
+		c.staller.failed(ws)
 
 		return nil, err
 	}

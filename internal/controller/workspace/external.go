@@ -329,7 +329,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 // failed counts the supplied error and returns it without secrets.
 func (e *external) failed(ws workspace.Workspace, err error) error {
 	err = e.session.in.redactor.err(err)
-	e.staller.failed(ws, err)
+	e.staller.failed(ws)
 
 	return err
 }

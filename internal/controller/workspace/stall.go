@@ -36,16 +36,25 @@ const (
 )
 
 // A version of a Workspace is what a person can change to have it tried again.
+// Both annotations are remedies that the message of a failure asks for.
 type version struct {
-	generation int64
-	request    string
-	deleted    bool
+	generation   int64
+	request      string
+	deleted      bool
+	externalName string
+	acceptedLoss string
 }
 
 func versionOf(o client.Object) version {
 	request, _ := meta.GetReconcileRequest(o)
 
-	return version{generation: o.GetGeneration(), request: request, deleted: meta.WasDeleted(o)}
+	return version{
+		generation:   o.GetGeneration(),
+		request:      request,
+		deleted:      meta.WasDeleted(o),
+		externalName: meta.GetExternalName(o),
+		acceptedLoss: o.GetAnnotations()[workspace.AcceptLostStateAnnotationKey],
+	}
 }
 
 // A failure is a series of them.
@@ -53,7 +62,6 @@ type failure struct {
 	version version
 	count   int
 	retry   time.Time
-	message string
 }
 
 // A staller keeps Workspaces that fail over and over again from taking the workers
@@ -71,7 +79,7 @@ func newStaller(poll time.Duration, now func() time.Time) *staller {
 }
 
 // failed records that a reconcile of the supplied Workspace failed.
-func (s *staller) failed(o client.Object, err error) {
+func (s *staller) failed(o client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -81,7 +89,6 @@ func (s *staller) failed(o client.Object, err error) {
 	}
 
 	f.count++
-	f.message = err.Error()
 
 	f.retry = s.now()
 	if f.count >= stallAfter {
@@ -135,12 +142,12 @@ func (s *staller) reconciler(inner reconcile.Reconciler, kube client.Client, liv
 			result = reconcile.Result{RequeueAfter: max(f.retry.Sub(s.now()), time.Second)}
 		}
 
-		return result, s.tell(ctx, kube, live, ws, f, stalled)
+		return result, s.tell(ctx, kube, live, ws, stalled)
 	})
 }
 
 // tell records in a condition whether a Workspace is stalled, if that changed.
-func (s *staller) tell(ctx context.Context, kube client.Client, live client.Reader, ws workspace.Workspace, f failure, stalled bool) error {
+func (s *staller) tell(ctx context.Context, kube client.Client, live client.Reader, ws workspace.Workspace, stalled bool) error {
 	was := ws.GetCondition(typeStalled)
 	if !stalled && was.Status != corev1.ConditionTrue {
 		return nil
@@ -157,7 +164,7 @@ func (s *staller) tell(ctx context.Context, kube client.Client, live client.Read
 	if stalled {
 		c.Status = corev1.ConditionTrue
 		c.Reason = reasonRepeatedFailure
-		c.Message = fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Last failure: %s", stallAfter, f.message)
+		c.Message = fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Synced has the last failure", stallAfter)
 	}
 
 	if was.Equal(c) {

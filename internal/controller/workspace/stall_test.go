@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 func TestStaller(t *testing.T) {
@@ -64,12 +64,24 @@ func TestStaller(t *testing.T) {
 				ws.SetAnnotations(map[string]string{xpmeta.AnnotationKeyReconcileRequestedAt: "now"})
 			},
 		},
+		"Renamed": {
+			reason:   "So is one that belongs to another state now.",
+			failures: stallAfter,
+			then:     func(_ *staller, ws *clusterv1beta1.Workspace) { xpmeta.SetExternalName(ws, "other") },
+		},
+		"AcceptedLoss": {
+			reason:   "So is one whose lost state was accepted as lost.",
+			failures: stallAfter,
+			then: func(_ *staller, ws *clusterv1beta1.Workspace) {
+				ws.SetAnnotations(map[string]string{workspace.AcceptLostStateAnnotationKey: workspace.LineageUnknown})
+			},
+		},
 		"FailedAfterChange": {
 			reason:   "A failure of the changed specification is its first.",
 			failures: stallAfter,
 			then: func(s *staller, ws *clusterv1beta1.Workspace) {
 				ws.SetGeneration(2)
-				s.failed(ws, errors.New("boom"))
+				s.failed(ws)
 			},
 		},
 	}
@@ -82,7 +94,7 @@ func TestStaller(t *testing.T) {
 			ws := workspaceWithUID("a")
 
 			for range tc.failures {
-				s.failed(ws, errors.New("boom"))
+				s.failed(ws)
 			}
 
 			if tc.then != nil {
