@@ -150,6 +150,14 @@ func NeedsStateInit(err error) bool {
 	})
 }
 
+// IsBackendChange reports whether err is the refusal to initialize a directory that
+// was initialized with another backend. That would leave behind the state there.
+func IsBackendChange(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opInit && d.says("Backend configuration changed")
+	})
+}
+
 // IsStalePlan reports whether err is the refusal to apply a saved plan because the
 // state has changed since. Planning again is the remedy.
 func IsStalePlan(err error) bool {

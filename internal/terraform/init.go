@@ -17,6 +17,9 @@ type InitOptions struct {
 	// State makes Init look into the state of the workspace, and install what
 	// providers that needs. OpenTofu wants the workspace to exist then.
 	State bool
+	// Reconfigure makes Init forget which backend the directory was initialized with
+	// before. What is in it stays there.
+	Reconfigure bool
 }
 
 // Init initializes the directory: backend, modules, providers. It does so without
@@ -32,6 +35,9 @@ func initCommand(o InitOptions) command {
 	args := []string{"init", "-input=false", "-no-color"}
 	if o.BackendConfigFile != "" {
 		args = append(args, "-backend-config="+o.BackendConfigFile)
+	}
+	if o.Reconfigure {
+		args = append(args, "-reconfigure")
 	}
 	return command{op: opInit, args: append(args, o.Args...), inWorkspace: o.State}
 }

@@ -89,11 +89,16 @@ func TestInit(t *testing.T) {
 			t.Errorf("want the plan to need an init after the backend has changed, got %v", err)
 		}
 		err = c.Init(t.Context(), ws, InitOptions{})
-		if err == nil || NeedsInit(err) || !strings.HasPrefix(err.Error(), "Backend configuration changed: ") {
+		if !IsBackendChange(err) || NeedsInit(err) || !strings.HasPrefix(err.Error(), "Backend configuration changed: ") {
 			t.Errorf("want init to refuse to lose the old state, got %v", err)
 		}
 		if err := c.Init(t.Context(), ws, InitOptions{Args: []string{"-reconfigure"}}); err != nil {
 			t.Errorf("want arguments to reach the CLI, got %v", err)
+		}
+
+		writeFiles(t, ws, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"third\" }\n}\n"})
+		if err := c.Init(t.Context(), ws, InitOptions{Reconfigure: true}); err != nil {
+			t.Errorf("want init to forget the old backend, got %v", err)
 		}
 	})
 }

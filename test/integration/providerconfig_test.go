@@ -197,6 +197,32 @@ func TestMissingConfig(t *testing.T) {
 	})
 }
 
+// TestCorrectedBackend gives a ProviderConfig a backend that cannot be used. With
+// the right one instead the Workspace is created, although its directory was
+// initialized with the other.
+func TestCorrectedBackend(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "corrected"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
+		cfg := newConfig(ns, withBackend("no-such-namespace", suffix))
+		c.create(t, cfg)
+
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "no-such-namespace")
+
+		c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, suffix).Configuration}})
+		c.request(t, ws)
+		expectReady(t, c, ws)
+		expectExists(t, c, stateSecret(ws, ns, suffix))
+	})
+}
+
 // TestChangedConfig changes a ProviderConfig. A Workspace that uses it has that at
 // its next reconcile, although nothing of its own has changed.
 func TestChangedConfig(t *testing.T) {

@@ -113,6 +113,14 @@ func ownsState(ws workspace.Workspace) bool {
 	return !meta.GetExternalCreateSucceeded(ws).IsZero() || (ws.GetObservation().Checksum != "" && !onlyObserves(ws))
 }
 
+// isStateless says whether there cannot be a state of the supplied Workspace yet: it
+// has seen none, and has never begun to make one.
+func isStateless(ws workspace.Workspace) bool {
+	o := ws.GetObservation()
+
+	return meta.GetExternalCreatePending(ws).IsZero() && o.Checksum == "" && o.State == nil
+}
+
 // onlyObserves says whether a Workspace may look at a state and nothing else, so
 // that it does no harm to share it. There is nothing to initialize late.
 func onlyObserves(ws workspace.Workspace) bool {

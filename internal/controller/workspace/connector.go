@@ -103,6 +103,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		namespace: ws.GetNamespace(),
 		stop:      c.stop,
 		deleted:   meta.WasDeleted(ws),
+		stateless: isStateless(ws),
 		missing:   missing,
 	}
 

@@ -51,6 +51,9 @@ type session struct {
 	// is good enough then, if the current one cannot be had.
 	deleted bool
 
+	// stateless says that there cannot be a state of the Workspace anywhere yet.
+	stateless bool
+
 	// missing is why the inputs are not complete, nil if they are.
 	missing error
 
@@ -248,6 +251,14 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 		target.Env = env
 
 		err := s.cli.Init(ctx, target, o)
+
+		// A first try with a backend that turned out to be wrong must not keep the
+		// Workspace from using the right one.
+		if s.stateless && terraform.IsBackendChange(err) {
+			o.Reconfigure = true
+			err = s.cli.Init(ctx, target, o)
+		}
+
 		if !terraform.IsInitRace(err) {
 			return err
 		}
