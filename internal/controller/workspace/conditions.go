@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -103,6 +104,14 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 		Import:  p.Summary.Import,
 		Drifted: d[:min(len(d), maxDrifted)],
 	}
+}
+
+// isNews says whether a plan, of which there is the supplied summary, is another one
+// than the last one for the same specification that was not carried out.
+func isNews(ws workspace.Workspace, s *commonv1beta1.PlanSummary) bool {
+	tried := ws.GetCondition(xpv2.TypeSynced).ObservedGeneration == ws.GetGeneration()
+
+	return !tried || !equality.Semantic.DeepEqual(s, ws.GetObservation().Plan)
 }
 
 // describe a summary in one line, in the words of the CLI.

@@ -63,6 +63,38 @@ func TestSummarizeNothing(t *testing.T) {
 	}
 }
 
+func TestIsNews(t *testing.T) {
+	plan := &commonv1beta1.PlanSummary{Add: 1}
+
+	cases := map[string]struct {
+		reason   string
+		was      *commonv1beta1.PlanSummary
+		observed int64
+		want     bool
+	}{
+		"First":   {reason: "Nobody has heard of the first plan.", want: true},
+		"Again":   {reason: "A plan that is not carried out is made again at every look.", was: plan, observed: 2},
+		"Other":   {reason: "What is to be done is something else now.", was: &commonv1beta1.PlanSummary{Add: 2}, observed: 2, want: true},
+		"Drift":   {reason: "There was nothing to do before.", observed: 2, want: true},
+		"Changed": {reason: "It is the answer to a changed specification.", was: plan, observed: 1, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := workspaceWithUID("a")
+			ws.SetGeneration(2)
+			ws.SetObservation(commonv1beta1.WorkspaceObservation{Plan: tc.was})
+			ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(tc.observed))
+
+			if got := isNews(ws, plan); got != tc.want {
+				t.Errorf("\n%s\nisNews(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestDrifted(t *testing.T) {
 	changes := &commonv1beta1.PlanSummary{Change: 1}
 

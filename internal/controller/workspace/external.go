@@ -135,7 +135,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 	e.plan, e.prior = p, state
 	s := summarize(p)
 
-	if s != nil {
+	if s != nil && isNews(ws, s) {
 		e.record.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
 	}
 
