@@ -115,6 +115,8 @@ type source struct {
 // an earlier fetch is still there.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
+	// A YAML block ends with a new line, an address does not.
+	address := strings.TrimSpace(p.Module)
 
 	var (
 		s   source
@@ -125,9 +127,9 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	case commonv1beta1.ModuleSourceInline:
 		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
 	case commonv1beta1.ModuleSourceRemote:
-		s = remote(p.Module)
+		s = remote(address)
 	case commonv1beta1.ModuleSourceFlux:
-		s, err = f.flux(ctx, p.Module, r.Namespace)
+		s, err = f.flux(ctx, address, r.Namespace)
 	default:
 		err = unsupported(p.Source)
 	}

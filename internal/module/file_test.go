@@ -35,6 +35,7 @@ func TestPaths(t *testing.T) {
 	}{
 		"Path":      {reason: "A path is copied.", address: src, want: whole},
 		"URL":       {reason: "So is the URL of one.", address: "file://" + src, want: whole},
+		"Block":     {reason: "A block of YAML ends with a new line.", address: src + "\n", want: whole},
 		"Link":      {reason: "And what a link leads to.", address: alias, want: whole},
 		"Directory": {reason: "Or one directory of it.", address: src + "//sub", want: files{"main.tf": "s", "link.tf": "-> main.tf"}},
 		"Missing":   {reason: "If it is there.", address: "/none/at/all", err: "no such file or directory"},
