@@ -81,9 +81,9 @@ func (r *Resolver) Peek(ctx context.Context, mg resource.Managed) (commonv1beta1
 
 		switch ref.Kind {
 		case namespacedv1beta1.ProviderConfigKind:
-			return r.get(ctx, &namespacedv1beta1.ProviderConfig{}, ref.Kind, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name})
+			return r.get(ctx, &namespacedv1beta1.ProviderConfig{}, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name})
 		case namespacedv1beta1.ClusterProviderConfigKind:
-			return r.get(ctx, &namespacedv1beta1.ClusterProviderConfig{}, ref.Kind, types.NamespacedName{Name: ref.Name})
+			return r.get(ctx, &namespacedv1beta1.ClusterProviderConfig{}, types.NamespacedName{Name: ref.Name})
 		default:
 			return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
 				ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
@@ -94,15 +94,15 @@ func (r *Resolver) Peek(ctx context.Context, mg resource.Managed) (commonv1beta1
 			return commonv1beta1.ProviderConfigSpec{}, errors.New("spec.providerConfigRef is not set")
 		}
 
-		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, clusterv1beta1.ProviderConfigKind, types.NamespacedName{Name: ref.Name})
+		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, types.NamespacedName{Name: ref.Name})
 	default:
 		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
 }
 
-func (r *Resolver) get(ctx context.Context, c config, kind string, key types.NamespacedName) (commonv1beta1.ProviderConfigSpec, error) {
+func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) (commonv1beta1.ProviderConfigSpec, error) {
 	if err := r.client.Get(ctx, key, c); err != nil {
-		return commonv1beta1.ProviderConfigSpec{}, errors.Wrapf(err, "cannot get provider config: %s %q", kind, key.Name)
+		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot get provider config")
 	}
 
 	return c.GetProviderConfigSpec(), nil

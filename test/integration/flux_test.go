@@ -88,7 +88,7 @@ func TestFluxNotReady(t *testing.T) {
 
 		t.Run("NoObject", func(t *testing.T) {
 			t.Parallel()
-			create(t, "Bucket::"+ns+"/absent")(corev1.ConditionFalse, "cannot get module", "Bucket", "absent", "not found")
+			create(t, "Bucket::"+ns+"/absent")(corev1.ConditionFalse, "cannot get", "Bucket", "absent", "not found")
 		})
 
 		t.Run("NoReference", func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestDeletionWithoutSource(t *testing.T) {
 			expectGone(t, c, stateSecret(nothing, ns, suffix))
 
 			c.remove(t, withoutDisk)
-			expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "cannot get module")
+			expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed: cannot ")
 			expectAnotherRun(t, second, withoutDisk, "state pull")
 			expectExists(t, c, withoutDisk)
 			expectExists(t, c, stateSecret(withoutDisk, ns, suffix))

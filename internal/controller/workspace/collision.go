@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -57,7 +58,7 @@ func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commo
 			}
 
 			if owns {
-				return fmt.Sprintf("the Workspace %q of %s", key, kind.GroupVersionKind.Group), nil
+				return fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(key.String(), "/"), kind.GroupVersionKind.Group), nil
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	files, err := module.Get(p)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot get module")
+		return nil, err
 	}
 
 	in := &inputs{

@@ -135,7 +135,7 @@ func (s *session) fetch(ctx context.Context) error {
 			return nil
 		}
 
-		return errors.Wrap(err, "cannot get module")
+		return err
 	}
 
 	s.source = source

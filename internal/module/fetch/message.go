@@ -21,7 +21,8 @@ const (
 
 var (
 	// noise matches parts of messages of go-getter and git that are no news.
-	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.`)
+	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
+		`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
 	// localPort matches the local end of a connection. It is another one every time,
 	// and a condition must not change every time.

@@ -108,6 +108,11 @@ func TestMessage(t *testing.T) {
 			err:    errors.New("error downloading 'https://u:p@example.org/a': /usr/bin/git exited with 128: Cloning into '/w/x/fetched'...\nremote: a\n\nfatal: repository 'https://u:p@example.org/a/' not found\n"), //nolint:revive // It is what git says.
 			want:   "/usr/bin/git exited with 128: remote: a; fatal: repository 'https://example.org/a/' not found",
 		},
+		"Access": {
+			reason: "What git guesses whenever a repository cannot be read is no news.",
+			err:    errors.New("ssh: Could not resolve hostname a: Name or service not known\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"), //nolint:revive // It is what git says.
+			want:   "ssh: Could not resolve hostname a: Name or service not known; fatal: Could not read from remote repository.",
+		},
 		"Lines": {
 			reason: "Only the last lines are kept.",
 			err:    errors.New("1\n2\n3\n4\n5\n6\n7"),
