@@ -33,7 +33,9 @@ var (
 // Directories are the working directories, by UID of their Workspace.
 type Directories interface {
 	List() ([]string, error)
-	Remove(uid string) error
+
+	// Remove the directory unless it is in use, and say whether it is gone.
+	Remove(uid string) (bool, error)
 }
 
 // Metrics count what a Collector does.
@@ -158,8 +160,15 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 			continue
 		}
 
-		if err := c.dirs.Remove(uid); err != nil {
+		gone, err := c.dirs.Remove(uid)
+		if err != nil {
 			errs = append(errs, err)
+			continue
+		}
+
+		if !gone {
+			c.log.Info("Keeping working directory of a Workspace that is gone: a run in it has not ended", "uid", uid)
+
 			continue
 		}
 

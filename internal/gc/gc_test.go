@@ -97,6 +97,13 @@ func TestCollect(t *testing.T) {
 			kinds:  []schema.GroupVersionKind{apples, pears},
 			want:   want{Left: []string{"a", "b"}, Err: errBoom, Pages: 2},
 		},
+		"InUse": {
+			reason: "A run that has not ended keeps its directory, although its Workspace is gone.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}, used: map[string]bool{"b": true}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Deleted: []string{"a"}, Left: []string{"b"}, Metrics: counts{Deleted: 1}, Pages: 1},
+		},
 		"Stuck": {
 			reason: "A directory that cannot be deleted does not protect the others.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}, stuck: map[string]error{"b": errBoom}},
@@ -256,6 +263,7 @@ type fakeDirectories struct {
 	uids    []string
 	listErr error
 	stuck   map[string]error
+	used    map[string]bool
 
 	// refill is a directory that is there whenever somebody looks.
 	refill string
@@ -269,14 +277,18 @@ func (d *fakeDirectories) List() ([]string, error) {
 	return slices.Clone(d.uids), d.listErr
 }
 
-func (d *fakeDirectories) Remove(uid string) error {
+func (d *fakeDirectories) Remove(uid string) (bool, error) {
 	if err := d.stuck[uid]; err != nil {
-		return err
+		return false, err
+	}
+
+	if d.used[uid] {
+		return false, nil
 	}
 
 	d.uids = slices.DeleteFunc(d.uids, func(s string) bool { return s == uid })
 
-	return nil
+	return true, nil
 }
 
 // A page is the answer to one request of a listing.

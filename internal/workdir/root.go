@@ -109,25 +109,38 @@ func (r *Root) List() ([]string, error) {
 	return uids, nil
 }
 
-// Remove removes the directory of the Workspace with this UID, and what is left
-// of any removal that was interrupted earlier. It succeeds if there is none.
-func (r *Root) Remove(uid string) error {
+// Remove removes the directory of the Workspace with this UID, unless it is in use,
+// and what is left of any removal that was interrupted earlier. It succeeds if there
+// is none, and says whether there is none now.
+//
+// A Workspace whose finalizer somebody removed is gone in the middle of its run. The
+// directory has the only copy of a state that the run cannot save.
+func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
-		return errors.Errorf("%q is not the UID of a Workspace", uid)
+		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
 	}
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return errors.Wrap(err, "cannot open the root of working directories")
+		return false, errors.Wrap(err, "cannot open the root of working directories")
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	if err := sweep(root); err != nil {
-		return err
+		return false, err
 	}
-	if err := root.Rename(uid, deleting+uid); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errors.Wrap(err, "cannot remove working directory")
+	removed := false
+	d := &Dir{root: r, uid: uid}
+	err = d.unused(true, func(*Dir) error {
+		removed = true
+		return root.Rename(uid, deleting+uid)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
 	}
-	return sweep(root)
+	if err != nil || !removed {
+		return false, errors.Wrap(err, "cannot remove working directory")
+	}
+	return true, sweep(root)
 }
 
 // sweep removes the directories that are marked for it.

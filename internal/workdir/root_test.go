@@ -325,7 +325,10 @@ func TestRemove(t *testing.T) {
 				tc.prepare(t, r.Path())
 			}
 			for _, time := range []string{"first", "second"} {
-				err := r.Remove(tc.uid)
+				gone, err := r.Remove(tc.uid)
+				if gone == (tc.err != nil) {
+					t.Errorf("%s\n%s Remove(%q) says %t", tc.reason, time, tc.uid, gone)
+				}
 				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("%s\n%s Remove(%q): -want error, +got error:\n%s", tc.reason, time, tc.uid, diff)
 				}
@@ -349,7 +352,7 @@ func TestRemoveKeepsLinkTargets(t *testing.T) {
 	symlink(t, outside, filepath.Join(r.Path(), uidA, "outside"))
 	symlink(t, "../"+uidB, filepath.Join(r.Path(), uidA, "other"))
 
-	if err := r.Remove(uidA); err != nil {
+	if _, err := r.Remove(uidA); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(outside, "keep"), filepath.Join(r.Path(), uidB, "keep")} {
@@ -377,7 +380,7 @@ func TestRemoveHalfway(t *testing.T) {
 		_ = os.Chmod(filepath.Join(r.Path(), ".deleting-"+uidA, "stuck"), 0o700)
 	})
 
-	if err := r.Remove(uidA); err == nil {
+	if gone, err := r.Remove(uidA); gone || err == nil {
 		t.Error("Remove succeeded although a file is left")
 	}
 	got, err := r.List()

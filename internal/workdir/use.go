@@ -24,9 +24,9 @@ const (
 	useRetry = 20 * time.Millisecond
 )
 
-// Use keeps Sweep away from the directory, also those of other processes, until the
-// returned function is called. Where files cannot be locked it does nothing, and
-// neither does Sweep.
+// Use keeps Sweep and Remove away from the directory, also those of other processes,
+// until the returned function is called. Where files cannot be locked it does nothing;
+// nor does Sweep, but Remove does.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	root, err := d.open()
 	if err != nil {
@@ -62,14 +62,16 @@ func (r *Root) Sweep(fn func(*Dir) error) error {
 	var errs []error
 	for _, uid := range uids {
 		d := &Dir{root: r, uid: uid}
-		if err := d.sweep(fn); !errors.Is(err, fs.ErrNotExist) {
+		if err := d.unused(false, fn); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (d *Dir) sweep(fn func(*Dir) error) error {
+// unused calls fn if nobody uses the directory, and keeps everybody from it until fn
+// returns. Where files cannot be locked nobody knows: guess says what to do then.
+func (d *Dir) unused(guess bool, fn func(*Dir) error) error {
 	root, err := d.open()
 	if err != nil {
 		return err
@@ -82,8 +84,8 @@ func (d *Dir) sweep(fn func(*Dir) error) error {
 	}
 	defer f.Close() //nolint:errcheck // That unlocks it; nothing is written.
 
-	// It is in use, or that cannot be known.
-	if lock(f, unix.LOCK_EX) != nil {
+	err = lock(f, unix.LOCK_EX)
+	if errors.Is(err, unix.EWOULDBLOCK) || err != nil && !guess {
 		return nil
 	}
 	return fn(d)

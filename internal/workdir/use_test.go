@@ -119,9 +119,40 @@ func TestSweepVanished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = r.Sweep(func(*Dir) error { return r.Remove(unusedUID) })
+	err = r.Sweep(func(*Dir) error {
+		_, err := r.Remove(unusedUID)
+		return err
+	})
 	if err != nil {
 		t.Errorf("there is nothing to sweep: %v", err)
+	}
+}
+
+// TestRemoveInUse removes the directory of a run that has not ended.
+func TestRemoveInUse(t *testing.T) {
+	t.Parallel()
+
+	r, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := r.Dir(usedUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := d.Use(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{false, true} {
+		gone, err := r.Remove(usedUID)
+		if gone != want || err != nil {
+			t.Errorf("Remove(...): want %t, got %t and error %v", want, gone, err)
+		}
+		if _, err := os.Stat(filepath.Join(r.Path(), usedUID)); os.IsNotExist(err) != want {
+			t.Errorf("Remove(...) said %t about %v", gone, err)
+		}
+		done()
 	}
 }
 
