@@ -149,3 +149,53 @@ func TestDrifted(t *testing.T) {
 		})
 	}
 }
+
+func TestNotReadyIfChanged(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		was    []xpv2.Condition
+		want   xpv2.ConditionReason
+	}{
+		"Changed": {
+			reason: "What was ready is not what is asked for now.",
+			was:    []xpv2.Condition{xpv2.Available().WithObservedGeneration(1)},
+			want:   xpv2.ReasonUnavailable,
+		},
+		"Unchanged": {
+			reason: "What was asked for is there. It is the look at it that failed.",
+			was:    []xpv2.Condition{xpv2.Available().WithObservedGeneration(2)},
+			want:   xpv2.ReasonAvailable,
+		},
+		"UnknownGeneration": {
+			reason: "Nobody knows what was asked for when it was ready.",
+			was:    []xpv2.Condition{xpv2.Available()},
+			want:   xpv2.ReasonAvailable,
+		},
+		"New": {
+			reason: "It has never been ready, and nothing is said about that.",
+		},
+		"Creating": {
+			reason: "What it waits for is known already.",
+			was:    []xpv2.Condition{xpv2.Creating().WithObservedGeneration(1)},
+			want:   xpv2.ReasonCreating,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := workspaceWithUID("a")
+			ws.SetGeneration(2)
+			ws.SetConditions(tc.was...)
+
+			notReadyIfChanged(ws)
+
+			if got := ws.GetCondition(xpv2.TypeReady).Reason; got != tc.want {
+				t.Errorf("\n%s\nnotReadyIfChanged(...): want Ready for the reason %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
