@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package image tests what the image of the provider has in it, by the file that it
+// is built from. Nothing is built: what users rely on is written there.
+package image
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// root of the repository, from the directory of this package.
+const root = "../.."
+
+const dockerfile = root + "/cluster/images/provider-terraform/Dockerfile"
+
+// provider is the name of the program. It is part of the interface: a flag that has
+// no environment variable of its own is read from one that begins with it.
+const provider = "crossplane-terraform-provider"
+
+// An instruction of a Dockerfile.
+type instruction struct {
+	name, args string
+}
+
+// A stage of a Dockerfile: what follows a FROM, and that itself.
+type stage []instruction
+
+// parse a Dockerfile.
+func parse(text string) []stage {
+	var stages []stage
+
+	joined := strings.ReplaceAll(regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(text, ""), "\\\n", " ")
+
+	for line := range strings.Lines(joined) {
+		name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+
+		switch {
+		case name == "":
+			continue
+		case name == "FROM":
+			stages = append(stages, nil)
+		case len(stages) == 0:
+			// An ARG that FROM may use.
+			continue
+		}
+
+		last := len(stages) - 1
+		stages[last] = append(stages[last], instruction{name: name, args: strings.Join(strings.Fields(args), " ")})
+	}
+
+	return stages
+}
+
+// all returns the arguments of every instruction of the supplied name.
+func (s stage) all(name string) []string {
+	var all []string
+
+	for _, i := range s {
+		if i.name == name {
+			all = append(all, i.args)
+		}
+	}
+
+	return all
+}
+
+// stages of the image: the one that builds, and the one that is shipped.
+func stages(t *testing.T) (build, shipped stage) {
+	t.Helper()
+
+	text, err := os.ReadFile(dockerfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := parse(string(text))
+	if len(s) != 2 {
+		t.Fatalf("want a stage that builds and one that is shipped, got %d stages", len(s))
+	}
+
+	return s[0], s[1]
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+
+	got := parse("ARG V=1\n# FROM a comment\nFROM a:$V AS one\nRUN b \\\n # no c\n && d\n\nFROM e\nENV F=1 \\\n    G=2\nUSER h\n")
+	want := []stage{
+		{{name: "FROM", args: "a:$V AS one"}, {name: "RUN", args: "b && d"}},
+		{{name: "FROM", args: "e"}, {name: "ENV", args: "F=1 G=2"}, {name: "USER", args: "h"}},
+	}
+
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(instruction{})); diff != "" {
+		t.Errorf("parse(...): -want, +got:\n%s", diff)
+	}
+}
+
+// TestShipped looks at what the image runs, as whom, and in which environment.
+func TestShipped(t *testing.T) {
+	t.Parallel()
+
+	_, shipped := stages(t)
+
+	cases := map[string]struct {
+		reason string
+		name   string
+		want   []string
+	}{
+		"User": {
+			reason: "Directories of an installation belong to it, and it is not root.",
+			name:   "USER",
+			want:   []string{"65532:65532"},
+		},
+		"Environment": {
+			reason: "The CLI does not tell what to type next, and providers are downloaded once.",
+			name:   "ENV",
+			want:   []string{"TF_IN_AUTOMATION=1 TF_PLUGIN_CACHE_DIR=/tf/plugin-cache"},
+		},
+		"Ports": {
+			reason: "They are the defaults of --metrics-bind-address and --health-probe-bind-address.",
+			name:   "EXPOSE",
+			want:   []string{"8080 8081"},
+		},
+		"Programs": {
+			reason: "All that was built is on PATH.",
+			name:   "COPY",
+			want:   []string{"--from=build /out/ /usr/local/bin/"},
+		},
+		"NoCommand": {
+			reason: "Arguments of the container are those of the provider, and no default of ours goes with them.",
+			name:   "CMD",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, shipped.all(tc.name)); diff != "" {
+				t.Errorf("%s: %s: -want, +got:\n%s", tc.reason, tc.name, diff)
+			}
+		})
+	}
+}
+
+// TestEntrypoint starts the provider below an init process: as process 1 it could not
+// be killed when it has lost its Lease.
+func TestEntrypoint(t *testing.T) {
+	t.Parallel()
+
+	_, shipped := stages(t)
+
+	var got [][]string
+
+	for _, args := range shipped.all("ENTRYPOINT") {
+		var words []string
+		if err := json.Unmarshal([]byte(args), &words); err != nil {
+			t.Fatalf("ENTRYPOINT %s starts a shell, which hands on no signals: %v", args, err)
+		}
+
+		got = append(got, words)
+	}
+
+	if diff := cmp.Diff([][]string{{"tini", "--", provider}}, got); diff != "" {
+		t.Errorf("ENTRYPOINT: -want, +got:\n%s", diff)
+	}
+}
+
+// TestPrograms looks at what is built for the image: both CLIs and the provider.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+
+	build, _ := stages(t)
+	run := strings.Join(build.all("RUN"), "\n")
+
+	for _, want := range []string{
+		`cp "$terraform/terraform" /out/`,
+		`cp "$opentofu/tofu" /out/`,
+		"-o /out/" + provider + " ./cmd/provider",
+	} {
+		if !strings.Contains(run, want) {
+			t.Errorf("want %q in %q", want, run)
+		}
+	}
+}
+
+// TestVersions looks at the versions of the CLIs in the image. Terraform has another
+// license from 1.6 on.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		module string
+		want   string
+	}{
+		"terraform": {reason: "It is the one that users have always had.", module: "github.com/hashicorp/terraform", want: "v1.5.7"},
+		"opentofu":  {reason: "It is one that reads what Terraform 1.5 has written.", module: "github.com/opentofu/opentofu", want: `v1\.([6-9]|1[0-9])\.[0-9]+`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			text, err := os.ReadFile(path.Join(root, "hack", name, "go.mod"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			found := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(tc.module) + ` (\S+)`).FindSubmatch(text)
+			if found == nil || !regexp.MustCompile(`^(`+tc.want+`)$`).Match(found[1]) {
+				t.Errorf("%s: want %s of %s, got %q", tc.reason, tc.want, tc.module, found)
+			}
+		})
+	}
+}
+
+// TestPackages looks at what is installed: what fetching modules takes, and no
+// downloaders, which nobody here runs.
+func TestPackages(t *testing.T) {
+	t.Parallel()
+
+	_, shipped := stages(t)
+	run := strings.Join(shipped.all("RUN"), "\n")
+
+	install := regexp.MustCompile(`apt-get install --yes --no-install-recommends ([a-z0-9. -]+?) &&`).FindAllStringSubmatch(run, -1)
+	if len(install) != 1 || strings.Count(run, "apt-get install") != 1 {
+		t.Fatalf("want packages to be installed once, got %q", run)
+	}
+
+	want := []string{"ca-certificates", "git", "openssh-client", "tini"}
+	if diff := cmp.Diff(want, strings.Fields(install[0][1])); diff != "" {
+		t.Errorf("packages: -want, +got:\n%s", diff)
+	}
+}
+
+// TestUsers looks at whom the provider can run as: the user of the image, and the one
+// that Crossplane sets. Either has a name, a home, and the directories that are
+// written to.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+
+	_, shipped := stages(t)
+	run := strings.Join(shipped.all("RUN"), "\n")
+
+	for _, want := range []string{
+		"for user in provider:65532 crossplane:2000; do",
+		`useradd --no-log-init --uid "$id" --gid "$id" --home-dir /home/provider`,
+		"install --directory --mode=1777 /home/provider /tf /tf/plugin-cache",
+	} {
+		if !strings.Contains(run, want) {
+			t.Errorf("want %q in %q", want, run)
+		}
+	}
+}
+
+// TestName looks at whether all that builds the provider gives it the same name.
+func TestName(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile(root + "/Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if want := "provider := $(bin)/" + provider + "\n"; !strings.Contains(string(text), want) {
+		t.Errorf("want %q in the Makefile", want)
+	}
+}
