@@ -15,6 +15,7 @@ func TestUnsharded(t *testing.T) {
 	t.Run("NextToShards", testUnshardedNextToShards)
 	t.Run("Unserved", testUnserved)
 	t.Run("Predecessor", testPredecessor)
+	t.Run("Quiet", testQuiet)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })

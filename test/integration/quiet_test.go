@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// testQuiet changes ProviderConfigs and nothing else, and has the cache compared all
+// the time. Every reconcile of a Workspace that uses one of them would have to plan
+// again from then on: that there is no run shows that nothing has asked for one. There
+// are no claims here, which are looked at again.
+func testQuiet(t *testing.T) {
+	t.Helper()
+
+	c := shared.unsharded.started(t)
+	ns, leases := c.namespace(t), withNamespace(c.namespace(t))
+	origin := func(text string) *string { return new("locals {\n  origin = \"" + text + "\"\n}\n") }
+
+	type user struct {
+		scope  scope
+		config client.Object
+		opts   []workspaceOption
+		ws     workspace.Workspace
+	}
+
+	var users []user
+
+	first := startInstance(t, c, leases)
+
+	eachConfig(t, func(_ *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
+		cfg := newConfig(ns, configSpec{Configuration: origin("old")})
+		c.create(t, cfg)
+
+		opts := []workspaceOption{withConfig(cfg), withModule(`output "origin" { value = local.origin }`)}
+		ws := c.createWorkspace(t, s, ns, opts...)
+		expectReady(t, c, ws)
+
+		users = append(users, user{scope: s, config: cfg, opts: opts, ws: ws})
+	})
+
+	// What was just created is looked at once more a second later, but not by the next
+	// instance.
+	first.stop(t)
+	i := startInstance(t, c, leases, withRoot(first.root), withArgs("--sync=1s"))
+
+	for _, u := range users {
+		c.request(t, u.ws)
+		expectIdle(t, i, u.scope)
+
+		before := i.runs.of(string(u.ws.GetUID()))
+
+		c.patch(t, u.config, map[string]any{"spec": map[string]any{"configuration": origin("new")}})
+
+		// By now the instance knows of the change.
+		other := c.createWorkspace(t, u.scope, ns, u.opts...)
+		expectReady(t, c, other)
+		expectOutputs(t, c, other, map[string]string{"origin": `"new"`})
+		expectComparisons(t, i, u.config)
+		expectIdle(t, i, u.scope)
+
+		if diff := cmp.Diff(before, i.runs.of(string(u.ws.GetUID()))); diff != "" {
+			t.Errorf("runs of the CLI for a Workspace after a change of its %T: -want, +got:\n%s", u.config, diff)
+		}
+
+		c.request(t, u.ws)
+		expectOutputs(t, c, u.ws, map[string]string{"origin": `"new"`})
+	}
+}
+
+// expectIdle waits until the instance has nothing to do for Workspaces of the kind.
+func expectIdle(t *testing.T, i *instance, s scope) {
+	t.Helper()
+
+	controller := map[scope]string{clusterScope: "managed/workspace.tf.upbound.io", namespacedScope: "managed/workspace.tf.m.upbound.io"}[s]
+
+	expectMetric(t, i, `workqueue_depth{controller="`+controller+`",name="`+controller+`",priority=""} 0`)
+	expectMetric(t, i, `controller_runtime_active_workers{controller="`+controller+`"} 0`)
+}
+
+// expectComparisons waits until the cache was compared several times. The controller
+// of the ProviderConfig, of which nothing changes meanwhile, looks at it every time.
+func expectComparisons(t *testing.T, i *instance, cfg client.Object) {
+	t.Helper()
+
+	count := func() int {
+		n := 0
+
+		for line := range strings.Lines(i.output.String()) {
+			if strings.Contains(line, "Reconciling") && strings.Contains(line, cfg.GetName()) {
+				n++
+			}
+		}
+
+		return n
+	}
+
+	before := count()
+
+	eventually(t, func() error {
+		if now := count(); now < before+3 {
+			return errors.Errorf("%q was looked at %d times, and then %d times", cfg.GetName(), before, now)
+		}
+
+		return nil
+	})
+}
