@@ -59,18 +59,7 @@ output "two" {
 		})
 
 		t.Run("OfSomebodyElse", func(t *testing.T) {
-			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("owner")}}
-			c.create(t, owner)
-
-			controller := true
-			secret := &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("foreign"), OwnerReferences: []metav1.OwnerReference{{
-					APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: &controller,
-				}}},
-				Type: resource.SecretTypeConnection,
-				Data: map[string][]byte{"one": []byte("theirs"), "three": []byte("3")},
-			}
-			c.create(t, secret)
+			secret := c.foreignSecret(t, ns, map[string][]byte{"one": []byte("theirs"), "three": []byte("3")})
 
 			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
 			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(one))
@@ -82,4 +71,24 @@ output "two" {
 			expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
 		})
 	})
+}
+
+// foreignSecret makes a connection Secret that somebody else controls.
+func (c *cluster) foreignSecret(t *testing.T, namespace string, data map[string][]byte) *corev1.Secret {
+	t.Helper()
+
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("owner")}}
+	c.create(t, owner)
+
+	controller := true
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("foreign"), OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: &controller,
+		}}},
+		Type: resource.SecretTypeConnection,
+		Data: data,
+	}
+	c.create(t, secret)
+
+	return secret
 }

@@ -94,6 +94,20 @@ func TestEvents(t *testing.T) {
 			expectGone(t, c, ws)
 		})
 
+		t.Run("CannotPublish", func(t *testing.T) {
+			t.Parallel()
+
+			secret := c.foreignSecret(t, ns, map[string][]byte{"text": []byte("theirs")})
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(`output "text" { value = "ours" }`))
+			expect(t, ws, corev1.EventTypeWarning, "CannotPublishConnectionDetails")
+			expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "theirs"})
+
+			// There is nothing to take back: the Secret goes with its Workspace.
+			c.remove(t, secret)
+			expectReady(t, c, ws)
+			expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "ours"})
+		})
+
 		t.Run("InvalidPolicy", func(t *testing.T) {
 			t.Parallel()
 

@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -138,6 +139,42 @@ func TestLostState(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", lineage, fmt.Sprintf("found serial %d", serial))
 			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
 			expectDone(t, e, "created")
+		})
+
+		t.Run("Observed", func(t *testing.T) {
+			t.Parallel()
+
+			// Whoever only looks has no state to lose, and nothing to accept.
+			e := newEvidence(t)
+			opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+			former := c.createManaged(t, s, ns, policyNoDelete(), opts...)
+			expectReady(t, c, former)
+			c.remove(t, former)
+			expectGone(t, c, former)
+
+			ws := newWorkspace(s, ns, opts...)
+			ws.SetManagementPolicies(policyObserve())
+			meta.SetExternalName(ws, former.GetName())
+			c.create(t, ws)
+			expectReady(t, c, ws)
+			lineage := expectRemembered(t, c, ws)
+
+			c.remove(t, stateSecret(former, ns, suffix))
+			c.annotate(t, ws, requestedAt, "first")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
+
+			heir := newWorkspace(s, ns, append(opts, withVar("greeting", "bye"))...)
+			meta.SetExternalName(heir, former.GetName())
+			c.create(t, heir)
+			expectReady(t, c, heir)
+
+			c.changeVars(t, ws, heir.GetParameters().Vars...)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+			expectReady(t, c, ws)
+
+			if now := expectRemembered(t, c, ws); now == lineage {
+				t.Errorf("want another lineage than that of the state that was lost, got %q", now)
+			}
 		})
 
 		t.Run("NothingToLose", func(t *testing.T) {

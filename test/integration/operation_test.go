@@ -10,6 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // takeover is how long a replica may take to take over from one that has stopped
@@ -124,4 +129,56 @@ func TestLogs(t *testing.T) {
 			t.Errorf("want shard %q in log line %s", shard, line)
 		}
 	}
+}
+
+// TestCLILog has what the CLI prints for one of two Workspaces in the log, and
+// which of them that is.
+func TestCLILog(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli), withArgs("--log-encoding=json"))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "log"))
+			module := withModule(`resource "terraform_data" "logged" {}`)
+			loud := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), module,
+				withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+			quiet := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), module)
+			expectReady(t, c, loud)
+			expectReady(t, c, quiet)
+
+			eventually(t, func() error {
+				if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
+					return errors.Errorf("want what the CLI printed for %q in the log, got %s", loud.GetName(), have)
+				}
+
+				return nil
+			})
+
+			if have := saidFor(i, quiet); strings.Contains(have, "Apply complete!") {
+				t.Errorf("want nothing that the CLI printed for %q in the log, got %s", quiet.GetName(), have)
+			}
+		})
+	})
+}
+
+// saidFor returns the messages in the log of the instance that are about the
+// Workspace.
+func saidFor(i *instance, ws workspace.Workspace) string {
+	said := &strings.Builder{}
+
+	for line := range strings.Lines(i.output.String()) {
+		entry := struct {
+			Message string `json:"msg"`
+			UID     string `json:"uid"`
+		}{}
+
+		if err := decode(line, &entry); err == nil && entry.UID == string(ws.GetUID()) {
+			said.WriteString(entry.Message + "\n")
+		}
+	}
+
+	return said.String()
 }
