@@ -165,35 +165,47 @@ func testRule(t *testing.T, r rule, cases map[string]ruleCase) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
-			fsys := fstest.MapFS{}
-			for name, source := range tc.tree {
-				fsys[name] = &fstest.MapFile{Data: []byte(source)}
-			}
-
-			files, err := goFiles(fsys)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(tc.want, r(files)); diff != "" {
-				t.Errorf("\n%s\nrule(...): -want, +got:\n%s", tc.reason, diff)
-			}
+			testCase(t, r, tc)
 		})
 	}
 
 	t.Run("Repository", func(t *testing.T) {
 		t.Parallel()
-
-		files, err := goFiles(os.DirFS(root))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, complaint := range r(files) {
-			t.Error(complaint)
-		}
+		testRepository(t, r)
 	})
+}
+
+// testCase tests a rule with a tree.
+func testCase(t *testing.T, r rule, tc ruleCase) {
+	t.Helper()
+
+	fsys := fstest.MapFS{}
+	for name, source := range tc.tree {
+		fsys[name] = &fstest.MapFile{Data: []byte(source)}
+	}
+
+	files, err := goFiles(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(tc.want, r(files)); diff != "" {
+		t.Errorf("\n%s\nrule(...): -want, +got:\n%s", tc.reason, diff)
+	}
+}
+
+// testRepository tests the repository with a rule.
+func testRepository(t *testing.T, r rule) {
+	t.Helper()
+
+	files, err := goFiles(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, complaint := range r(files) {
+		t.Error(complaint)
+	}
 }
 
 func TestGoFiles(t *testing.T) {
