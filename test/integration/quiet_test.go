@@ -27,27 +27,25 @@ func testQuiet(t *testing.T) {
 	ns, leases := c.namespace(t), withNamespace(c.namespace(t))
 	origin := func(text string) *string { return new("locals {\n  origin = \"" + text + "\"\n}\n") }
 
-	type user struct {
+	spec := configSpec{Configuration: origin("old")}
+	users := []struct {
 		scope  scope
 		config client.Object
-		opts   []workspaceOption
 		ws     workspace.Workspace
+	}{
+		{scope: clusterScope, config: newConfig(clusterScope, ns, spec)},
+		{scope: namespacedScope, config: newConfig(namespacedScope, ns, spec)},
+		{scope: namespacedScope, config: newClusterConfig(spec)},
 	}
-
-	var users []user
+	module := withModule(`output "origin" { value = local.origin }`)
 
 	first := startInstance(t, c, leases)
 
-	eachConfig(t, func(_ *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
-		cfg := newConfig(ns, configSpec{Configuration: origin("old")})
-		c.create(t, cfg)
-
-		opts := []workspaceOption{withConfig(cfg), withModule(`output "origin" { value = local.origin }`)}
-		ws := c.createWorkspace(t, s, ns, opts...)
-		expectReady(t, c, ws)
-
-		users = append(users, user{scope: s, config: cfg, opts: opts, ws: ws})
-	})
+	for n, u := range users {
+		c.create(t, u.config)
+		users[n].ws = c.createWorkspace(t, u.scope, ns, withConfig(u.config), module)
+		expectReady(t, c, users[n].ws)
+	}
 
 	// What was just created is looked at once more a second later, but not by the next
 	// instance.
@@ -63,7 +61,7 @@ func testQuiet(t *testing.T) {
 		c.patch(t, u.config, map[string]any{"spec": map[string]any{"configuration": origin("new")}})
 
 		// By now the instance knows of the change.
-		other := c.createWorkspace(t, u.scope, ns, u.opts...)
+		other := c.createWorkspace(t, u.scope, ns, withConfig(u.config), module)
 		expectReady(t, c, other)
 		expectOutputs(t, c, other, map[string]string{"origin": `"new"`})
 		expectComparisons(t, i, u.config)
