@@ -91,6 +91,35 @@ func TestCollision(t *testing.T) {
 		expectExists(t, c, stateSecret(first, one, suffix))
 	})
 
+	t.Run("Elsewhere", func(t *testing.T) {
+		t.Parallel()
+
+		first := c.createWorkspace(t, namespacedScope, one, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+		expectReady(t, c, first)
+
+		// A state of that name in another place is free to be taken.
+		other := newClusterConfig(withBackend(two, suffix))
+		c.create(t, other)
+
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(other), withEvidence(t, "evidence.tf", e)}
+		former := newTwin(first, two, opts...)
+		former.SetManagementPolicies(policyNoDelete())
+		c.create(t, former)
+		expectReady(t, c, former)
+		c.remove(t, former)
+		expectGone(t, c, former)
+
+		heir := newTwin(first, two, opts...)
+		c.create(t, heir)
+		expectReady(t, c, heir)
+		expectDone(t, e, "created")
+		c.remove(t, heir)
+		expectGone(t, c, heir)
+		expectDone(t, e, "created", "destroyed")
+		expectExists(t, c, stateSecret(first, one, suffix))
+	})
+
 	t.Run("Simultaneous", func(t *testing.T) {
 		t.Parallel()
 
