@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestRights runs an instance with the rights that the example for an installation by
+// hand gives it, and its CLI with those that it gives for states. They are enough for
+// all that a Workspace can ask for.
+func TestRights(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard),
+		withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election")...)),
+		withCLIKubeconfig(c.user(t, exampleRules(t, "provider-terraform-state")...)))
+
+	source := newFluxUpstream(t, c, "OCIRepository", ns, tree{"main.tf": echo("public", "private")})
+
+	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
+		t.Parallel()
+
+		spec := withBackend(ns, "rights")
+		spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))}
+		cfg := newConfig(ns, spec)
+		c.create(t, cfg)
+
+		connection := unique("connection")
+		ws := c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{
+			configMapVars(c.configMapKey(t, ns, `public = "1"`), nil),
+			secretVars(c.secretKey(t, ns, `private = "2"`), nil),
+		}}, inShard(shard), withConfig(cfg), withSecret(connection), withUpstream(source))
+		expectReady(t, c, ws)
+		expectSecret(t, c, ns, connection, map[string]string{"public": "1", "private": "2"})
+		expectUsers(t, c, cfg, 1)
+		expectEvent(t, c, ws, "CreatedExternalResource")
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, stateSecret(ws, ns, "rights"))
+		expectEventFrom(t, c, ws, map[scope]string{
+			clusterScope:    "managed/workspace.tf.upbound.io",
+			namespacedScope: "managed/workspace.tf.m.upbound.io",
+		}[s], corev1.EventTypeNormal, "DeletedExternalResource")
+
+		c.remove(t, cfg)
+		collectGarbage(t, c, ws)
+		expectGone(t, c, cfg)
+	})
+}
+
+// exampleRules returns the rules of the roles of the supplied names in the example for
+// an installation by hand.
+func exampleRules(t *testing.T, names ...string) []rbacv1.PolicyRule {
+	t.Helper()
+
+	found := map[string][]rbacv1.PolicyRule{}
+
+	for _, o := range examples(t, "sharding") {
+		if kind := o.GetKind(); kind != "ClusterRole" && kind != "Role" {
+			continue
+		}
+
+		role := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatalf("cannot convert %s %q: %v", o.GetKind(), o.GetName(), err)
+		}
+
+		found[o.GetName()] = role.Rules
+	}
+
+	var rules []rbacv1.PolicyRule
+
+	for _, name := range names {
+		if len(found[name]) == 0 {
+			t.Fatalf("the example has no role %q", name)
+		}
+
+		rules = append(rules, found[name]...)
+	}
+
+	return rules
+}
