@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
@@ -57,6 +58,92 @@ func TestOwnsState(t *testing.T) {
 
 			if have := ownsState(ws); have != tc.want {
 				t.Errorf("%s: want %t, got %t", tc.reason, tc.want, have)
+			}
+		})
+	}
+}
+
+func TestBackendOf(t *testing.T) {
+	t.Parallel()
+
+	const (
+		backend = `terraform {
+  backend "kubernetes" {}
+}
+`
+		none = "# There is no backend, but for the word.\n"
+	)
+
+	inline := func(module string) commonv1beta1.WorkspaceParameters {
+		return commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline, Module: module}}
+	}
+	remote := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{
+		Source: commonv1beta1.ModuleSourceRemote, Module: "git::https://example.org/backend",
+	}}
+
+	type place struct {
+		parameters    commonv1beta1.WorkspaceParameters
+		configuration string
+		file          string
+	}
+
+	of := func(p place) string {
+		return backendOf(p.parameters, commonv1beta1.ProviderConfigSpec{Configuration: &p.configuration, BackendFile: &p.file})
+	}
+
+	cases := map[string]struct {
+		reason string
+		a, b   place
+		disk   bool
+		same   bool
+	}{
+		"Disk": {
+			reason: "Without a backend each has a place of its own.",
+			a:      place{parameters: inline("# one"), configuration: none},
+			b:      place{parameters: remote, configuration: none},
+			disk:   true,
+			same:   true,
+		},
+		"Configuration": {
+			reason: "The configuration says where, whatever the module is.",
+			a:      place{parameters: inline("# one"), configuration: backend},
+			b:      place{parameters: remote, configuration: backend},
+			same:   true,
+		},
+		"AnotherConfiguration": {
+			reason: "Another configuration may say something else.",
+			a:      place{parameters: remote, configuration: backend},
+			b:      place{parameters: remote, configuration: backend + "# two"},
+		},
+		"File": {
+			reason: "The file says the rest of it.",
+			a:      place{parameters: remote, configuration: backend, file: "a = 1"},
+			b:      place{parameters: remote, configuration: backend, file: "a = 2"},
+		},
+		"Module": {
+			reason: "An inline module can say it, too.",
+			a:      place{parameters: inline(backend)},
+			b:      place{parameters: inline(backend)},
+			same:   true,
+		},
+		"AnotherModule": {
+			reason: "Another one may say something else.",
+			a:      place{parameters: inline(backend)},
+			b:      place{parameters: inline(backend + "# two")},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			a, b := of(tc.a), of(tc.b)
+			if (a == b) != tc.same {
+				t.Errorf("\n%s\nbackendOf(...): want the same place: %t, got %q and %q", tc.reason, tc.same, a, b)
+			}
+
+			if (a == "") != tc.disk {
+				t.Errorf("\n%s\nbackendOf(...): want the disk: %t, got %q", tc.reason, tc.disk, a)
 			}
 		})
 	}
