@@ -23,7 +23,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
@@ -140,12 +139,13 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		ro = append(ro, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}
 
-	list, ok := kind.List.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return errors.Errorf("%T is not a list of managed resources", kind.List)
-	}
-
-	if err := mgr.Add(statemetrics.NewMRStateRecorder(mgr.GetClient(), log, o.MetricOptions.MRStateMetrics, list, o.MetricOptions.PollStateMetricInterval)); err != nil {
+	if err := mgr.Add(&stateRecorder{
+		cache:    mgr.GetClient(),
+		kind:     kind,
+		interval: o.MetricOptions.PollStateMetricInterval,
+		metrics:  o.MetricOptions.MRStateMetrics,
+		log:      log,
+	}); err != nil {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
 	}
 
