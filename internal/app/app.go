@@ -36,6 +36,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -241,6 +242,10 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 	}
 
 	uncached := []client.Object{&corev1.ConfigMap{}}
+	for _, k := range providerconfig.Kinds() {
+		uncached = append(uncached, k.Usage)
+	}
+
 	if !o.EnableSecretCache {
 		uncached = append(uncached, &corev1.Secret{})
 	}

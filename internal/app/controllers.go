@@ -88,6 +88,13 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 		return err
 	}
 
+	usages, err := newUsages(mgr)
+	if err != nil {
+		return err
+	}
+
+	o.Configs = providerconfig.NewResolver(wm.GetClient(), usages)
+
 	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
 
 	if safe {
@@ -109,8 +116,15 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 		}
 	}
 
+	for gvk, u := range usages {
+		if err := start(func() error { return mgr.Add(u) }, gvk); err != nil {
+			return errors.Wrapf(err, "cannot add usages of %s", gvk.Group)
+		}
+	}
+
 	for _, k := range providerconfig.Kinds() {
-		if err := start(func() error { return configctrl.Setup(mgr, k, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
+		u := usages[k.ProviderConfigKinds.Usage]
+		if err := start(func() error { return configctrl.Setup(mgr, k, u, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
 			return err
 		}
 	}
@@ -122,6 +136,14 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 	}
 
 	return nil
+}
+
+// newUsages returns the usages of ProviderConfigs, by their kind. They are in no cache:
+// those of all shards would be.
+func newUsages(mgr manager.Manager) (map[schema.GroupVersionKind]*providerconfig.Usages, error) {
+	kube, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+
+	return providerconfig.NewUsages(kube), errors.Wrap(err, "cannot make client of ProviderConfigUsages")
 }
 
 // mayWatchCRDs says whether this instance has the right to see when

@@ -27,6 +27,14 @@ type Kind struct {
 	Usage client.Object
 }
 
+// Legacy says whether usages of this kind of ProviderConfig do not mention the kind:
+// it is the only one of its group.
+func (k Kind) Legacy() bool {
+	_, legacy := k.Usage.(resource.LegacyProviderConfigUsage)
+
+	return legacy
+}
+
 // Kinds returns every kind of ProviderConfig this provider has.
 func Kinds() []Kind {
 	return []Kind{

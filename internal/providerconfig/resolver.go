@@ -11,6 +11,7 @@ package providerconfig
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,15 +34,17 @@ type config interface {
 // use.
 type Resolver struct {
 	client client.Client
+	usages map[schema.GroupVersionKind]*Usages
 	legacy resource.LegacyTracker
 	modern resource.ModernTracker
 }
 
 // NewResolver returns a Resolver that reads configurations and records usages
-// with the supplied client.
-func NewResolver(c client.Client) *Resolver {
+// with the supplied client. Usages are those that are known.
+func NewResolver(c client.Client, usages map[schema.GroupVersionKind]*Usages) *Resolver {
 	return &Resolver{
 		client: c,
+		usages: usages,
 		legacy: resource.NewLegacyProviderConfigUsageTracker(c, &clusterv1beta1.ProviderConfigUsage{}),
 		modern: resource.NewProviderConfigUsageTracker(c, &namespacedv1beta1.ProviderConfigUsage{}),
 	}
@@ -58,15 +61,32 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1be
 	return r.Peek(ctx, mg)
 }
 
+// track records a usage unless it is known. One that was deleted is recorded again.
 func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
+		ref := mg.GetProviderConfigReference()
+		if ref != nil && r.tracked(namespacedv1beta1.ProviderConfigUsageGroupVersionKind, newRef(mg.GetNamespace(), ref.Kind, ref.Name), mg) {
+			return nil
+		}
+
 		return r.modern.Track(ctx, mg)
 	case resource.LegacyManaged:
+		ref := mg.GetProviderConfigReference()
+		if ref != nil && r.tracked(clusterv1beta1.ProviderConfigUsageGroupVersionKind, newRef("", "", ref.Name), mg) {
+			return nil
+		}
+
 		return r.legacy.Track(ctx, mg)
 	default:
 		return errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
+}
+
+func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.Managed) bool {
+	u, ok := r.usages[usage]
+
+	return ok && u.has(ref, mg.GetNamespace(), string(mg.GetUID()))
 }
 
 // Peek returns the specification of the ProviderConfig that the supplied managed

@@ -6,19 +6,36 @@ package config
 
 import (
 	"context"
+	"os"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -26,206 +43,381 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// key of the ProviderConfig that the test is about. The namespace is nothing to those
-// that have none.
-func keyOf(kind providerconfig.Kind) client.ObjectKey {
-	if kind.Config == namespacedv1beta1.ProviderConfigGroupVersionKind {
-		return client.ObjectKey{Namespace: "ns", Name: "config"}
+// TestLive counts the users of ProviderConfigs of every kind on a real API server.
+func TestLive(t *testing.T) {
+	t.Parallel()
+
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
 	}
 
-	return client.ObjectKey{Name: "config"}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../../package/crds"}, ErrorIfCRDPathMissing: true}
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("Kinds", func(t *testing.T) {
+		for _, kind := range providerconfig.Kinds() {
+			for name, test := range map[string]func(*testing.T, *fixture){
+				"Counts":       testCounts,
+				"InUseAtStart": testInUseAtStart,
+				"Stale":        testStale,
+				"Unseen":       testUnseen,
+				"Quiet":        testQuiet,
+			} {
+				t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					test(t, newFixture(t, cfg, kind))
+				})
+			}
+		}
+	})
 }
 
-// configOf returns that ProviderConfig, deleted or not.
-func configOf(t *testing.T, kind providerconfig.Kind, deleted bool) client.Object {
+// The count follows usages that come, go and move, also those that did so while no
+// instance was running.
+func testCounts(t *testing.T, f *fixture) {
 	t.Helper()
 
-	o, ok := kind.Object.DeepCopyObject().(client.Object)
-	if !ok {
-		t.Fatalf("%T is not an object", kind.Object)
+	pc := f.config(t, "counted")
+	stop := f.start(t)
+
+	for _, name := range []string{"a", "b", "c"} {
+		f.use(t, name, pc)
 	}
 
-	o.SetNamespace(keyOf(kind).Namespace)
-	o.SetName(keyOf(kind).Name)
-	o.SetFinalizers([]string{"in-use.crossplane.io"})
+	f.expectUsers(t, pc, 3)
 
-	if deleted {
-		o.SetDeletionTimestamp(new(metav1.Now()))
+	if diff := cmp.Diff([]string{finalizer}, pc.GetFinalizers()); diff != "" {
+		t.Errorf("finalizers: -want, +got:\n%s", diff)
 	}
 
-	return o
+	f.unuse(t, "a", pc)
+	f.expectUsers(t, pc, 2)
+	stop()
+
+	f.unuse(t, "b", pc)
+	f.use(t, "d", pc)
+	f.use(t, "e", pc)
+	f.start(t)
+	f.expectUsers(t, pc, 3)
 }
 
-// usageOf returns what records that a Workspace uses a ProviderConfig.
-func usageOf(t *testing.T, kind providerconfig.Kind, change ...func(u client.Object)) client.Object {
+// A ProviderConfig that is in use is not gone by the time that everything is known.
+func testInUseAtStart(t *testing.T, f *fixture) {
 	t.Helper()
 
-	u, ok := kind.Usage.DeepCopyObject().(client.Object)
+	pc := f.config(t, "used", finalizer)
+	f.use(t, "user", pc)
+
+	if err := f.kube.Delete(t.Context(), pc); err != nil {
+		t.Fatal(err)
+	}
+
+	f.start(t)
+	f.expectUsers(t, pc, 1)
+
+	if c := pc.GetCondition("Terminating"); c.Status != corev1.ConditionTrue || c.Reason != "InUse" || c.Message != "Blocking deletion while usages still exist" {
+		t.Errorf("condition of a ProviderConfig that is deleted and in use: %+v", c)
+	}
+
+	f.eventually(t, func() error {
+		events := &corev1.EventList{}
+		if err := f.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(pc.GetUID())}); err != nil {
+			return err
+		}
+
+		if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Reason == "UsageAccounting" && e.Type == corev1.EventTypeWarning }) {
+			return errors.Errorf("want an event, got %v", events.Items)
+		}
+
+		return nil
+	})
+
+	f.unuse(t, "user", pc)
+	f.expectGone(t, pc)
+}
+
+// A usage without a controller is nobody's.
+func testStale(t *testing.T, f *fixture) {
+	t.Helper()
+
+	pc := f.config(t, "restored")
+	u := f.usage("stale", pc)
+	u.SetOwnerReferences(nil)
+	f.create(t, u)
+	f.use(t, "user", pc)
+
+	f.start(t)
+	f.expectUsers(t, pc, 1)
+	f.expectGone(t, u)
+}
+
+// A usage that the watch has not seen yet keeps the ProviderConfig all the same.
+func testUnseen(t *testing.T, f *fixture) {
+	t.Helper()
+
+	pc := f.config(t, "unseen", finalizer)
+	f.use(t, "user", pc)
+
+	if err := f.kube.Delete(t.Context(), pc); err != nil {
+		t.Fatal(err)
+	}
+
+	r := f.reconciler()
+	if res := f.reconcile(t, r, pc); res.RequeueAfter == 0 {
+		t.Error("it was released, or nobody will look again")
+	}
+
+	if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+		t.Errorf("in use, and gone: %v", err)
+	}
+
+	f.unuse(t, "user", pc)
+	f.reconcile(t, r, pc)
+	f.expectGone(t, pc)
+}
+
+// Nothing is written when there is nothing new, not even by the other instances.
+func testQuiet(t *testing.T, f *fixture) {
+	t.Helper()
+
+	pc := f.config(t, "quiet")
+	r := f.reconciler()
+	f.reconcile(t, r, pc)
+
+	writes := f.writes
+	if writes == 0 {
+		t.Error("no finalizer was written")
+	}
+
+	f.reconcile(t, r, pc)
+	f.reconcile(t, f.reconciler(), pc)
+
+	if diff := cmp.Diff(writes, f.writes); diff != "" {
+		t.Errorf("writes: -want, +got:\n%s", diff)
+	}
+}
+
+// A fixture has a namespace of its own on the API server that all share.
+type fixture struct {
+	kind      providerconfig.Kind
+	cfg       *rest.Config
+	scheme    *runtime.Scheme
+	kube      client.WithWatch
+	namespace string
+
+	writes int
+}
+
+func newFixture(t *testing.T, cfg *rest.Config, kind providerconfig.Kind) *fixture {
+	t.Helper()
+
+	f := &fixture{kind: kind, cfg: cfg, scheme: runtime.NewScheme()}
+	if err := errors.Join(scheme.AddToScheme(f.scheme), apis.AddToScheme(f.scheme)); err != nil {
+		t.Fatal(err)
+	}
+
+	var err error
+	if f.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: f.scheme}); err != nil {
+		t.Fatal(err)
+	}
+
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "config-"}}
+	f.create(t, ns)
+	f.namespace = ns.GetName()
+
+	return f
+}
+
+// start the controller. It runs until it is stopped, or to the end of the test.
+func (f *fixture) start(t *testing.T) func() {
+	t.Helper()
+
+	mgr, err := manager.New(f.cfg, manager.Options{
+		Scheme:     f.scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	usages := providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage]
+	o := controller.Options{MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
+
+	if err := errors.Join(mgr.Add(usages), Setup(mgr, f.kind, usages, o)); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+
+	go func() { stopped <- mgr.Start(ctx) }()
+
+	stop := sync.OnceFunc(func() {
+		cancel()
+
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+
+	return stop
+}
+
+// reconciler returns one whose watch has seen nothing. What it writes is counted.
+func (f *fixture) reconciler() *reconciler {
+	kube := interceptor.NewClient(f.kube, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			f.writes++
+
+			return c.Update(ctx, o, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			f.writes++
+
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})
+
+	return &reconciler{
+		client:    kube,
+		live:      kube,
+		kind:      f.kind,
+		usages:    providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage],
+		finalizer: resource.NewAPIFinalizer(kube, finalizer),
+		record:    event.NewNopRecorder(),
+	}
+}
+
+func (f *fixture) reconcile(t *testing.T, r *reconciler, pc client.Object) reconcile.Result {
+	t.Helper()
+
+	res, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return res
+}
+
+// config creates a ProviderConfig.
+func (f *fixture) config(t *testing.T, name string, finalizers ...string) resource.ProviderConfig {
+	t.Helper()
+
+	pc, ok := f.kind.Object.DeepCopyObject().(resource.ProviderConfig)
 	if !ok {
-		t.Fatalf("%T is not an object", kind.Usage)
+		t.Fatalf("%T is not a ProviderConfig", f.kind.Object)
 	}
 
-	u.SetName("usage")
-	u.SetLabels(map[string]string{xpv2.LabelKeyProviderName: "config"})
-	u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Workspace", Name: "ws", UID: "uid", Controller: new(true)}})
+	// All names are in one namespace where the kind has none.
+	pc.SetName(f.namespace + "-" + name)
+	pc.SetFinalizers(finalizers)
 
-	if kind.Config.Group != clusterv1beta1.Group {
-		u.SetNamespace("ns")
-		u.SetLabels(map[string]string{xpv2.LabelKeyProviderName: "config", xpv2.LabelKeyProviderKind: kind.Config.Kind})
+	if _, ok := pc.(*namespacedv1beta1.ProviderConfig); ok {
+		pc.SetNamespace(f.namespace)
 	}
 
-	for _, fn := range change {
-		fn(u)
+	f.create(t, pc)
+
+	return pc
+}
+
+// usage of a ProviderConfig by a Workspace that only the usage knows of.
+func (f *fixture) usage(name string, pc client.Object) client.Object {
+	ref := xpv2.TypedReference{APIVersion: "v1", Kind: "Workspace", Name: name}
+	o := metav1.ObjectMeta{
+		Name:            f.namespace + "-" + name,
+		Labels:          map[string]string{xpv2.LabelKeyProviderName: pc.GetName()},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Workspace", Name: name, UID: types.UID(name), Controller: new(true)}},
 	}
+
+	if f.kind.Legacy() {
+		u := &clusterv1beta1.ProviderConfigUsage{ObjectMeta: o}
+		u.ProviderConfigReference = xpv2.Reference{Name: pc.GetName()}
+		u.ResourceReference = ref
+
+		return u
+	}
+
+	o.Namespace = f.namespace
+	o.Labels[xpv2.LabelKeyProviderKind] = f.kind.Config.Kind
+
+	u := &namespacedv1beta1.ProviderConfigUsage{ObjectMeta: o}
+	u.ProviderConfigReference = xpv2.ProviderConfigReference{Kind: f.kind.Config.Kind, Name: pc.GetName()}
+	u.ResourceReference = ref
 
 	return u
 }
 
-func TestReconcile(t *testing.T) {
-	t.Parallel()
+func (f *fixture) use(t *testing.T, name string, pc client.Object) {
+	t.Helper()
+	f.create(t, f.usage(name, pc))
+}
 
-	scheme := runtime.NewScheme()
-	if err := apis.AddToScheme(scheme); err != nil {
+// unuse deletes the usage of the supplied name.
+func (f *fixture) unuse(t *testing.T, name string, pc client.Object) {
+	t.Helper()
+
+	if err := f.kube.Delete(t.Context(), f.usage(name, pc)); err != nil {
 		t.Fatal(err)
-	}
-
-	stale := func(u client.Object) { u.SetOwnerReferences(nil) }
-	ofAnother := func(u client.Object) {
-		l := u.GetLabels()
-		l[xpv2.LabelKeyProviderName] = "another"
-		u.SetLabels(l)
-	}
-	// The other kind that may have the same name.
-	ofNamesake := func(u client.Object) {
-		l := u.GetLabels()
-		l[xpv2.LabelKeyProviderKind] = map[string]string{
-			namespacedv1beta1.ProviderConfigKind:        namespacedv1beta1.ClusterProviderConfigKind,
-			namespacedv1beta1.ClusterProviderConfigKind: namespacedv1beta1.ProviderConfigKind,
-		}[l[xpv2.LabelKeyProviderKind]]
-		u.SetLabels(l)
-	}
-
-	elsewhere := func(u client.Object) { u.SetNamespace("elsewhere") }
-
-	type change = func(u client.Object)
-
-	cases := map[string]struct {
-		reason string
-		absent bool
-		living bool
-		// cached and live are usages that either knows, each with its changes.
-		cached, live [][]change
-		// only says which kinds there is such a case for, all if there is none.
-		only []schema.GroupVersionKind
-		// passed says that the common reconciler gets the request.
-		passed bool
-		want   reconcile.Result
-	}{
-		"Absent":      {reason: "There is nothing to keep.", absent: true},
-		"Living":      {reason: "Users of one that nobody deletes are counted.", living: true, passed: true},
-		"Unused":      {reason: "Nobody uses it.", passed: true},
-		"Used":        {reason: "Why it stays is for the common reconciler to say.", cached: [][]change{{}}, live: [][]change{{}}, passed: true},
-		"UsedSince":   {reason: "A usage that the cache has not seen yet keeps it.", live: [][]change{{}}, want: reconcile.Result{RequeueAfter: cacheLag}},
-		"Stale":       {reason: "A usage without a Workspace does not keep it.", live: [][]change{{stale}}, passed: true},
-		"AnotherUsed": {reason: "A usage of another one does not keep it.", live: [][]change{{ofAnother}}, passed: true},
-		"NamesakeUsed": {
-			reason: "Neither does one of the other kind with the same name.",
-			live:   [][]change{{ofNamesake}},
-			only:   []schema.GroupVersionKind{namespacedv1beta1.ProviderConfigGroupVersionKind, namespacedv1beta1.ClusterProviderConfigGroupVersionKind},
-			passed: true,
-		},
-		"UsedElsewhere": {
-			reason: "Nor one in another namespace.",
-			live:   [][]change{{elsewhere}},
-			only:   []schema.GroupVersionKind{namespacedv1beta1.ProviderConfigGroupVersionKind},
-			passed: true,
-		},
-		"UsedAnywhere": {
-			reason: "One without a namespace is used in all of them.",
-			live:   [][]change{{elsewhere}},
-			only:   []schema.GroupVersionKind{namespacedv1beta1.ClusterProviderConfigGroupVersionKind},
-			want:   reconcile.Result{RequeueAfter: cacheLag},
-		},
-	}
-
-	for _, kind := range providerconfig.Kinds() {
-		for name, tc := range cases {
-			if len(tc.only) > 0 && !slices.Contains(tc.only, kind.Config) {
-				continue
-			}
-
-			t.Run(kind.Config.Kind+"."+kind.Config.Group+"/"+name, func(t *testing.T) {
-				t.Parallel()
-
-				reader := func(usages [][]change) client.Reader {
-					b := fake.NewClientBuilder().WithScheme(scheme)
-					if !tc.absent {
-						b.WithObjects(configOf(t, kind, !tc.living))
-					}
-
-					for _, changes := range usages {
-						b.WithObjects(usageOf(t, kind, changes...))
-					}
-
-					return b.Build()
-				}
-
-				passed := false
-				r := &liveReconciler{
-					inner: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-						passed = true
-
-						return reconcile.Result{}, nil
-					}),
-					client: reader(tc.cached),
-					live:   reader(tc.live),
-					scheme: scheme,
-					kind:   kind,
-				}
-
-				got, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(kind)})
-				if err != nil {
-					t.Fatalf("%s\nReconcile(...): %v", tc.reason, err)
-				}
-
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
-				}
-
-				if passed != tc.passed {
-					t.Errorf("%s\nReconcile(...): passed on: want %t, got %t", tc.reason, tc.passed, passed)
-				}
-			})
-		}
 	}
 }
 
-// TestReconcileConflict meets another shard that writes the same count.
-func TestReconcileConflict(t *testing.T) {
-	t.Parallel()
+func (f *fixture) create(t *testing.T, o client.Object) {
+	t.Helper()
 
-	scheme := runtime.NewScheme()
-	if err := apis.AddToScheme(scheme); err != nil {
+	if err := f.kube.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+}
 
-	for _, kind := range providerconfig.Kinds() {
-		t.Run(kind.Config.Kind+"."+kind.Config.Group, func(t *testing.T) {
-			t.Parallel()
+func (f *fixture) expectUsers(t *testing.T, pc resource.ProviderConfig, want int64) {
+	t.Helper()
+	f.eventually(t, func() error {
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+			return err
+		}
 
-			r := &liveReconciler{
-				inner: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-					return reconcile.Result{}, kerrors.NewConflict(schema.GroupResource{Resource: "providerconfigs"}, "config", nil)
-				}),
-				client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(configOf(t, kind, false)).Build(),
-				scheme: scheme,
-				kind:   kind,
-			}
+		if have := pc.GetUsers(); have != want {
+			return errors.Errorf("users of %q: want %d, got %d", pc.GetName(), want, have)
+		}
 
-			got, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(kind)})
-			if err != nil || got == (reconcile.Result{}) {
-				t.Errorf("want another try and no error, got %+v, %v", got, err)
-			}
-		})
+		return nil
+	})
+}
+
+func (f *fixture) expectGone(t *testing.T, o client.Object) {
+	t.Helper()
+	f.eventually(t, func() error {
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(o), o); !kerrors.IsNotFound(err) {
+			return errors.Errorf("want %q to be gone, got %v", o.GetName(), err)
+		}
+
+		return nil
+	})
+}
+
+func (f *fixture) eventually(t *testing.T, check func() error) {
+	t.Helper()
+
+	err := errors.New("not looked at")
+
+	if wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		err = check()
+
+		return err == nil, nil
+	}) != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,7 +8,7 @@
 //
 // Every instance runs them, and every instance sees the usages of all shards,
 // because usages carry no shard label. The instances write the same count, so
-// that they agree as soon as their caches do.
+// that they agree as soon as their watches do.
 package config
 
 import (
@@ -25,27 +25,25 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// Setup adds a controller for the supplied kind of ProviderConfig.
-func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
+// Setup adds a controller for the supplied kind of ProviderConfig. Somebody has to
+// start the usages.
+func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig.Usages, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.GroupKind)
 
-	r := xpproviderconfig.NewReconciler(mgr, kind.ProviderConfigKinds,
-		xpproviderconfig.WithLogger(o.Logger.WithValues("controller", name)),
+	r := &reconciler{
+		client:    mgr.GetClient(),
+		live:      mgr.GetAPIReader(),
+		kind:      kind,
+		usages:    usages,
+		finalizer: resource.NewAPIFinalizer(mgr.GetClient(), finalizer),
 		// The legacy recorder: providers are not granted events of events.k8s.io.
-		xpproviderconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // See above.
-
-	guarded := &liveReconciler{
-		inner:  r,
-		client: mgr.GetClient(),
-		live:   mgr.GetAPIReader(),
-		scheme: mgr.GetScheme(),
-		kind:   kind,
+		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(name)), //nolint:staticcheck // See above.
 	}
 
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object).
-		Watches(kind.Usage, &resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}).
-		Complete(ratelimiter.NewReconciler(name, guarded, o.GlobalRateLimiter)), "cannot set up controller %s", name)
+		WatchesRawSource(&usageSource{usages: usages, kind: kind.Config.Kind}).
+		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter)), "cannot set up controller %s", name)
 }

@@ -45,6 +45,9 @@ type Options struct {
 	// InitCache has what init left in directories.
 	InitCache *initcache.Cache
 
+	// Configs finds the ProviderConfigs of Workspaces.
+	Configs *providerconfig.Resolver
+
 	// Stop ends fetches of modules.
 	Stop context.Context //nolint:containedctx // It is the lifetime of all runs.
 
@@ -95,12 +98,11 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
 
 	st := newStaller(o.PollInterval, time.Now)
-	configs := providerconfig.NewResolver(mgr.GetClient())
 
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
 			kube:       mgr.GetClient(),
-			configs:    configs,
+			configs:    o.Configs,
 			cli:        o.CLI,
 			fetcher:    o.Fetcher,
 			initCache:  o.InitCache,
@@ -111,7 +113,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			schedule:   s,
 			inherited:  o.Inherited,
 			staller:    st,
-			collisions: &collisions{live: mgr.GetAPIReader(), configs: configs},
+			collisions: &collisions{live: mgr.GetAPIReader(), configs: o.Configs},
 			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures()},
 			record:     recorder,
 			log:        log,
