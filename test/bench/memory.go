@@ -33,40 +33,41 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 		shards = append(shards, numbered("memory", n))
 	}
 
-	empty := map[int]memory{}
-
-	for _, n := range []int{1, b.split} {
-		var err error
-		if empty[n], err = b.memory(ctx, shards[:n]); err != nil {
-			return err
-		}
-	}
-
 	model, err := b.model(ctx)
 	if err != nil {
 		return err
 	}
 
+	// Threads, connections and metrics come with the first Workspaces, and are not heap
+	// for the others. Each worker has got one.
+	few := memoryWorkers * b.split
 	there := 0
+	before := map[int]memory{}
 
-	for _, size := range b.sizes {
-		b.sayf("memory: creation of %d Workspaces", size-there)
+	for _, size := range append([]int{0}, b.sizes...) {
+		b.sayf("memory: creation of %d Workspaces", few+size-there)
 
-		if err := b.createSettled(ctx, model, shards, there, size); err != nil {
+		if err := b.createSettled(ctx, model, shards, there, few+size); err != nil {
 			return err
 		}
 
-		there = size
+		there = few + size
 
 		for _, n := range []int{1, b.split} {
-			b.sayf("memory: %d Workspaces on %s", size, plural(n, "instance"))
+			b.sayf("memory: %d Workspaces on %s", there, plural(n, "instance"))
 
 			m, err := b.memory(ctx, shards[:n])
 			if err != nil {
 				return err
 			}
 
-			m.Workspaces, m.Empty = size, empty[n].Heap
+			if size == 0 {
+				before[n] = m
+
+				continue
+			}
+
+			m.Workspaces, m.Before = size, before[n].Heap
 			r.Memory = append(r.Memory, m)
 		}
 	}

@@ -99,23 +99,24 @@ func (s scaling) throughput() float64 { return float64(s.Shards*s.PerShard) / s.
 // gain over one shard.
 func (s scaling) gain(one scaling) float64 { return s.throughput() / one.throughput() }
 
-// A memory is what instances keep that share Workspaces. All but the number of
-// Workspaces is the mean of one instance.
+// A memory is what instances keep that share Workspaces, and some more that keep them
+// busy when they start. All but the number of Workspaces is the mean of one instance.
 type memory struct {
 	Workspaces int `json:"workspaces"`
 
 	// Shards that share the Workspaces, 1 for an instance without a shard.
 	Shards int `json:"shards"`
 
-	// Empty is the heap of an instance without Workspaces.
-	Empty      float64 `json:"empty"`
+	// Before is the heap of an instance that has none but those that keep it busy when
+	// it starts.
+	Before     float64 `json:"before"`
 	Heap       float64 `json:"heap"`
 	RSS        float64 `json:"rss"`
 	Goroutines float64 `json:"goroutines"`
 }
 
 // held is the heap that Workspaces need.
-func (m memory) held() float64 { return m.Heap - m.Empty }
+func (m memory) held() float64 { return m.Heap - m.Before }
 
 // write the report into the supplied directory.
 func (r *report) write(dir string) error {

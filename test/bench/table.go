@@ -122,7 +122,7 @@ func (m memory) rows(alone memory) []row {
 
 	return []row{
 		heap,
-		{name("heap, RSS"), megabytes(m.Heap) + ", " + megabytes(m.RSS), megabytes(m.Empty) + " heap without Workspaces"},
+		{name("heap, RSS"), megabytes(m.Heap) + ", " + megabytes(m.RSS), megabytes(m.Before) + " heap without them"},
 		{name("goroutines"), fmt.Sprintf("%.0f", m.Goroutines)},
 	}
 }

@@ -24,8 +24,8 @@ func newReport() *report {
 			{Shards: 4, PerShard: 3, Takes: 5, Wall: 20},
 		},
 		Memory: []memory{
-			{Workspaces: 100, Shards: 1, Empty: 10e6, Heap: 30e6, RSS: 60e6, Goroutines: 90},
-			{Workspaces: 100, Shards: 2, Empty: 12e6, Heap: 23e6, RSS: 55e6, Goroutines: 95},
+			{Workspaces: 100, Shards: 1, Before: 10e6, Heap: 30e6, RSS: 60e6, Goroutines: 90},
+			{Workspaces: 100, Shards: 2, Before: 12e6, Heap: 23e6, RSS: 55e6, Goroutines: 95},
 		},
 	}
 }
