@@ -56,10 +56,14 @@ func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 // content stays. Files that no Sync wrote are left alone unless a name given now
 // is theirs.
 //
+// Later are the names of secret files that the next Sync is going to be given: they
+// count as given, but are not written yet.
+//
 // Names that lead out of the directory, or that are reserved for what belongs to
 // the provider itself, are refused before anything is written.
-func (d *Dir) Sync(files map[string]File) error {
-	for name := range files {
+func (d *Dir) Sync(files map[string]File, later ...string) error {
+	listed := newManifest(files, later...)
+	for name := range listed {
 		if err := checkName(name); err != nil {
 			return err
 		}
@@ -77,24 +81,25 @@ func (d *Dir) Sync(files map[string]File) error {
 
 	// What is about to be written is recorded first: whatever happens in between,
 	// no file is ever there that the next Sync does not know of.
-	all := written.with(files)
+	all := maps.Clone(written)
+	maps.Copy(all, listed)
 	if err := all.write(root, written); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeInput(root, name, files[name].Data); err != nil {
+		if err := writeInput(root, name, files[name]); err != nil {
 			return errors.Wrapf(err, "cannot write %q", name)
 		}
 	}
 	for name := range all {
-		if _, ok := files[name]; ok {
+		if _, ok := listed[name]; ok {
 			continue
 		}
 		if err := removeInput(root, name); err != nil {
 			return errors.Wrapf(err, "cannot remove %q", name)
 		}
 	}
-	return manifest{}.with(files).write(root, all)
+	return listed.write(root, all)
 }
 
 // RemoveSecrets removes the secret files that Sync wrote. It is called when a run
@@ -221,14 +226,15 @@ func checkName(name string) error {
 }
 
 // writeInput writes a file unless it is there already, and as it should be.
-func writeInput(root *os.Root, name string, data []byte) error {
+func writeInput(root *os.Root, name string, f File) error {
 	if err := mkParents(root, name); err != nil {
 		return err
 	}
-	if same, err := hasContent(root, name, data); same || err != nil {
+	if same, err := hasContent(root, name, f.Data); same || err != nil {
 		return err
 	}
-	return writeFile(root, name, data)
+	// A secret is gone when its run is over: nobody waits for the disk to have it.
+	return replaceFile(root, name, f.Data, !f.Secret)
 }
 
 // mkParents creates the directories that name is in. Where one of them is a
@@ -283,6 +289,12 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 // writeFile replaces whatever has that name by a file. The content is complete,
 // and on disk, before the name is given to it.
 func writeFile(root *os.Root, name string, data []byte) error {
+	return replaceFile(root, name, data, true)
+}
+
+// replaceFile is writeFile for content that need not be on disk. After a failure of
+// the machine the file may have any.
+func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err
 	}
@@ -291,7 +303,7 @@ func writeFile(root *os.Root, name string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	if closeErr := f.Close(); err == nil {

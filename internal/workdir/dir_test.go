@@ -447,6 +447,78 @@ func TestSyncUnchanged(t *testing.T) {
 	}
 }
 
+// A run that is like the one before writes nothing but its secrets.
+func TestSyncPolled(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	poll := func() {
+		t.Helper()
+		given := map[string]File{"main.tf": text("a"), "sub/creds": secret("s")}
+		if err := d.Sync(given, "sub/vars"); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s"}, content(t, d.Path())); diff != "" {
+			t.Errorf("what is given later is not written before: -want, +got:\n%s", diff)
+		}
+		given["sub/vars"] = secret("v")
+		if err := d.Sync(given); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s", "sub/vars": "v"}, content(t, d.Path())); diff != "" {
+			t.Errorf("files during a run: -want, +got:\n%s", diff)
+		}
+		if err := d.RemoveSecrets(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+			t.Errorf("files after a run: -want, +got:\n%s", diff)
+		}
+	}
+	stat := func(name string) os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(d.Path(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+
+	poll()
+	before := map[string]os.FileInfo{}
+	for _, name := range []string{"main.tf", manifestName} {
+		before[name] = stat(name)
+	}
+	poll()
+	for name, info := range before {
+		if now := stat(name); !os.SameFile(info, now) || !now.ModTime().Equal(info.ModTime()) {
+			t.Errorf("%q was written although nothing of it has changed", name)
+		}
+	}
+}
+
+// A secret that is to be written later is removed, too, if it never is.
+func TestSyncLater(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	if err := d.Sync(map[string]File{"vars": secret("left by a run that was killed")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sync(map[string]File{"main.tf": text("a")}, "vars"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveSecrets(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if err := d.Sync(nil, "../vars"); err == nil {
+		t.Error("Sync(nil, \"../vars\"): want an error")
+	}
+}
+
 // A Sync that fails, and so does not remove anything, leaves nothing behind that
 // the next one does not know of.
 func TestSyncInterrupted(t *testing.T) {

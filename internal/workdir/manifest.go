@@ -42,14 +42,16 @@ func readManifest(root *os.Root) (manifest, error) {
 	return m, nil
 }
 
-// with returns a manifest of what m lists and of files.
-func (m manifest) with(files map[string]File) manifest {
-	all := make(manifest, len(m)+len(files))
-	maps.Copy(all, m)
+// newManifest returns one that lists the files, and more that are secret.
+func newManifest(files map[string]File, secret ...string) manifest {
+	m := make(manifest, len(files)+len(secret))
 	for name, f := range files {
-		all[name] = entry{Secret: f.Secret}
+		m[name] = entry{Secret: f.Secret}
 	}
-	return all
+	for _, name := range secret {
+		m[name] = entry{Secret: true}
+	}
+	return m
 }
 
 // write the manifest, unless it is the one that is there.

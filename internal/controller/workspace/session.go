@@ -168,38 +168,9 @@ func (s *session) write(ctx context.Context) error {
 		s.in.enter(dir)
 	}
 
-	files := s.in.all()
-	if err := s.dir.Sync(files); err != nil {
-		return errors.Wrap(err, "cannot write module")
-	}
-
-	path, err := s.dir.Entrypoint(s.in.parameters.Entrypoint)
+	path, names, err := s.writeInputs()
 	if err != nil {
 		return err
-	}
-
-	names := s.in.varFiles
-
-	if len(s.in.parameters.Vars) > 0 {
-		// How a value is to be read depends on the variable that the module, by
-		// now on disk, declares.
-		declared, err := vars.Declared(os.DirFS(path))
-		if err != nil {
-			return errors.Wrap(err, "cannot read variables of module")
-		}
-
-		data, err := vars.Render(declared, s.in.parameters.Vars)
-		if err != nil {
-			return errors.Wrap(err, "cannot use spec.forProvider.vars")
-		}
-
-		files[filepath.Join(s.in.parameters.Entrypoint, varsFile)] = workdir.File{Data: data, Secret: true}
-		if err := s.dir.Sync(files); err != nil {
-			return errors.Wrap(err, "cannot write variables")
-		}
-
-		// First, so that all others win.
-		names = slices.Insert(slices.Clone(names), 0, varsFile)
 	}
 
 	s.varFiles = nil
@@ -217,6 +188,46 @@ func (s *session) write(ctx context.Context) error {
 	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: env, Log: s.log}
 
 	return nil
+}
+
+// writeInputs to the directory of the module. It returns the path that the runs
+// have, and the names of the files of variables there.
+func (s *session) writeInputs() (path string, varFiles []string, err error) {
+	files, varFiles := s.in.all(), s.in.varFiles
+	name := filepath.Join(s.in.parameters.Entrypoint, varsFile)
+
+	// What is written in two steps is recorded in the first, so that a poll does not
+	// change the record, twice, and wait for the disk.
+	var later []string
+	if len(s.in.parameters.Vars) > 0 {
+		later = []string{name}
+	}
+
+	if err := s.dir.Sync(files, later...); err != nil {
+		return "", nil, errors.Wrap(err, "cannot write module")
+	}
+
+	path, err = s.dir.Entrypoint(s.in.parameters.Entrypoint)
+	if err != nil || len(later) == 0 {
+		return path, varFiles, err
+	}
+
+	// How a value is to be read depends on the variable that the module, by now on
+	// disk, declares.
+	declared, err := vars.Declared(os.DirFS(path))
+	if err != nil {
+		return "", nil, errors.Wrap(err, "cannot read variables of module")
+	}
+
+	data, err := vars.Render(declared, s.in.parameters.Vars)
+	if err != nil {
+		return "", nil, errors.Wrap(err, "cannot use spec.forProvider.vars")
+	}
+
+	files[name] = workdir.File{Data: data, Secret: true}
+
+	// First, so that all others win.
+	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(s.dir.Sync(files), "cannot write variables")
 }
 
 // env returns the environment of the runs: what the Workspace asks for wins.

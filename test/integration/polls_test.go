@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPollWritesNothing ensures that a poll for which there is nothing to do leaves
+// all files as they are, not merely with the same content.
+func TestPollWritesNothing(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+
+	spec := withBackend(ns, "unwritten")
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, spec)),
+		withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, ws)
+	expectAnotherRun(t, i, ws, "plan")
+
+	if len(ws.GetParameters().Vars) == 0 {
+		t.Fatal("the test is about a Workspace with variables")
+	}
+
+	before := lasting(t, i.workdir(string(ws.GetUID())))
+
+	for range 2 {
+		expectAnotherRun(t, i, ws, "plan")
+	}
+
+	if diff := cmp.Diff(before, lasting(t, i.workdir(string(ws.GetUID())))); diff != "" {
+		t.Errorf("inodes and times of files: -before, +after polls:\n%s", diff)
+	}
+}
+
+// lasting returns what tells, for every file of a directory that outlives a run,
+// whether it was written.
+func lasting(t *testing.T, dir string) map[string]string {
+	t.Helper()
+
+	found := map[string]string{}
+
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if os.IsNotExist(err) || err == nil && e.IsDir() {
+			return nil
+		}
+
+		if err != nil {
+			return err
+		}
+
+		info, err := e.Info()
+		if os.IsNotExist(err) || filepath.Ext(path) == ".tfvars" || filepath.Ext(path) == ".tfplan" {
+			return nil // It is there for a run only.
+		}
+
+		if err != nil {
+			return err
+		}
+
+		inode := info.Sys().(*syscall.Stat_t).Ino //nolint:forcetypeassert // It is Linux.
+		found[path] = strconv.FormatUint(inode, 10) + " " + info.ModTime().Format(time.RFC3339Nano)
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return found
+}
