@@ -183,7 +183,7 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		return errors.Wrap(err, "cannot add cache of initialized directories")
 	}
 
-	if err := mgr.Add(workspacectrl.NewLeftovers(root, o.GCInterval, log)); err != nil {
+	if err := mgr.Add(workspacectrl.NewLeftovers(root, mgr.GetAPIReader(), o.Shard.Selector(), o.GCInterval, log)); err != nil {
 		return errors.Wrap(err, "cannot add what removes leftovers")
 	}
 

@@ -227,18 +227,19 @@ func (c *Cache) Evict() error {
 	return nil
 }
 
-// Start evicts entries from time to time until ctx is done.
+// Start evicts entries, now and from time to time, until ctx is done.
 func (c *Cache) Start(ctx context.Context) error {
 	t := time.NewTicker(evictInterval)
 	defer t.Stop()
 
 	for {
+		// What cannot be removed now may be the next time. It is not used anyway.
+		_ = c.Evict()
+
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
-			// What cannot be removed now may be the next time. It is not used anyway.
-			_ = c.Evict()
 		}
 	}
 }

@@ -5,6 +5,7 @@
 package initcache
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -274,6 +275,53 @@ func TestEvict(t *testing.T) {
 
 	if diff := cmp.Diff([]string{}, names(t, c)); diff != "" {
 		t.Errorf("entries when all are too old: -want, +got:\n%s", diff)
+	}
+}
+
+// TestStart ensures that secrets of an instance that is gone do not stay longer than
+// they have to.
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	c, now := newCache(t)
+	store(t, c, "key", initialized())
+
+	*now = now.Add(2 * maxAge)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{}, names(t, c)); diff != "" {
+		t.Errorf("entries after a start: -want, +got:\n%s", diff)
+	}
+}
+
+// TestModes ensures that what is kept can be read by nobody else, whatever the CLI
+// allows.
+func TestModes(t *testing.T) {
+	t.Parallel()
+
+	c, _ := newCache(t)
+	store(t, c, "key", initialized())
+
+	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {
+		info, err := os.Stat(filepath.Join(c.path("key"), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want := fs.FileMode(0o600)
+		if info.IsDir() {
+			want = 0o700
+		}
+
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("mode of %q: want %o, got %o", name, want, got)
+		}
 	}
 }
 

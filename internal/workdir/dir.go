@@ -102,8 +102,9 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 	return listed.write(root, all)
 }
 
-// RemoveSecrets removes the secret files that Sync wrote. It is called when a run
-// is over, however it ended. It succeeds if there is nothing to remove.
+// RemoveSecrets removes the secret files that Sync wrote, and temporary directories,
+// which may have credentials in them. It is called when a run is over, however it
+// ended. It succeeds if there is nothing to remove.
 func (d *Dir) RemoveSecrets() error {
 	root, err := d.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,7 @@ func (d *Dir) RemoveSecrets() error {
 		return err
 	}
 	// The file that a Sync was interrupted in may hold half of a secret.
-	errs := []error{removeInput(root, tempName)}
+	errs := []error{removeInput(root, tempName), sweepTempDirs(root)}
 	for name, e := range written {
 		if e.Secret {
 			errs = append(errs, errors.Wrapf(removeInput(root, name), "cannot remove %q", name))

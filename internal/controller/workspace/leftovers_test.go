@@ -14,7 +14,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -36,8 +41,12 @@ func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
 		t.Fatal(err)
 	}
 
-	for _, name := range []string{planFile, "terraform.tfstate"} {
-		if err := os.WriteFile(filepath.Join(dir.Path(), name), []byte("sesame"), 0o600); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir.Path(), ".terraform"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{planFile, "terraform.tfstate", ".terraform/terraform.tfstate"} {
+		if err := os.WriteFile(filepath.Join(dir.Path(), name), []byte(`{"backend": {"config": "sesame"}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +61,7 @@ func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 
 	have := []string{}
 
-	for _, name := range []string{"main.tf", "sub/credential", planFile, "terraform.tfstate"} {
+	for _, name := range []string{"main.tf", "sub/credential", planFile, "terraform.tfstate", ".terraform/terraform.tfstate"} {
 		if _, err := os.Lstat(filepath.Join(dir.Path(), name)); err == nil {
 			have = append(have, name)
 		}
@@ -66,6 +75,9 @@ func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 
+	kept := []string{"main.tf", "terraform.tfstate", ".terraform/terraform.tfstate"}
+	everything := append([]string{"sub/credential", planFile}, kept...)
+
 	cases := map[string]struct {
 		reason   string
 		interval time.Duration
@@ -74,11 +86,11 @@ func TestLeftovers(t *testing.T) {
 		"Interval": {
 			reason:   "What is left later is removed later.",
 			interval: time.Hour,
-			later:    []string{"main.tf", "terraform.tfstate"},
+			later:    kept,
 		},
 		"NoInterval": {
 			reason: "Who collects no garbage looks at the start.",
-			later:  []string{"main.tf", "sub/credential", planFile, "terraform.tfstate"},
+			later:  everything,
 		},
 	}
 
@@ -104,11 +116,13 @@ func TestLeftovers(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 
-				go func() { ended <- NewLeftovers(root, tc.interval, logging.NewNopLogger()).Start(ctx) }()
+				go func() {
+					ended <- NewLeftovers(root, serving{}, labels.Everything(), tc.interval, logging.NewNopLogger()).Start(ctx)
+				}()
 
 				synctest.Wait()
-				expectLeft(t, dead, "Nobody needs secrets any more. A state is none.", "main.tf", "terraform.tfstate")
-				expectLeft(t, used, "A session needs its secrets.", "main.tf", "sub/credential", planFile, "terraform.tfstate")
+				expectLeft(t, dead, "Nobody needs secrets any more. A state is none.", kept...)
+				expectLeft(t, used, "A session needs its secrets.", everything...)
 
 				dead = leave(t, root, "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01")
 
@@ -122,6 +136,122 @@ func TestLeftovers(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// serving is an API server that has Workspaces with the UIDs and labels, or fails.
+type serving struct {
+	client.Reader
+
+	labels map[types.UID]labels.Set
+	err    error
+}
+
+func (s serving) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	l, ok := list.(*metav1.PartialObjectMetadataList)
+
+	if !ok {
+		return errors.Errorf("cannot list %T", list)
+	}
+
+	for uid, set := range s.labels {
+		if o.LabelSelector.Matches(set) {
+			l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+		}
+	}
+
+	return s.err
+}
+
+func TestMovedAway(t *testing.T) {
+	t.Parallel()
+
+	const uid = "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01"
+
+	all := []string{".terraform/terraform.tfstate", "main.tf", "terraform.tfstate"}
+
+	cases := map[string]struct {
+		reason string
+		api    serving
+		used   bool
+		last   time.Duration
+		want   []string
+		err    bool
+	}{
+		"Elsewhere": {
+			reason: "Whoever serves the Workspace now may do so on another disk. A state is not forgotten.",
+			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "b"}}},
+			last:   2 * movedAfter,
+			want:   []string{"terraform.tfstate"},
+		},
+		"Gone": {
+			reason: "So does nobody.",
+			last:   2 * movedAfter,
+			want:   []string{"terraform.tfstate"},
+		},
+		"JustNow": {
+			reason: "Whoever serves the Workspace now does so on this disk.",
+			last:   movedAfter - time.Minute,
+			want:   all,
+		},
+		"Here": {
+			reason: "A Workspace that is seldom looked at has not moved.",
+			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "a"}}},
+			last:   2 * movedAfter,
+			want:   all,
+		},
+		"Used": {
+			reason: "A session needs its inputs.",
+			used:   true,
+			last:   2 * movedAfter,
+			want:   append([]string{planFile, "sub/credential"}, all...),
+		},
+		"Unknown": {
+			reason: "Who cannot ask forgets nothing, but the secrets of a run.",
+			api:    serving{err: errors.New("boom")},
+			last:   2 * movedAfter,
+			want:   all,
+			err:    true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			root, err := workdir.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			dir := leave(t, root, uid)
+
+			if tc.used {
+				done, err := dir.Use(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer done()
+			}
+
+			// That changes the directory, too.
+			if err := root.Sweep(removeSecrets); err != nil {
+				t.Fatal(err)
+			}
+
+			last := time.Now().Add(-tc.last)
+			if err := os.Chtimes(dir.Path(), last, last); err != nil {
+				t.Fatal(err)
+			}
+
+			l := NewLeftovers(root, tc.api, labels.SelectorFromSet(labels.Set{"shard": "a"}), 0, logging.NewNopLogger())
+			if err := l.remove(t.Context()); tc.err != (err != nil) {
+				t.Errorf("%s\nremove(...): want error %t, got %v", tc.reason, tc.err, err)
+			}
+
+			expectLeft(t, dir, tc.reason, tc.want...)
 		})
 	}
 }

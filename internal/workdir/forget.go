@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// backendName is the file in dataDir that init records the configuration of the
+// backend in, with the values of a partial one and the credentials among them.
+const backendName = "terraform.tfstate"
+
+// Forget removes what may have credentials in it although no run is going on: the
+// inputs, and the backend configuration that init recorded. A state is none of that.
+// Whoever uses the directory next writes, and initializes, again.
+func (d *Dir) Forget() error {
+	root, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	// First, so that nobody relies on what is about to go.
+	if err := d.ClearInitialized(); err != nil {
+		return err
+	}
+	if err := d.Sync(nil); err != nil {
+		return err
+	}
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !e.IsDir():
+			return nil
+		case e.Name() == gitDir:
+			return fs.SkipDir
+		case e.Name() != dataDir:
+			return nil
+		}
+		if err := forgetBackend(root, path.Join(name, backendName)); err != nil {
+			return errors.Wrap(err, "cannot remove backend configuration")
+		}
+		return fs.SkipDir
+	})
+}
+
+// forgetBackend removes the file unless there is no backend configuration in it.
+func forgetBackend(root *os.Root, name string) error {
+	data, err := root.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	recorded := struct {
+		Backend *struct{} `json:"backend"`
+	}{}
+	if json.Unmarshal(data, &recorded) == nil && recorded.Backend == nil {
+		return nil
+	}
+	return root.Remove(name)
+}
+
+// LastRun returns when the last run in the directory was, as far as it can be told: a
+// run makes and removes files there.
+func (d *Dir) LastRun() (time.Time, error) {
+	root, err := d.open()
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	info, err := root.Stat(".")
+	if err != nil {
+		return time.Time{}, errors.Wrap(err, "cannot look at working directory")
+	}
+	return info.ModTime(), nil
+}

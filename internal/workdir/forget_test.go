@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// inputs are given to Sync, and present is what others wrote.
+		inputs  map[string]File
+		present files
+		want    files
+	}{
+		"Inputs": {
+			reason:  "A partial backend configuration is an input. What else is there is somebody else's.",
+			inputs:  map[string]File{"main.tf": text("a"), "sub/backend": text("password"), "creds": secret("s")},
+			present: files{"terraform.tfstate": "state", "terraform.tfstate.d/w/terraform.tfstate": "state", "errored.tfstate": "state"},
+			want:    files{"terraform.tfstate": "state", "terraform.tfstate.d/w/terraform.tfstate": "state", "errored.tfstate": "state"},
+		},
+		"Backend": {
+			reason:  "Init records what it got.",
+			present: files{".terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "http", "config": {"password": "p"}}}`, ".terraform/modules/modules.json": "{}"},
+			want:    files{".terraform/modules/modules.json": "{}"},
+		},
+		"Entrypoint": {
+			reason:  "It does so in the directory that it runs in.",
+			present: files{"envs/prod/.terraform/terraform.tfstate": `{"backend": {}}`, "envs/prod/main.tf": "m"},
+			want:    files{"envs/prod/main.tf": "m"},
+		},
+		"NoBackend": {
+			reason:  "Without a configuration there is nothing to hide.",
+			present: files{".terraform/terraform.tfstate": `{"version": 3, "backend": null}`},
+			want:    files{".terraform/terraform.tfstate": `{"version": 3, "backend": null}`},
+		},
+		"Unknown": {
+			reason:  "What cannot be read may be anything.",
+			present: files{".terraform/terraform.tfstate": "password"},
+			want:    files{},
+		},
+		"Nothing": {
+			reason: "There may be nothing.",
+			want:   files{},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDir(t)
+			if err := d.Sync(tc.inputs); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range tc.present {
+				path := filepath.Join(d.Path(), name)
+				mkdir(t, filepath.Dir(path), 0o700)
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+			mark(t, d, "", "digest")
+
+			for range 2 {
+				if err := d.Forget(); err != nil {
+					t.Fatalf("%s\nForget(): %v", tc.reason, err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
+				t.Errorf("%s\nfiles: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := d.Initialized(""); got != "" {
+				t.Errorf("%s\nInitialized(...): want none, got %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestLastRun(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	want := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(d.Path(), want, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.LastRun(); err != nil || !got.Equal(want) {
+		t.Errorf("LastRun(): want %s, got %s and error %v", want, got, err)
+	}
+	remove(t, d.Path())
+	if _, err := d.LastRun(); err == nil {
+		t.Error("LastRun() of no directory: want an error")
+	}
+}
+
+// What a fetch was killed in has the credentials for it.
+func TestRemoveSecretsOfFetch(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	temp, err := d.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(temp, "credentials"), []byte("s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveSecrets(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
+	}
+}
