@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -98,35 +96,4 @@ func copyFile(path, to string) error {
 	}
 
 	return err
-}
-
-// syncFilesystem writes everything to disk that was changed in the file system of
-// dir. An entry must not outlive a failure of the machine that its files do not.
-func syncFilesystem(dir string) error {
-	f, err := os.Open(dir) //nolint:gosec // It is ours.
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // Nothing is written through it.
-
-	return unix.Syncfs(int(f.Fd()))
-}
-
-// size of the files below dir, as far as they can be read.
-func size(dir string) int64 {
-	var n int64
-
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return nil //nolint:nilerr // See above.
-		}
-
-		if info, err := e.Info(); err == nil {
-			n += info.Size()
-		}
-
-		return nil
-	})
-
-	return n
 }

@@ -8,25 +8,20 @@ package initcache
 
 import (
 	"context"
-	"crypto/rand"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 )
 
 const (
 	// dataDir is where init leaves what it installed, and lockName what it chose.
 	dataDir  = ".terraform"
 	lockName = ".terraform.lock.hcl"
-
-	// tempPrefix is what the names begin with of what is not an entry yet, or no
-	// longer.
-	tempPrefix = ".tmp-"
 
 	// maxAge bounds how old the modules and providers of a new Workspace may be that
 	// it does not name by an exact version: for that long they are those that were
@@ -45,16 +40,13 @@ const (
 // A Cache is a directory of entries, each under a key. Any number of processes may
 // use it: an entry appears, and disappears, as a whole, and never changes.
 type Cache struct {
-	dir        string
-	maxEntries int
-	maxBytes   int64
-	now        func() time.Time
+	entries dircache.Cache
 }
 
 // New returns the Cache in a directory, which is made when it is needed. It should
 // be in the file system of the directories that init runs in.
 func New(dir string) *Cache {
-	return &Cache{dir: dir, maxEntries: maxEntries, maxBytes: maxBytes, now: time.Now}
+	return &Cache{entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now}}
 }
 
 // Fresh says whether init never ran in a directory. Only there the result of init
@@ -69,53 +61,37 @@ func Fresh(dir string) bool {
 // Restore makes a directory what init would make of it. It returns false if that is
 // not possible; the directory is as before then.
 func (c *Cache) Restore(key, dir string) bool {
-	// As long as it is open, nothing else is taken for it.
-	entry, err := os.Open(c.path(key))
-	if err != nil {
-		return false
-	}
-	defer entry.Close() //nolint:errcheck // It is only read from.
-
-	info, err := entry.Stat()
-	if err != nil || c.expired(info) || !Fresh(dir) {
+	if !Fresh(dir) {
 		return false
 	}
 
-	if err := restore(entry.Name(), info, dir); err != nil {
-		_ = os.RemoveAll(filepath.Join(dir, dataDir))
-
-		return false
-	}
-
-	return true
-}
-
-// restore an entry that has the supplied info, and had it all the time: otherwise
-// somebody has removed it, and what was found is not all of it.
-func restore(entry string, info fs.FileInfo, dir string) error {
-	if err := copyTree(filepath.Join(entry, dataDir), filepath.Join(dir, dataDir), checkTarget); err != nil {
-		return err
-	}
-
-	// By rename, because a module may have a link there.
+	locked := false
+	// By rename, because a module may have a link where it belongs.
 	temp := filepath.Join(dir, dataDir, lockName)
 
-	err := copyFile(filepath.Join(entry, lockName), temp)
-	locked := err == nil
+	err := c.entries.Use(key, func(entry string) error {
+		if err := copyTree(filepath.Join(entry, dataDir), filepath.Join(dir, dataDir), checkTarget); err != nil {
+			return err
+		}
 
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := copyFile(filepath.Join(entry, lockName), temp)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // There are no providers.
+		}
+
+		locked = true
+
 		return err
+	})
+	if err == nil && locked {
+		err = os.Rename(temp, filepath.Join(dir, lockName))
 	}
 
-	if now, err := os.Lstat(entry); err != nil || !os.SameFile(info, now) {
-		return errors.New("the entry was removed")
+	if err != nil {
+		_ = os.RemoveAll(filepath.Join(dir, dataDir))
 	}
 
-	if !locked {
-		return nil // There are no providers.
-	}
-
-	return os.Rename(temp, filepath.Join(dir, lockName))
+	return err == nil
 }
 
 // checkTarget refuses to copy links to what is gone.
@@ -132,41 +108,18 @@ func checkTarget(path, _ string) error {
 //
 // An entry that is there already stays as it is.
 func (c *Cache) Store(key, root, dir string) error {
-	if err := c.Evict(); err != nil {
+	return c.entries.Add(key, func(entry string) error {
+		if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(entry, dataDir), checkLasting(root, dir)); err != nil {
+			return err
+		}
+
+		err := copyFile(filepath.Join(dir, lockName), filepath.Join(entry, lockName))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+
 		return err
-	}
-
-	temp := filepath.Join(c.dir, tempPrefix+rand.Text())
-	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
-
-	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return err
-	}
-
-	if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(temp, dataDir), checkLasting(root, dir)); err != nil {
-		return err
-	}
-
-	err := copyFile(filepath.Join(dir, lockName), filepath.Join(temp, lockName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-
-	if err := syncFilesystem(temp); err != nil {
-		return err
-	}
-
-	// The age of an entry is that of its directory.
-	now := c.now()
-	if err := os.Chtimes(temp, now, now); err != nil {
-		return err
-	}
-
-	if err := os.Rename(temp, c.path(key)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-
-	return c.Evict()
+	})
 }
 
 // checkLasting refuses links into root, and relative links out of what is copied.
@@ -194,38 +147,7 @@ func checkLasting(root, dir string) func(path, target string) error {
 }
 
 // Forget removes an entry.
-func (c *Cache) Forget(key string) error { return c.remove(filepath.Base(c.path(key))) }
-
-// Evict removes the entries that are too old, and then the oldest ones as long as
-// there are too many.
-func (c *Cache) Evict() error {
-	entries, err := c.entries()
-	if err != nil {
-		return err
-	}
-
-	var bytes int64
-
-	kept := 0
-
-	for _, e := range entries {
-		bytes += e.bytes
-		kept++
-
-		if !c.expired(e.info) && kept <= c.maxEntries && bytes <= c.maxBytes {
-			continue
-		}
-
-		bytes -= e.bytes
-		kept--
-
-		if err := c.remove(e.info.Name()); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
+func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 
 // Start evicts entries, now and from time to time, until ctx is done.
 func (c *Cache) Start(ctx context.Context) error {
@@ -234,7 +156,7 @@ func (c *Cache) Start(ctx context.Context) error {
 
 	for {
 		// What cannot be removed now may be the next time. It is not used anyway.
-		_ = c.Evict()
+		_ = c.entries.Evict()
 
 		select {
 		case <-ctx.Done():
@@ -243,62 +165,3 @@ func (c *Cache) Start(ctx context.Context) error {
 		}
 	}
 }
-
-// An entry, or what is to become or was one.
-type entry struct {
-	info  fs.FileInfo
-	bytes int64
-}
-
-// entries returns what there is, newest first. What is not an entry yet or no longer
-// has no size, because somebody may be working on it.
-func (c *Cache) entries() ([]entry, error) {
-	found, err := os.ReadDir(c.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
-	all := make([]entry, 0, len(found))
-
-	for _, f := range found {
-		info, err := f.Info()
-		if err != nil {
-			continue // Somebody else has removed it.
-		}
-
-		e := entry{info: info}
-		if !strings.HasPrefix(info.Name(), tempPrefix) {
-			e.bytes = size(filepath.Join(c.dir, info.Name()))
-		}
-
-		all = append(all, e)
-	}
-
-	slices.SortFunc(all, func(a, b entry) int { return b.info.ModTime().Compare(a.info.ModTime()) })
-
-	return all, nil
-}
-
-// remove an entry: first its name, so that nobody finds half of it.
-func (c *Cache) remove(name string) error {
-	temp := filepath.Join(c.dir, tempPrefix+rand.Text())
-
-	err := os.Rename(filepath.Join(c.dir, name), temp)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
-	if err != nil {
-		return err
-	}
-
-	return os.RemoveAll(temp)
-}
-
-func (c *Cache) expired(info fs.FileInfo) bool { return c.now().Sub(info.ModTime()) > maxAge }
-
-func (c *Cache) path(key string) string { return filepath.Join(c.dir, key) }

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 )
 
 // files are the contents of files by their names. Content that begins with an arrow
@@ -229,7 +231,7 @@ func TestEvict(t *testing.T) {
 	t.Parallel()
 
 	c, now := newCache(t)
-	c.maxEntries = 2
+	c.entries.MaxEntries = 2
 
 	for _, key := range []string{"a", "b", "c"} {
 		store(t, c, key, initialized())
@@ -241,8 +243,8 @@ func TestEvict(t *testing.T) {
 		t.Errorf("entries when there may be 2: -want, +got:\n%s", diff)
 	}
 
-	c.maxBytes = size(filepath.Join(c.dir, "c"))
-	if err := c.Evict(); err != nil {
+	c.entries.MaxBytes = dircache.Size(c.entries.Path("c"))
+	if err := c.entries.Evict(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -251,25 +253,25 @@ func TestEvict(t *testing.T) {
 	}
 
 	// What a process that was killed left.
-	write(t, c.dir, files{tempPrefix + "x/main.tf": "half"})
+	write(t, c.entries.Dir, files{dircache.TempPrefix + "x/main.tf": "half"})
 
-	if err := os.Chtimes(filepath.Join(c.dir, tempPrefix+"x"), *now, *now); err != nil {
+	if err := os.Chtimes(filepath.Join(c.entries.Dir, dircache.TempPrefix+"x"), *now, *now); err != nil {
 		t.Fatal(err)
 	}
 
 	*now = now.Add(maxAge - time.Second)
 
-	if err := c.Evict(); err != nil {
+	if err := c.entries.Evict(); err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff([]string{tempPrefix + "x"}, names(t, c)); diff != "" {
+	if diff := cmp.Diff([]string{dircache.TempPrefix + "x"}, names(t, c)); diff != "" {
 		t.Errorf("entries when all but what may be in progress is too old: -want, +got:\n%s", diff)
 	}
 
 	*now = now.Add(2 * time.Second)
 
-	if err := c.Evict(); err != nil {
+	if err := c.entries.Evict(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -309,7 +311,7 @@ func TestModes(t *testing.T) {
 	store(t, c, "key", initialized())
 
 	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {
-		info, err := os.Stat(filepath.Join(c.path("key"), name))
+		info, err := os.Stat(filepath.Join(c.entries.Path("key"), name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +390,7 @@ func newCache(t *testing.T) (*Cache, *time.Time) {
 
 	now := time.Now()
 	c := New(filepath.Join(t.TempDir(), "cache"))
-	c.now = func() time.Time { return now }
+	c.entries.Now = func() time.Time { return now }
 
 	return c, &now
 }
@@ -417,7 +419,7 @@ func with(f files, name, content string) files {
 func names(t *testing.T, c *Cache) []string {
 	t.Helper()
 
-	entries, err := os.ReadDir(c.dir)
+	entries, err := os.ReadDir(c.entries.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

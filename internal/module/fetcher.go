@@ -31,8 +31,8 @@ type Fetcher struct {
 	mapper  meta.RESTMapper
 	program string
 
-	// shared modules, nil if there are none.
-	shared *sharedModules
+	// shared is where modules are left for others, nil if they are not.
+	shared *fetch.Shared
 
 	// sameNamespace forbids references to other namespaces.
 	sameNamespace bool
@@ -56,7 +56,7 @@ func WithProgram(path string) Option {
 // WithSharedModules keeps fetched modules in a directory, for other Workspaces that
 // have the same module, from the same source with the same credentials.
 func WithSharedModules(dir string) Option {
-	return func(f *Fetcher) { f.shared = &sharedModules{dir: dir} }
+	return func(f *Fetcher) { f.shared = &fetch.Shared{Dir: dir} }
 }
 
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be
@@ -170,13 +170,10 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	s.request.GitCredentials = r.GitCredentials
 	s.request.Dir = dir
 
-	fetchNow := func(known string) (fetch.Result, error) {
-		s.request.Known = known
+	s.request.Known = known
+	s.request.Shared = f.shared
 
-		return fetch.Run(ctx, program, r.Env, s.request)
-	}
-
-	res, err := f.fetchShared(ctx, r, s, known, fetchNow)
+	res, err := fetch.Run(ctx, program, r.Env, s.request)
 	if err != nil || res.Dir == "" {
 		return err
 	}
@@ -186,85 +183,6 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	}
 
 	return r.Dir.ReplaceTree(res.Dir, s.key+" "+s.revision)
-}
-
-// fetchShared fetches the module unless its known revision, if any, is that of the
-// source, or takes what was fetched for another Workspace from the same source with
-// the same credentials. Of those that begin at the same time one fetches, and the
-// others wait for it.
-//
-// What is shared only spares work: if it cannot be used the module is fetched.
-func (f *Fetcher) fetchShared(ctx context.Context, r Request, s source, known string, fetchNow func(known string) (fetch.Result, error)) (fetch.Result, error) {
-	if f.shared == nil {
-		return fetchNow(known)
-	}
-
-	shared := f.shared.module(r, s)
-
-	if known == "" && shared.revision() == "" {
-		if release, err := shared.acquire(ctx); err == nil {
-			if shared.revision() == "" {
-				defer release()
-
-				res, err := fetchNow("")
-				f.share(shared, res, err)
-
-				return res, err
-			}
-
-			release()
-		}
-	}
-
-	last := shared.revision()
-	if last == "" || last == known {
-		return f.fetchAndShare(ctx, shared, known, fetchNow)
-	}
-
-	res := fetch.Result{Revision: last}
-
-	if !s.settled(commonv1beta1.RemotePullPolicyAlways, last) {
-		var err error
-		if res, err = f.fetchAndShare(ctx, shared, last, fetchNow); err != nil || res.Dir != "" {
-			return res, err
-		}
-	}
-
-	res.Dir = filepath.Join(s.request.Dir, sharedTree)
-	if err := shared.copyTo(ctx, res.Dir, last); err == nil {
-		return res, nil
-	}
-
-	if err := os.RemoveAll(res.Dir); err != nil {
-		return fetch.Result{}, err
-	}
-
-	return fetchNow("")
-}
-
-func (f *Fetcher) fetchAndShare(ctx context.Context, shared *sharedModule, known string, fetchNow func(string) (fetch.Result, error)) (fetch.Result, error) {
-	res, err := fetchNow(known)
-	if err != nil || res.Dir == "" {
-		return res, err
-	}
-
-	if release, err := shared.acquire(ctx); err == nil {
-		defer release()
-
-		f.share(shared, res, nil)
-	}
-
-	return res, nil
-}
-
-// share what was fetched. A failure costs others a fetch.
-func (f *Fetcher) share(shared *sharedModule, res fetch.Result, err error) {
-	if err != nil || res.Dir == "" || res.Revision == "" {
-		return
-	}
-
-	_ = shared.replace(res.Dir, res.Revision)
-	_ = f.shared.evict()
 }
 
 // settled says whether the known revision, which is complete, will do without a

@@ -247,6 +247,9 @@ type gitServer struct {
 	// it. Everybody may read others.
 	users map[string]string
 
+	// before, if any, is called with every request.
+	before func(r *http.Request)
+
 	mu       sync.Mutex
 	requests int
 	clones   int
@@ -271,6 +274,10 @@ func newGitServer(t *testing.T) *gitServer {
 	}
 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.before != nil {
+			s.before(r)
+		}
+
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		user, password, _ := r.BasicAuth()
 

@@ -122,7 +122,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module/fetch",
-			to:   []string{"internal/module/unpack"},
+			to:   []string{"internal/dircache", "internal/module/unpack"},
 			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
 		},
 		{
@@ -140,12 +140,19 @@ func arrows() []arrow {
 			why:   "it runs the CLI and knows no Kubernetes",
 		},
 		{
+			from:  "internal/dircache",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "it keeps directories, whatever is in them",
+		},
+		{
 			from:  "internal/initcache",
+			to:    []string{"internal/dircache"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "a key says all that it has to know about what it keeps",
 		},
 		{
 			from:  "internal/plugincache",
+			to:    []string{"internal/dircache"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it knows what the CLI does with a directory, and not whose that is",
 		},

@@ -21,7 +21,7 @@ import (
 const fetchedDir = "fetched"
 
 // getAddress fetches what a go-getter address leads to, and returns its revision.
-func getAddress(ctx context.Context, r Request) (string, error) {
+func getAddress(ctx context.Context, r Request, shared *sharing) (string, error) {
 	src, err := getter.Detect(r.Address, "", detectors())
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func getAddress(ctx context.Context, r Request) (string, error) {
 			return "", err
 		}
 	}
-	l := &look{known: r.Known}
+	l := &look{known: r.Known, address: src, shared: shared}
 	c := &getter.Client{
 		Src:  src,
 		Dst:  dst,
@@ -51,9 +51,14 @@ func getAddress(ctx context.Context, r Request) (string, error) {
 			withoutSymlinks,
 		},
 	}
-	if err := c.Get(); err != nil {
+	err = c.Get()
+	switch {
+	case errors.Is(err, errShared):
+		return l.revision, shared.take(sub, filepath.Join(r.Dir, moduleDir))
+	case err != nil:
 		return "", err
 	}
+	shared.leave(dst)
 	return l.revision, take(dst, sub, filepath.Join(r.Dir, moduleDir))
 }
 
@@ -108,43 +113,49 @@ func getters(l *look, git *gitAccess) map[string]getter.Getter {
 
 // take moves the directory sub, which may be a pattern, of what was fetched to dst.
 func take(fetched, sub, dst string) error {
+	found, err := locate(fetched, sub)
+	if err != nil {
+		return err
+	}
+	return os.Rename(found, dst)
+}
+
+// locate returns the path of the directory sub, which may be a pattern, of what was
+// fetched. There are no symbolic links in it below that.
+func locate(fetched, sub string) (string, error) {
 	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
-		return errors.New("there is nothing")
+		return "", errors.New("there is nothing")
 	}
 	if sub == "" {
-		return os.Rename(fetched, dst)
+		return fetched, nil
 	}
 	root, err := os.OpenRoot(fetched)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	clean := filepath.Clean(strings.TrimLeft(sub, "/"))
 	if !filepath.IsLocal(clean) {
-		return errors.Errorf("directory %q leads out of the module", sub)
+		return "", errors.Errorf("directory %q leads out of the module", sub)
 	}
 	matches, err := fs.Glob(root.FS(), clean)
 	switch {
 	case err != nil:
-		return errors.Wrapf(err, "cannot use directory %q", sub)
+		return "", errors.Wrapf(err, "cannot use directory %q", sub)
 	case len(matches) == 0:
-		return errors.Errorf("there is no directory %q", sub)
+		return "", errors.Errorf("there is no directory %q", sub)
 	case len(matches) > 1:
-		return errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
+		return "", errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
 	}
 	// It is os.Root that makes sure that no link on the way leads out: what follows
 	// merely spells the path.
 	info, err := root.Stat(matches[0])
 	if err != nil {
-		return errors.Wrapf(err, "cannot use directory %q", sub)
+		return "", errors.Wrapf(err, "cannot use directory %q", sub)
 	}
 	if !info.IsDir() {
-		return errors.Errorf("%q is not a directory", sub)
+		return "", errors.Errorf("%q is not a directory", sub)
 	}
-	found, err := filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
-	if err != nil {
-		return err
-	}
-	return os.Rename(found, dst)
+	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
 }

@@ -21,7 +21,11 @@ import (
 )
 
 // getArtifact downloads an artifact, and unpacks it once its digest is verified.
-func getArtifact(ctx context.Context, a Artifact, dir string) error {
+func getArtifact(ctx context.Context, a Artifact, dir string, shared *sharing) error {
+	module := filepath.Join(dir, moduleDir)
+	if err := shared.claim(a.Digest, a.URL); err != nil {
+		return shared.take("", module)
+	}
 	verify, err := newVerifier(a.Digest)
 	if err != nil {
 		return err
@@ -41,7 +45,11 @@ func getArtifact(ctx context.Context, a Artifact, dir string) error {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return unpackInto(filepath.Join(dir, moduleDir), archive, tarOf(gunzip))
+	if err := unpackInto(module, archive, tarOf(gunzip)); err != nil {
+		return err
+	}
+	shared.leave(module)
+	return nil
 }
 
 // download writes what is at the address to w.

@@ -75,6 +75,13 @@ func fetch(ctx context.Context, r Request) (string, error) {
 		}
 	}
 	revision, err := get(ctx, r)
+	if errors.Is(err, errLost) {
+		if err := os.RemoveAll(filepath.Join(r.Dir, moduleDir)); err != nil {
+			return "", err
+		}
+		r.Shared = nil
+		revision, err = get(ctx, r)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -87,10 +94,13 @@ func fetch(ctx context.Context, r Request) (string, error) {
 }
 
 func get(ctx context.Context, r Request) (string, error) {
+	shared := newSharing(r.Shared)
+	defer shared.release()
+
 	if r.Artifact != nil {
-		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir)
+		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir, shared)
 	}
-	return getAddress(ctx, r)
+	return getAddress(ctx, r, shared)
 }
 
 func limits() unpack.Limits {

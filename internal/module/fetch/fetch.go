@@ -64,6 +64,9 @@ type Request struct {
 	// that might be configured: it would learn what is another tenant's.
 	GitCredentials []byte `json:"gitCredentials,omitempty"`
 
+	// Shared is where others have left what they have fetched. Nil if nobody has.
+	Shared *Shared `json:"shared,omitempty"`
+
 	// Dir is an empty directory. It belongs to the fetch until that is over; the
 	// caller removes it then. It may hold credentials.
 	Dir string `json:"dir"`
@@ -106,6 +109,9 @@ type answer struct {
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
+	}
+	if r.Shared != nil {
+		r.Shared = &Shared{Dir: r.Shared.Dir, Scope: scope(env)}
 	}
 	env, err := environ(env, r.Dir)
 	if err != nil {

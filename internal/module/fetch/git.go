@@ -6,6 +6,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/url"
@@ -33,6 +34,18 @@ var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Immutable reports whether a source that has this revision has it for ever.
 func Immutable(revision string) bool { return strings.HasPrefix(revision, commitPrefix) }
+
+const (
+	// head is the ref that a clone without any checks out.
+	head = "HEAD"
+
+	// peeled follows the name of a tag where git lists the commit behind it.
+	peeled = "^{}"
+)
+
+// ambiguousRef matches what in a clone may be another ref than that of the same name
+// in the repository, or the beginning of a commit's name.
+var ambiguousRef = regexp.MustCompile(`^((refs|heads|tags|remotes|origin)/.*|[0-9a-fA-F]{4,}|[A-Z_]*HEAD|@)$`)
 
 // gitAccess is what git needs to get into repositories.
 type gitAccess struct {
@@ -82,14 +95,38 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	revision, err := g.access.revision(g.Context(), u)
+	r, err := g.access.resolve(g.Context(), u)
 	if err != nil {
 		return err
 	}
-	if err := g.look.at(revision); err != nil {
+	if err := g.look.at(r.revision); err != nil {
 		return err
 	}
-	return g.GitGetter.Get(dst, u)
+	return g.checkout(dst, u, r)
+}
+
+// checkout what the ref in u stands for, unless somebody else has done that. All refs
+// that stand for a commit, and all directories in it, have one checkout.
+func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
+	q := u.Query()
+	shallow := q.Has("depth")
+	if r.commit == "" || shallow {
+		// What is cloned depends on the ref. It may be changed before that is over.
+		if err := g.look.claim(r.revision, u.String(), string(g.access.credentials)); err != nil {
+			return err
+		}
+		if err := g.GitGetter.Get(dst, u); err != nil {
+			return err
+		}
+		return g.confirm(u, r)
+	}
+	q.Set("ref", r.commit)
+	pinned := *u
+	pinned.RawQuery = q.Encode()
+	if err := g.look.claim(r.commit, pinned.String(), string(g.access.credentials)); err != nil {
+		return err
+	}
+	return g.GitGetter.Get(dst, &pinned)
 }
 
 // GetFile gets one file of a repository.
@@ -101,12 +138,33 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 	return g.GitGetter.GetFile(dst, u)
 }
 
-// revision returns a text that changes when what the ref in u stands for does.
-func (a *gitAccess) revision(ctx context.Context, u *url.URL) (string, error) {
+// confirm that the ref in u, which was cloned, is still what it was before.
+func (g *gitGetter) confirm(u *url.URL, before resolved) error {
+	if g.look.shared == nil {
+		return nil
+	}
+	now, err := g.access.resolve(g.Context(), u)
+	if now != before {
+		g.look.shared.disclaim()
+	}
+	return err
+}
+
+// A resolved is what a ref stands for right now.
+type resolved struct {
+	// revision is a text that changes when that does.
+	revision string
+
+	// commit is its name in full, empty if only a clone can tell.
+	commit string
+}
+
+// resolve the ref in u.
+func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 	q := u.Query()
 	ref := q.Get("ref")
 	if commitID.MatchString(ref) {
-		return commitPrefix + ref, nil
+		return resolved{revision: commitPrefix + ref, commit: ref}, nil
 	}
 	sshKey := q.Get("sshkey")
 	for _, name := range []string{"ref", "sshkey", "depth"} {
@@ -115,20 +173,40 @@ func (a *gitAccess) revision(ctx context.Context, u *url.URL) (string, error) {
 	bare := *u
 	bare.RawQuery = q.Encode()
 
-	pattern := ref
+	// An annotated tag is followed by the commit that it stands for.
+	patterns := []string{ref, ref + peeled}
 	if ref == "" {
-		pattern = "HEAD"
+		patterns = []string{head}
 	}
-	refs, err := a.listRefs(ctx, bare.String(), sshKey, pattern)
+	refs, err := a.listRefs(ctx, bare.String(), sshKey, patterns...)
 	if err == nil && refs == "" {
 		// It may be the beginning of a commit's name, or an expression. Whatever it
 		// is, it stands for the same as long as all refs do.
 		refs, err = a.listRefs(ctx, bare.String(), sshKey)
 	}
 	if err != nil {
-		return "", err
+		return resolved{}, err
 	}
-	return "refs " + fingerprint(bare.String(), ref, refs), nil
+	return resolved{revision: "refs " + fingerprint(bare.String(), ref, refs), commit: commitOf(ref, refs)}, nil
+}
+
+// commitOf returns the commit that a ref stands for among refs as git lists them. It
+// is empty unless the ref is the short name of one branch or one tag and could be
+// nothing else in a clone.
+func commitOf(ref, refs string) string {
+	commits := map[string]string{}
+	for line := range strings.Lines(refs) {
+		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		commits[name] = commit
+	}
+	branch, tag := commits["refs/heads/"+ref], cmp.Or(commits["refs/tags/"+ref+peeled], commits["refs/tags/"+ref])
+	switch {
+	case ref == "":
+		return commits[head]
+	case branch != "" && tag != "", ambiguousRef.MatchString(ref):
+		return ""
+	}
+	return cmp.Or(branch, tag)
 }
 
 // listRefs asks the repository for all refs whose names end in one of the patterns,

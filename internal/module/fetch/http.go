@@ -5,6 +5,7 @@
 package fetch
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/url"
@@ -51,10 +52,11 @@ type transport struct {
 }
 
 // RoundTrip makes a request. It fails with errUnchanged if the response would be
-// what is known.
+// what is known, and with errShared if it would be what somebody else has.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
-	known, conditional := strings.CutPrefix(t.look.known, prefix)
+	offered := t.look.offered()
+	known, conditional := strings.CutPrefix(cmp.Or(t.look.known, offered), prefix)
 	if conditional {
 		req = req.Clone(req.Context())
 		setCondition(req.Header, known)
@@ -66,7 +68,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	err = nil
 	switch resp.StatusCode {
 	case http.StatusNotModified:
-		if conditional {
+		switch {
+		case conditional && offered != "":
+			err = t.claim(offered)
+		case conditional:
 			err = errUnchanged
 		}
 	case http.StatusOK:
@@ -75,7 +80,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			revision = prefix + revision
 		}
 		// A server may ignore conditions.
-		err = t.look.at(revision)
+		err = t.claim(revision)
 	}
 	if err != nil {
 		resp.Body.Close() //nolint:errcheck // What is in there is not wanted.
@@ -83,6 +88,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxDownload}
 	return resp, nil
+}
+
+// claim the revision.
+func (t *transport) claim(revision string) error {
+	if err := t.look.at(revision); err != nil {
+		return err
+	}
+	return t.look.claim(revision, t.look.address)
 }
 
 // validator returns the header, with its name, by which to recognize what a response

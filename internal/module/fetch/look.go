@@ -23,6 +23,10 @@ type look struct {
 	known    string
 	revision string
 	indirect bool
+
+	// address that the look is at, and what others have downloaded from there.
+	address string
+	shared  *sharing
 }
 
 // at notes that the source has this revision. It returns errUnchanged if that is
@@ -42,6 +46,23 @@ func (l *look) at(revision string) error {
 // those of the address, which may refer to something else the next time.
 func (l *look) refer() {
 	*l = look{indirect: true}
+}
+
+// offered returns the revision that somebody else has downloaded from the address.
+func (l *look) offered() string {
+	if l.indirect || l.known != "" {
+		return ""
+	}
+	return l.shared.known(l.address)
+}
+
+// claim what is at the address, which is the same wherever it has these names and this
+// revision. It returns errShared if somebody else has downloaded it.
+func (l *look) claim(revision string, names ...string) error {
+	if l.indirect {
+		return nil
+	}
+	return l.shared.claim(revision, names...)
 }
 
 // fingerprint returns a short text that stands for these strings.

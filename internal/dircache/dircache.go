@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dircache keeps directories for those who would make the same ones.
+package dircache
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TempPrefix is what the names begin with of what is not an entry yet, or no longer.
+const TempPrefix = ".tmp-"
+
+// ErrGone says that an entry was removed while it was used: what was found is not
+// all of it.
+var ErrGone = errors.New("the entry was removed")
+
+// A Cache is a directory of entries, each a directory under a key, which is the name
+// of a file. Any number of processes may use it: an entry appears, and disappears, as
+// a whole.
+type Cache struct {
+	// Dir is made when it is needed.
+	Dir string
+
+	// MaxAge is how old an entry gets, since it was added or last touched.
+	MaxAge time.Duration
+
+	// MaxEntries and MaxBytes bound the size of the cache. Zero is no bound.
+	MaxEntries int
+	MaxBytes   int64
+
+	// MinAge is how old an entry has to be so that it can be one too many.
+	MinAge time.Duration
+
+	// Now tells the time.
+	Now func() time.Time
+}
+
+// Path of the entry under a key, whether or not there is one.
+func (c *Cache) Path(key string) string { return filepath.Join(c.Dir, key) }
+
+// Use calls fn with the path of an entry that is not too old. The error is
+// fs.ErrNotExist if there is none, and ErrGone if there was.
+func (c *Cache) Use(key string, fn func(dir string) error) error {
+	// As long as it is open, nothing else is taken for it.
+	entry, err := os.Open(c.Path(key))
+	if err != nil {
+		return err
+	}
+	defer entry.Close() //nolint:errcheck // It is only read from.
+
+	info, err := entry.Stat()
+	if err != nil {
+		return err
+	}
+
+	if c.age(info) > c.MaxAge {
+		return fs.ErrNotExist
+	}
+
+	err = fn(entry.Name())
+
+	if now, statErr := os.Lstat(entry.Name()); statErr != nil || !os.SameFile(info, now) {
+		return ErrGone
+	}
+
+	return err
+}
+
+// Add an entry that fill makes of an empty directory. One that is there already stays
+// as it is. Entries that are too old, or too many, are removed, whatever happens.
+func (c *Cache) Add(key string, fill func(dir string) error) error {
+	return errors.Join(c.add(key, fill), c.Evict())
+}
+
+func (c *Cache) add(key string, fill func(dir string) error) error {
+	temp := c.temp()
+	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
+
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return err
+	}
+
+	if err := fill(temp); err != nil {
+		return err
+	}
+
+	if err := syncFilesystem(temp); err != nil {
+		return err
+	}
+
+	// The age of an entry is that of its directory.
+	now := c.Now()
+	if err := os.Chtimes(temp, now, now); err != nil {
+		return err
+	}
+
+	err := os.Rename(temp, c.Path(key))
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+
+	return err
+}
+
+// Touch makes an entry as old as a new one.
+func (c *Cache) Touch(key string) error {
+	now := c.Now()
+
+	return os.Chtimes(c.Path(key), now, now)
+}
+
+// Remove an entry, if there is one: first its name, so that nobody finds half of it.
+func (c *Cache) Remove(key string) error {
+	temp := c.temp()
+
+	err := os.Rename(c.Path(key), temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	if err != nil {
+		return err
+	}
+
+	return os.RemoveAll(temp)
+}
+
+// Evict removes the entries that are too old, and then the oldest ones as long as
+// there are too many.
+func (c *Cache) Evict() error {
+	entries, err := c.entries()
+	if err != nil {
+		return err
+	}
+
+	var bytes int64
+
+	kept := 0
+
+	for _, e := range entries {
+		bytes += e.bytes
+		kept++
+
+		tooMany := c.MaxEntries > 0 && kept > c.MaxEntries || c.MaxBytes > 0 && bytes > c.MaxBytes
+		if age := c.age(e.info); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
+			continue
+		}
+
+		bytes -= e.bytes
+		kept--
+
+		if err := c.Remove(e.info.Name()); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// An entry, or what is to become or was one.
+type entry struct {
+	info  fs.FileInfo
+	bytes int64
+}
+
+// entries returns what there is, newest first. What is not an entry yet or no longer
+// has no size, because somebody may be working on it.
+func (c *Cache) entries() ([]entry, error) {
+	found, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	all := make([]entry, 0, len(found))
+
+	for _, f := range found {
+		info, err := f.Info()
+		if err != nil {
+			continue // Somebody else has removed it.
+		}
+
+		e := entry{info: info}
+		if !strings.HasPrefix(info.Name(), TempPrefix) && c.MaxBytes > 0 {
+			e.bytes = Size(filepath.Join(c.Dir, info.Name()))
+		}
+
+		all = append(all, e)
+	}
+
+	slices.SortFunc(all, func(a, b entry) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+
+	return all, nil
+}
+
+func (c *Cache) age(info fs.FileInfo) time.Duration { return c.Now().Sub(info.ModTime()) }
+
+func (c *Cache) temp() string { return filepath.Join(c.Dir, TempPrefix+rand.Text()) }
+
+// Size of the files below dir, as far as they can be read.
+func Size(dir string) int64 {
+	var n int64
+
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil //nolint:nilerr // See above.
+		}
+
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+
+		return nil
+	})
+
+	return n
+}
+
+// syncFilesystem writes everything to disk that was changed in the file system of
+// dir. An entry must not outlive a failure of the machine that its files do not.
+func syncFilesystem(dir string) error {
+	f, err := os.Open(dir) //nolint:gosec // It is ours.
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // Nothing is written through it.
+
+	return unix.Syncfs(int(f.Fd()))
+}

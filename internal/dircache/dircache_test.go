@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package dircache
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+var errBoom = errors.New("boom")
+
+func TestUse(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		key    string
+		age    time.Duration
+		// during is called while the entry is used.
+		during func(c *Cache) error
+		err    error
+		want   string
+	}{
+		"There":   {reason: "An entry has what it was filled with.", key: "key", want: "text"},
+		"Missing": {reason: "There may be none.", key: "other", err: fs.ErrNotExist},
+		"NotOld":  {reason: "An entry is used for a while.", key: "key", age: time.Hour, want: "text"},
+		"Old":     {reason: "It is not used for ever.", key: "key", age: time.Hour + time.Second, err: fs.ErrNotExist},
+		"Fails":   {reason: "What fails does.", key: "key", during: func(*Cache) error { return errBoom }, err: errBoom, want: "text"},
+		"Removed": {
+			reason: "Who uses what is removed is told.",
+			key:    "key",
+			during: func(c *Cache) error { return c.Remove("key") },
+			err:    ErrGone,
+			want:   "text",
+		},
+		"Replaced": {
+			reason: "So is who uses what is another one by then, even if that is why it failed.",
+			key:    "key",
+			during: func(c *Cache) error {
+				return errors.Join(c.Remove("key"), c.Add("key", fill("other")), errBoom)
+			},
+			err:  ErrGone,
+			want: "text",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, now := newCache(t)
+			add(t, c, "key")
+
+			*now = now.Add(tc.age)
+			got := ""
+
+			err := c.Use(tc.key, func(dir string) error {
+				data, err := os.ReadFile(filepath.Join(dir, "file"))
+				if err != nil {
+					return err
+				}
+
+				got = string(data)
+
+				if tc.during == nil {
+					return nil
+				}
+
+				return tc.during(c)
+			})
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nUse(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if got != tc.want {
+				t.Errorf("%s\nUse(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestAdd(t *testing.T) {
+	t.Parallel()
+
+	c, _ := newCache(t)
+	add(t, c, "key")
+
+	if err := c.Add("key", fill("second")); err != nil {
+		t.Error(err)
+	}
+
+	if err := c.Add("broken", func(dir string) error { return errors.Join(fill("half")(dir), errBoom) }); !errors.Is(err, errBoom) {
+		t.Errorf("Add(...) of what fails: want %v, got %v", errBoom, err)
+	}
+
+	if diff := cmp.Diff([]string{"key"}, names(t, c)); diff != "" {
+		t.Errorf("entries: -want, +got:\n%s", diff)
+	}
+
+	if data, err := os.ReadFile(filepath.Join(c.Path("key"), "file")); err != nil || string(data) != "text" {
+		t.Errorf("content of an entry that was there: want that of the first, got %q and error %v", data, err)
+	}
+}
+
+func TestEvict(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(c *Cache)
+		// later is when the entries, which are a minute apart, are looked at.
+		later time.Duration
+		want  []string
+	}{
+		"Fine":    {reason: "What there may be stays.", change: func(*Cache) {}, want: []string{"a", "b", "c"}},
+		"Age":     {reason: "What is too old goes.", change: func(*Cache) {}, later: 58 * time.Minute, want: []string{"b", "c"}},
+		"All":     {reason: "So does what is left of a process that was killed.", change: leaveTemp, later: 2 * time.Hour, want: []string{}},
+		"Temp":    {reason: "It may be in progress.", change: leaveTemp, want: []string{TempPrefix + "x", "a", "b", "c"}},
+		"Entries": {reason: "The oldest are too many.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
+		"Bytes":   {reason: "They may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},
+		"Enough":  {reason: "What is just small enough stays.", change: func(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }, want: []string{"a", "b", "c"}},
+		"MinAge":  {reason: "What is young stays, however many there are.", change: func(c *Cache) { c.MaxEntries, c.MinAge = 1, 3*time.Minute }, want: []string{"b", "c"}},
+		"Touched": {
+			reason: "What was touched is new.",
+			change: func(c *Cache) {
+				c.MaxEntries = 1
+				_ = c.Touch("a")
+			},
+			want: []string{"a"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, now := newCache(t)
+
+			for _, key := range []string{"a", "b", "c"} {
+				add(t, c, key)
+
+				*now = now.Add(time.Minute)
+			}
+
+			tc.change(c)
+
+			*now = now.Add(tc.later)
+
+			if err := c.Evict(); err != nil {
+				t.Fatalf("%s\nEvict(): %v", tc.reason, err)
+			}
+
+			if diff := cmp.Diff(tc.want, names(t, c)); diff != "" {
+				t.Errorf("%s\nentries: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestEvictFull ensures that a disk without room does not stay that way.
+func TestEvictFull(t *testing.T) {
+	t.Parallel()
+
+	c, now := newCache(t)
+	add(t, c, "old")
+
+	*now = now.Add(2 * c.MaxAge)
+
+	if err := c.Add("new", func(string) error { return errBoom }); !errors.Is(err, errBoom) {
+		t.Errorf("Add(...): want %v, got %v", errBoom, err)
+	}
+
+	if diff := cmp.Diff([]string{}, names(t, c)); diff != "" {
+		t.Errorf("entries: -want, +got:\n%s", diff)
+	}
+}
+
+func leaveTemp(c *Cache) {
+	dir := filepath.Join(c.Dir, TempPrefix+"x")
+	now := c.Now()
+	_ = errors.Join(os.Mkdir(dir, 0o700), os.Chtimes(dir, now, now))
+}
+
+// newCache returns a cache and the time in it.
+func newCache(t *testing.T) (*Cache, *time.Time) {
+	t.Helper()
+
+	now := time.Now()
+
+	return &Cache{Dir: filepath.Join(t.TempDir(), "cache"), MaxAge: time.Hour, Now: func() time.Time { return now }}, &now
+}
+
+// fill a directory with a file.
+func fill(text string) func(dir string) error {
+	return func(dir string) error { return os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600) }
+}
+
+func add(t *testing.T, c *Cache, key string) {
+	t.Helper()
+
+	if err := c.Add(key, fill("text")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, c *Cache) []string {
+	t.Helper()
+
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all := []string{}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+
+	return all
+}
