@@ -83,6 +83,11 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 		}
 	}
 
+	// Which state is there was not asked in any case.
+	if err := e.session.takeNote(note{Taken: e.taken(ws)}); err != nil {
+		return err
+	}
+
 	err := e.locking(ctx, ws, func() error {
 		return e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
 	})

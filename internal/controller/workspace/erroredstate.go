@@ -26,8 +26,19 @@ const (
 	reasonStateSuperseded event.Reason = "UnsavedState"
 )
 
-// priorFile is where a session notes which state an apply starts from.
+// priorFile is where a session keeps its note.
 const priorFile = ".crossplane-prior.json"
+
+// A note is what is written down before a run changes a state, for whoever finds one that the
+// run could not save.
+type note struct {
+	// The state that the run starts from. The zero value if it is not known.
+	commonv1beta1.StateSummary
+
+	// Taken is when this instance took the Workspace. Nobody else has had it since, as
+	// long as this is the last time.
+	Taken time.Time `json:"taken,omitzero"`
+}
 
 // How often, and for how long, a run that could not save its state tries to do it
 // after all before it lets go of the Workspace. Later looks go on with it.
@@ -80,15 +91,19 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 // superseded says whether the state may have been changed since the run that could not
 // save it.
 func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
-	// It was this process, or an incarnation of this instance after which nobody else
-	// had the Workspace.
-	if e.orphans.failures.any(ws.GetUID()) || !e.inherited(ws) {
+	// It was an incarnation of this instance after which nobody else had the Workspace.
+	if !e.inherited(ws) {
 		return false, nil
 	}
 
-	prior, err := e.session.prior()
+	prior, err := e.session.note()
 	if err != nil || prior == nil {
 		return prior == nil, err
+	}
+
+	// It was this process, and it has had the Workspace ever since.
+	if prior.Taken.Equal(e.taken(ws)) {
+		return false, nil
 	}
 
 	current, err := e.session.state(ctx)
@@ -102,6 +117,9 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 
 	return !same, nil
 }
+
+// taken is when this instance took the Workspace.
+func (e *external) taken(ws workspace.Workspace) time.Time { return e.orphans.predecessors(ws).Until }
 
 // holdOn keeps trying to save a state that the run which has just failed could not
 // save. Whoever gets the Workspace next may not have this disk.
@@ -150,9 +168,9 @@ func (s *session) pushState(ctx context.Context, path string) error {
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
 }
 
-// notePrior notes which state is about to be changed.
-func (s *session) notePrior(st *terraform.State) error {
-	data, err := json.Marshal(summarizeState(st))
+// takeNote replaces the note of the last run.
+func (s *session) takeNote(n note) error {
+	data, err := json.Marshal(n)
 	if err != nil {
 		return errors.Wrap(err, "cannot note the state")
 	}
@@ -166,8 +184,8 @@ func (s *session) notePrior(st *terraform.State) error {
 	return errors.Wrap(os.WriteFile(path, data, 0o600), "cannot note the state")
 }
 
-// prior returns the state that the last apply started from, nil if that is not known.
-func (s *session) prior() (*commonv1beta1.StateSummary, error) {
+// note returns that of the last run, nil if there is none.
+func (s *session) note() (*note, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir.Path(), priorFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // Nothing is known.
@@ -177,7 +195,7 @@ func (s *session) prior() (*commonv1beta1.StateSummary, error) {
 		return nil, errors.Wrap(err, "cannot read which state there was")
 	}
 
-	p := &commonv1beta1.StateSummary{}
+	n := &note{}
 
-	return p, errors.Wrap(json.Unmarshal(data, p), "cannot read which state there was")
+	return n, errors.Wrap(json.Unmarshal(data, n), "cannot read which state there was")
 }

@@ -289,7 +289,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
-	if err := e.session.notePrior(e.prior); err != nil {
+	if err := e.session.takeNote(note{StateSummary: *summarizeState(e.prior), Taken: e.taken(ws)}); err != nil {
 		return look{}, err
 	}
 
