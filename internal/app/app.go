@@ -140,6 +140,7 @@ func Run(ctx context.Context, o *Options) error {
 		Predecessors: own.predecessors,
 		Inherited:    own.inherited,
 		MaxApplies:   o.MaxApplies,
+		States:       workspacectrl.NewStates(),
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)
 

@@ -35,6 +35,10 @@ func (l Lock) Since() (time.Time, error) {
 	return time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", l.Created)
 }
 
+// ForPlan says whether a plan may have made the lock: one that was asked to, or any with
+// a backend that makes an empty state first. Such a lock guards no change.
+func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.Operation == "init" }
+
 // IsLocked reports whether err is the refusal to work with a state that somebody
 // else has locked.
 func IsLocked(err error) bool {

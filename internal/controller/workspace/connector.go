@@ -105,6 +105,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		deleted:   meta.WasDeleted(ws),
 		stateless: isStateless(ws),
 		missing:   missing,
+		states:    c.orphans.states,
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {

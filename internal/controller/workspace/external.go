@@ -156,8 +156,6 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 // planned makes a plan and tells which state it is made from.
 func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
 	plan := func(lock bool) error {
-		// Even a plan that takes no lock may be refused: some backends take one to make
-		// a state where there is none.
 		run := e.unlocked
 		if lock {
 			run = e.locking

@@ -45,6 +45,9 @@ type orphanage struct {
 
 	// failures of runs of this instance.
 	failures *failures
+
+	// states that this instance works with.
+	states *States
 }
 
 // orphaned says whether a lock on the state of a Workspace is left of an instance
@@ -67,7 +70,7 @@ func (o orphanage) orphaned(ws client.Object, l terraform.Lock) bool {
 		return false
 	}
 
-	return (dead && since.Before(p.Until)) || o.failures.during(ws.GetUID(), since)
+	return (dead && since.Before(p.Until)) || o.failures.left(ws.GetUID(), l, since)
 }
 
 // wanted says whether a lock is the one that a run, which began at the supplied time,
@@ -92,7 +95,17 @@ type failures struct {
 const maxSpans = 8
 
 // A span is from the start of a run to its end.
-type span struct{ start, end time.Time }
+type span struct {
+	start, end time.Time
+
+	// plan says that it was one without a lock.
+	plan bool
+}
+
+// left says whether the run may have left the supplied lock behind.
+func (s span) left(l terraform.Lock, since time.Time) bool {
+	return !since.Before(s.start) && !since.After(s.end) && (!s.plan || l.ForPlan())
+}
 
 func newFailures() *failures { return &failures{spans: map[types.UID][]span{}} }
 
@@ -121,26 +134,33 @@ func (f *failures) any(uid types.UID) bool {
 	return len(f.spans[uid]) > 0
 }
 
-// during says whether something happened during a run that failed.
-func (f *failures) during(uid types.UID, at time.Time) bool {
+// left says whether one of the runs may have left a lock behind, which was made at the
+// supplied time.
+func (f *failures) left(uid types.UID, l terraform.Lock, since time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	return slices.ContainsFunc(f.spans[uid], func(s span) bool { return !at.Before(s.start) && !at.After(s.end) })
+	return slices.ContainsFunc(f.spans[uid], func(s span) bool { return s.left(l, since) })
 }
 
-// unlocked calls run, which needs the lock on the state. If that is refused because
-// of a lock that nobody holds any more, it removes the lock and calls run again.
+// unlocked calls run, a plan without a lock. Even that may be refused: some backends take
+// a lock to make a state where there is none.
 func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	return e.insist(ctx, ws, true, run)
+}
+
+// insist calls run. If that is refused because of a lock that nobody holds any more, it
+// removes the lock and calls run again.
+func (e *external) insist(ctx context.Context, ws workspace.Workspace, plan bool, run func() error) error {
 	start := time.Now()
-	err := e.counted(ws, run)
+	err := e.counted(ws, plan, run)
 
 	l, ok := terraform.LockOf(err)
 	if !ok || e.orphans.wanted(l, start) {
 		return err
 	}
 
-	if !e.orphans.orphaned(ws, l) {
+	if !e.mayUnlock(ws, l) {
 		return lockedError{error: err, lock: l}
 	}
 
@@ -150,7 +170,13 @@ func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run fun
 
 	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
-	return e.counted(ws, run)
+	return e.counted(ws, plan, run)
+}
+
+// mayUnlock says whether a lock on the state of a Workspace is to be removed. Another
+// Workspace may use the same state, and hold it.
+func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
+	return !onlyObserves(ws) && e.orphans.orphaned(ws, l) && !e.orphans.states.shared(meta.GetExternalName(ws))
 }
 
 // unlock removes a lock with the CLI or, where that cannot do it, without.
@@ -170,7 +196,12 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 
 // suspects says whether a lock may be left on the state of a Workspace: of an instance
 // before this one, unless this one has looked since, or of a run of this one.
-func (o orphanage) suspects(ws client.Object, m *memory) bool {
+func (o orphanage) suspects(ws workspace.Workspace, m *memory) bool {
+	// It could do nothing about it.
+	if onlyObserves(ws) {
+		return false
+	}
+
 	l, ok := m.recall(ws.GetUID())
 	looked := ok && !l.told
 
@@ -178,22 +209,21 @@ func (o orphanage) suspects(ws client.Object, m *memory) bool {
 }
 
 // counted calls run and remembers when, if it may have left a lock behind.
-func (e *external) counted(ws workspace.Workspace, run func() error) error {
+func (e *external) counted(ws workspace.Workspace, plan bool, run func() error) error {
 	start := time.Now()
 
 	err := run()
 	if err != nil && !terraform.IsLocked(err) {
-		e.orphans.failures.add(ws.GetUID(), span{start: start, end: time.Now()})
+		e.orphans.failures.add(ws.GetUID(), span{start: start, end: time.Now(), plan: plan})
 	}
 
 	return err
 }
 
-// locking is unlocked for a run that holds the lock itself: once it has succeeded,
-// nothing is left of the failures before it. A plan without a lock tells nothing of
-// that kind.
+// locking calls run, which needs the lock on the state. Once it has succeeded, nothing is
+// left of the failures before it. A plan without a lock tells nothing of that kind.
 func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
-	err := e.unlocked(ctx, ws, run)
+	err := e.insist(ctx, ws, false, run)
 	if err == nil {
 		e.orphans.failures.forget(ws.GetUID())
 	}

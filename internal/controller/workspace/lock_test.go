@@ -13,8 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -32,6 +35,7 @@ func TestOrphaned(t *testing.T) {
 		hosts  []string
 		failed []span
 		who    string
+		what   string
 		at     time.Time
 		when   string
 		want   bool
@@ -80,6 +84,21 @@ func TestOrphaned(t *testing.T) {
 			at:     took,
 			want:   true,
 		},
+		"OwnPlan": {
+			reason: "A plan without a lock does not lock a state to change it: that is somebody else.",
+			failed: []span{{start: before, end: after, plan: true}},
+			who:    "root@" + here,
+			what:   "OperationTypeApply",
+			at:     took,
+		},
+		"OwnFirstPlan": {
+			reason: "A plan without a lock may have had to make the state.",
+			failed: []span{{start: before, end: after, plan: true}},
+			who:    "root@" + here,
+			what:   "init",
+			at:     took,
+			want:   true,
+		},
 		"OwnFailureElsewhere": {
 			reason: "No run of this instance locks on another host.",
 			failed: []span{{start: before, end: after}},
@@ -122,7 +141,7 @@ func TestOrphaned(t *testing.T) {
 				o.failures.add("a", s)
 			}
 
-			l := terraform.Lock{Who: tc.who, Created: tc.when}
+			l := terraform.Lock{Who: tc.who, Operation: tc.what, Created: tc.when}
 			if l.Created == "" {
 				l.Created = tc.at.String()
 			}
@@ -147,16 +166,16 @@ func TestFailures(t *testing.T) {
 		want   bool
 	}{
 		"None":    {reason: "Nothing failed.", do: func(*failures) {}, at: start},
-		"Start":   {reason: "The first moment counts.", do: func(f *failures) { f.add("a", span{start, end}) }, at: start, want: true},
-		"End":     {reason: "The last moment counts.", do: func(f *failures) { f.add("a", span{start, end}) }, at: end, want: true},
-		"Before":  {reason: "It had not begun.", do: func(f *failures) { f.add("a", span{start, end}) }, at: start.Add(-1)},
-		"After":   {reason: "It was over.", do: func(f *failures) { f.add("a", span{start, end}) }, at: end.Add(1)},
-		"Another": {reason: "It was another Workspace.", do: func(f *failures) { f.add("b", span{start, end}) }, at: start},
+		"Start":   {reason: "The first moment counts.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: start, want: true},
+		"End":     {reason: "The last moment counts.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: end, want: true},
+		"Before":  {reason: "It had not begun.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: start.Add(-1)},
+		"After":   {reason: "It was over.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: end.Add(1)},
+		"Another": {reason: "It was another Workspace.", do: func(f *failures) { f.add("b", span{start: start, end: end}) }, at: start},
 		"Earlier": {
 			reason: "A failure does not make up for the one before.",
 			do: func(f *failures) {
-				f.add("a", span{start, end})
-				f.add("a", span{end.Add(1), end.Add(2)})
+				f.add("a", span{start: start, end: end})
+				f.add("a", span{start: end.Add(1), end: end.Add(2)})
 			},
 			at:   start,
 			want: true,
@@ -164,7 +183,7 @@ func TestFailures(t *testing.T) {
 		"Forgotten": {
 			reason: "It turned out that nothing was left.",
 			do: func(f *failures) {
-				f.add("a", span{start, end})
+				f.add("a", span{start: start, end: end})
 				f.forget("a")
 			},
 			at: start,
@@ -172,7 +191,7 @@ func TestFailures(t *testing.T) {
 		"OthersForgotten": {
 			reason: "That was about another Workspace.",
 			do: func(f *failures) {
-				f.add("a", span{start, end})
+				f.add("a", span{start: start, end: end})
 				f.forget("b")
 			},
 			at:   start,
@@ -187,8 +206,8 @@ func TestFailures(t *testing.T) {
 			f := newFailures()
 			tc.do(f)
 
-			if got := f.during("a", tc.at); got != tc.want {
-				t.Errorf("\n%s\nduring(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := f.left("a", terraform.Lock{}, tc.at); got != tc.want {
+				t.Errorf("\n%s\nleft(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -289,6 +308,58 @@ func TestLocking(t *testing.T) {
 			_, got := e.orphans.failures.spans["a"]
 			if got != tc.want {
 				t.Errorf("\n%s\nwant a failure that counts: %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestMayUnlock(t *testing.T) {
+	t.Parallel()
+
+	const host, name = "host-0", "tw"
+
+	cases := map[string]struct {
+		reason   string
+		policies []xpv2.ManagementAction
+		users    []string
+		want     bool
+	}{
+		"Alone": {
+			reason: "Nobody else works with the state.",
+			users:  []string{name, "another"},
+			want:   true,
+		},
+		"Shared": {
+			reason: "Another Workspace works with the state: the lock may be its.",
+			users:  []string{name, name},
+		},
+		"OnlyObserves": {
+			reason:   "Who may only look leaves the lock to whoever owns the state.",
+			policies: []xpv2.ManagementAction{xpv2.ManagementActionObserve},
+			users:    []string{name},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			e := &external{orphans: orphanage{
+				host:         host,
+				predecessors: func(client.Object) Predecessors { return Predecessors{Hosts: []string{"dead"}} },
+				states:       NewStates(),
+			}}
+
+			for _, user := range tc.users {
+				e.orphans.states.use(user)
+			}
+
+			ws := workspaceWithUID("a")
+			meta.SetExternalName(ws, "tw")
+			ws.SetManagementPolicies(tc.policies)
+
+			if got := e.mayUnlock(ws, terraform.Lock{Who: "root@dead"}); got != tc.want {
+				t.Errorf("\n%s\nmayUnlock(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -60,7 +60,10 @@ type session struct {
 	// detached says that the module is to be left out.
 	detached bool
 
-	// done with the directory. Set by write, which begins to use it.
+	// states that this instance works with.
+	states *States
+
+	// done with the directory and the state. Set by write, which begins to use them.
 	done func()
 
 	// target of the runs. Set by prepare.
@@ -151,7 +154,11 @@ func (s *session) write(ctx context.Context) error {
 			return errors.Wrap(err, "cannot use working directory")
 		}
 
-		s.done = done
+		ended := s.states.use(s.name)
+		s.done = func() {
+			ended()
+			done()
+		}
 	}
 
 	if err := s.fetch(ctx); err != nil {

@@ -77,6 +77,9 @@ type Options struct {
 	// Predecessors of this instance that worked on a Workspace.
 	Predecessors func(o client.Object) Predecessors
 
+	// States that this instance works with, of all kinds of Workspaces.
+	States *States
+
 	// Wrap the reconciler of the supplied kind before it is added to its
 	// controller. It decides what is passed on.
 	Wrap func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
@@ -114,7 +117,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			inherited:  o.Inherited,
 			staller:    st,
 			collisions: &collisions{live: mgr.GetAPIReader(), configs: o.Configs},
-			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures()},
+			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures(), states: o.States},
 			record:     recorder,
 			log:        log,
 		}),
