@@ -13,7 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -69,8 +72,14 @@ func (o *outage) expectFelt(t *testing.T) {
 // on the disk of the instance, or is not any more.
 func expectErroredState(t *testing.T, i *instance, ws workspace.Workspace, want bool) {
 	t.Helper()
+	expectErroredStateIn(t, i, ws, ".", want)
+}
+
+// expectErroredStateIn is expectErroredState for a Workspace with an entrypoint.
+func expectErroredStateIn(t *testing.T, i *instance, ws workspace.Workspace, entrypoint string, want bool) {
+	t.Helper()
 	eventually(t, func() error {
-		_, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), "errored.tfstate"))
+		_, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), entrypoint, "errored.tfstate"))
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
@@ -300,6 +309,34 @@ func TestStaleState(t *testing.T) {
 	expectErroredState(t, a, ws, false)
 	expectReady(t, c, ws)
 	expectDone(t, again, "created", "created")
+}
+
+// TestErroredStateElsewhere changes the entrypoint of a Workspace whose state could not be
+// saved. The state is found where the CLI has left it.
+func TestErroredStateElsewhere(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	// The timeout ends the time in which the first apply goes on trying.
+	i := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig), withArgs("--timeout=40s"))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elsewhere"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e), withEntrypoint("one"))
+	expectDone(t, e, "created")
+	o.begin()
+	e.write(t, "gate", "")
+	expectErroredStateIn(t, i, ws, "one", true)
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "two"}}})
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+	o.end()
+
+	expectEvent(t, c, ws, "SavedState")
+	expectErroredStateIn(t, i, ws, "one", false)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
 }
 
 // raiseSerial makes the serial of a state that the instance could not save what it is

@@ -38,6 +38,11 @@ type note struct {
 	// Taken is when this instance took the Workspace. Nobody else has had it since, as
 	// long as this is the last time.
 	Taken time.Time `json:"taken,omitzero"`
+
+	// Dir is where the CLI runs, relative to the directory of the Workspace: it leaves a
+	// state there that it cannot save. By the time somebody looks, it may not be the
+	// entrypoint any more.
+	Dir string `json:"dir,omitempty"`
 }
 
 // How often, and for how long, a run that could not save its state tries to do it
@@ -137,23 +142,33 @@ func (e *external) holdOn(ctx context.Context, ws workspace.Workspace) {
 // erroredState returns the path of a state that a run could not save, empty if
 // there is none.
 func (s *session) erroredState() (string, error) {
-	dir, err := s.dir.Entrypoint(s.in.parameters.Entrypoint)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-
+	n, err := s.note()
 	if err != nil {
-		return "", errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
+		return "", err
 	}
 
-	path := filepath.Join(dir, terraform.ErroredStateFile)
-
-	_, err = os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
+	dirs := []string{s.in.parameters.Entrypoint}
+	if n != nil && n.Dir != "" {
+		dirs = append(dirs, n.Dir)
 	}
 
-	return path, errors.Wrap(err, "cannot look for a state that was not saved")
+	for _, dir := range dirs {
+		path, err := s.dir.Entrypoint(dir)
+		if err != nil {
+			// There is nothing where there is no directory. Whether the current one can be
+			// used is found out by those who do.
+			continue
+		}
+
+		path = filepath.Join(path, terraform.ErroredStateFile)
+
+		_, err = os.Lstat(path)
+		if !errors.Is(err, os.ErrNotExist) {
+			return path, errors.Wrap(err, "cannot look for a state that was not saved")
+		}
+	}
+
+	return "", nil
 }
 
 // pushState saves the state at the supplied path, and removes it there.
@@ -168,8 +183,10 @@ func (s *session) pushState(ctx context.Context, path string) error {
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
 }
 
-// takeNote replaces the note of the last run.
+// takeNote replaces the note of the last run by that of one which is about to begin.
 func (s *session) takeNote(n note) error {
+	n.Dir = s.in.parameters.Entrypoint
+
 	data, err := json.Marshal(n)
 	if err != nil {
 		return errors.Wrap(err, "cannot note the state")
@@ -196,6 +213,10 @@ func (s *session) note() (*note, error) {
 	}
 
 	n := &note{}
+	if err := json.Unmarshal(data, n); err != nil {
+		// A process that was killed may have left half of one.
+		return nil, nil //nolint:nilerr,nilnil // See above.
+	}
 
-	return n, errors.Wrap(json.Unmarshal(data, n), "cannot read which state there was")
+	return n, nil
 }
