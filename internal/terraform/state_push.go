@@ -27,9 +27,14 @@ func pushStateCommand(path string) command {
 }
 
 // IsNewerState reports whether err is the refusal to replace a state by one that is
-// older, or has another lineage.
+// older, has another lineage, or is a different one of the same age.
 func IsNewerState(err error) bool {
 	e := &Error{}
+	if !errors.As(err, &e) {
+		return false
+	}
 
-	return errors.As(err, &e) && strings.Contains(oneLine(e.Stderr), "cannot import state with")
+	said := oneLine(e.Stderr)
+
+	return strings.Contains(said, "cannot import state with") || strings.Contains(said, "cannot overwrite existing state with")
 }

@@ -7,6 +7,7 @@ package terraform
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,14 +20,15 @@ func TestPushState(t *testing.T) {
 			foreign = "99999999-2222-3333-4444-555555555555"
 		)
 		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" {}`})
-		push := func(serial, lineage string) error {
+		pushValue := func(serial, lineage, value string) error {
 			path := filepath.Join(ws.Dir, ErroredStateFile)
-			data := `{"version":4,"terraform_version":"1.5.0","serial":` + serial + `,"lineage":"` + lineage + `","outputs":{"s":{"value":"` + serial + `","type":"string"}},"resources":[]}`
+			data := `{"version":4,"terraform_version":"1.5.0","serial":` + serial + `,"lineage":"` + lineage + `","outputs":{"s":{"value":"` + value + `","type":"string"}},"resources":[]}`
 			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return c.PushState(t.Context(), ws, path)
 		}
+		push := func(serial, lineage string) error { return pushValue(serial, lineage, serial) }
 		// The serial is that of the CLI: it may count the push, too.
 		expect := func(reason, serial string) {
 			t.Helper()
@@ -44,14 +46,19 @@ func TestPushState(t *testing.T) {
 			t.Errorf("a newer one: %v", err)
 		}
 		expect("a newer one", "17")
-		if err := push("5", lineage); err == nil {
-			t.Error("want an older one to be refused")
+		if err := push("5", lineage); !IsNewerState(err) {
+			t.Errorf("want an older one to be refused, got %v", err)
 		}
 		expect("an older one", "17")
-		if err := push("99", foreign); err == nil {
-			t.Error("want another one to be refused")
+		if err := push("99", foreign); !IsNewerState(err) {
+			t.Errorf("want another one to be refused, got %v", err)
 		}
 		expect("another one", "17")
+		serial := strconv.FormatUint(mustPull(t, c, ws).Serial, 10)
+		if err := pushValue(serial, lineage, "other"); !IsNewerState(err) {
+			t.Errorf("want a different one with the same serial to be refused, got %v", err)
+		}
+		expect("a different one with the same serial", "17")
 
 		ws.Name = "another"
 		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
