@@ -287,14 +287,22 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
-	if err := e.session.takeNote(note{StateSummary: *summarizeState(e.prior), Taken: e.taken(ws)}); err != nil {
+	if err := e.startFrom(ws, e.prior); err != nil {
 		return look{}, err
+	}
+
+	again := func(found *terraform.State) error {
+		if err := e.lostState(ws, found); err != nil {
+			return err
+		}
+
+		return e.startFrom(ws, found)
 	}
 
 	var a *terraform.Applied
 
 	err := e.locking(ctx, ws, func() (err error) {
-		a, err = e.session.apply(ctx, e.plan, func(found *terraform.State) error { return e.lostState(ws, found) }, newProgress(e.record, ws, e.schedule.now).report)
+		a, err = e.session.apply(ctx, e.plan, again, newProgress(e.record, ws, e.schedule.now).report)
 
 		return err
 	})
@@ -322,6 +330,13 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	e.staller.succeeded(ws.GetUID())
 
 	return l, nil
+}
+
+// startFrom notes which state an apply is about to change.
+func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
+	e.prior = s
+
+	return e.session.takeNote(note{StateSummary: *summarizeState(s), Taken: e.taken(ws)})
 }
 
 // failed counts the supplied error and returns it without secrets.

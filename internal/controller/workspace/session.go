@@ -352,8 +352,8 @@ func (s *session) plan(ctx context.Context, lock bool) (*terraform.Plan, error) 
 
 // apply the supplied plan, or one that is made now if there is none. A plan that
 // became stale, because the state changed meanwhile, is made again, once, provided
-// that check has nothing against the state that it is made from.
-func (s *session) apply(ctx context.Context, p *terraform.Plan, check func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
+// that again has nothing against the state that it is made from.
+func (s *session) apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := s.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
 		created := p.Prior.Empty()
@@ -369,7 +369,7 @@ func (s *session) apply(ctx context.Context, p *terraform.Plan, check func(*terr
 			return nil, errors.New("cannot apply: somebody else has created the state meanwhile")
 		}
 
-		if err := check(prior); err != nil {
+		if err := again(prior); err != nil {
 			return nil, err
 		}
 
