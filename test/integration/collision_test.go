@@ -159,6 +159,72 @@ func TestCollision(t *testing.T) {
 	})
 }
 
+// TestCollisionHalfway gives two Workspaces the same state while the first one of them
+// has not created all of it yet, and may never do.
+func TestCollisionHalfway(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "halfway"
+
+	c := shared.sharded.started(t)
+	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	cfg := newClusterConfig(withBackend(one, suffix))
+	c.create(t, cfg)
+
+	// expectFirst ensures that the state is that of the first one.
+	expectFirst := func(t *testing.T, e evidence, first, second workspace.Workspace) {
+		t.Helper()
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
+		expectCondition(t, c, first, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
+		expectDone(t, e, "created")
+
+		e.write(t, "mended", "")
+		c.annotate(t, first, requestedAt, "now")
+		expectReady(t, c, first)
+		expectOutputs(t, c, first, map[string]string{"greeting": `"hello"`})
+
+		c.remove(t, second)
+		expectGone(t, c, second)
+		expectDone(t, e, "created")
+		expectExists(t, c, stateSecret(first, one, suffix))
+	}
+
+	t.Run("Failed", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		e.write(t, "gate", "")
+
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "halfway.tf", e)}
+		first := c.createWorkspace(t, namespacedScope, one, opts...)
+		expectCondition(t, c, first, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
+
+		second := newTwin(first, two, append(opts, withModule("variable \"dir\" {}\noutput \"instead\" { value = 1 }\n"))...)
+		c.create(t, second)
+		expectFirst(t, e, first, second)
+	})
+
+	t.Run("Applying", func(t *testing.T) {
+		t.Parallel()
+
+		// The second one begins to create, too, and it is the older one.
+		e := newEvidence(t)
+		opts := []workspaceOption{withConfig(cfg), withEvidence(t, "halfway.tf", e)}
+		second := c.createWorkspace(t, namespacedScope, two, opts...)
+		first := newTwin(second, one, append(opts, inShard(shard))...)
+		c.create(t, first)
+		expectDone(t, e, "created")
+
+		c.relabel(t, second, shard)
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "locked")
+
+		e.write(t, "gate", "")
+		expectFirst(t, e, first, second)
+	})
+}
+
 // expectAnotherLook asks for a look at the Workspace, and waits until it is over.
 func expectAnotherLook(t *testing.T, c *cluster, i *instance, ws workspace.Workspace) {
 	t.Helper()

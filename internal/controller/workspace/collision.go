@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -37,7 +38,8 @@ type collisions struct {
 }
 
 // owner describes the Workspace, other than the supplied one, that the state of
-// the supplied one belongs to. It is empty if there is none.
+// the supplied one belongs to. It is empty if there is none: of two that want the same
+// state, one always finds the other.
 func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commonv1beta1.ProviderConfigSpec) (string, error) {
 	backend := backendOf(ws.GetParameters(), pc)
 	if backend == "" {
@@ -52,7 +54,7 @@ func (c *collisions) owner(ctx context.Context, ws workspace.Workspace, pc commo
 		}
 
 		for _, key := range namesakes {
-			owns, err := c.owns(ctx, kind, key, backend)
+			owns, err := c.owns(ctx, kind, key, ws, backend)
 			if err != nil {
 				return "", errors.Wrap(err, "cannot find out whom the state belongs to")
 			}
@@ -82,9 +84,9 @@ func (c *collisions) namesakes(ctx context.Context, kind workspace.Kind, ws work
 	return keys, err
 }
 
-// owns says whether the Workspace of the supplied key has a state in the supplied
-// backend.
-func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.ObjectKey, backend string) (bool, error) {
+// owns says whether the state in the supplied backend belongs to the Workspace of the
+// supplied key rather than to ws.
+func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.ObjectKey, ws workspace.Workspace, backend string) (bool, error) {
 	o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
 	if !ok {
 		return false, errors.Errorf("%T is not a Workspace", kind.Object)
@@ -94,7 +96,7 @@ func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.O
 		return false, resource.IgnoreNotFound(err)
 	}
 
-	if !ownsState(o) {
+	if titleOf(o) == titleNone || !precedes(o, ws) {
 		return false, nil
 	}
 
@@ -105,6 +107,48 @@ func (c *collisions) owns(ctx context.Context, kind workspace.Kind, key client.O
 	}
 
 	return backendOf(o.GetParameters(), pc) == backend, nil
+}
+
+// A title is what a Workspace has that makes a state its own. A greater one is better.
+type title int
+
+const (
+	// titleNone is that of a Workspace that only looks: it has no use for a state.
+	titleNone title = iota
+
+	// titleWish is that of one that would take over what is there.
+	titleWish
+
+	// titleBegun is that of one that has begun to create what may be in the state by
+	// now. It may still be at it, or have failed halfway.
+	titleBegun
+
+	// titleFull is that of one that created what is in the state, or was reconciled
+	// with it when it was nobody else's.
+	titleFull
+)
+
+func titleOf(ws workspace.Workspace) title {
+	switch {
+	case ownsState(ws):
+		return titleFull
+	case !meta.GetExternalCreatePending(ws).IsZero():
+		return titleBegun
+	case onlyObserves(ws):
+		return titleNone
+	default:
+		return titleWish
+	}
+}
+
+// precedes says whether a state belongs to a, if a and b both have a title to it. Of
+// equals it is the older one, so that both come to the same conclusion.
+func precedes(a, b workspace.Workspace) bool {
+	return cmp.Or(
+		cmp.Compare(titleOf(b), titleOf(a)),
+		a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time),
+		cmp.Compare(a.GetUID(), b.GetUID()),
+	) < 0
 }
 
 // ownsState says whether it is known that the state of a Workspace is its own: it
@@ -120,6 +164,23 @@ func isStateless(ws workspace.Workspace) bool {
 	o := ws.GetObservation()
 
 	return meta.GetExternalCreatePending(ws).IsZero() && o.Checksum == "" && o.State == nil
+}
+
+// disown takes back that the creation has begun, after an apply that failed because of
+// somebody else who is at work on the state, and so before it did anything. What is
+// going to be in the state is not of this Workspace.
+func disown(ws workspace.Workspace, err error) {
+	if terraform.IsLocked(err) || errors.As(err, &takenError{}) {
+		meta.RemoveAnnotations(ws, meta.AnnotationKeyExternalCreatePending)
+	}
+}
+
+// A takenError is the refusal to apply a plan that was to make a state, because
+// somebody else has made one meanwhile.
+type takenError struct{}
+
+func (takenError) Error() string {
+	return "cannot apply: somebody else has created the state meanwhile"
 }
 
 // onlyObserves says whether a Workspace may look at a state and nothing else, so

@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -144,6 +148,77 @@ func TestBackendOf(t *testing.T) {
 
 			if (a == "") != tc.disk {
 				t.Errorf("\n%s\nbackendOf(...): want the disk: %t, got %q", tc.reason, tc.disk, a)
+			}
+		})
+	}
+}
+
+// TestPrecedes ensures that of two Workspaces which want the same state one is told
+// that it belongs to the other one, and never both.
+func TestPrecedes(t *testing.T) {
+	t.Parallel()
+
+	type option func(ws *namespacedv1beta1.Workspace)
+
+	now := time.Now()
+	begun := func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreatePending(ws, now) }
+	failed := func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateFailed(ws, now) }
+	created := func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, now) }
+	observes := func(ws *namespacedv1beta1.Workspace) {
+		ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+	}
+	reconciled := func(ws *namespacedv1beta1.Workspace) {
+		o := ws.GetObservation()
+		o.Checksum = "c"
+		ws.SetObservation(o)
+	}
+	older := func(ws *namespacedv1beta1.Workspace) { ws.SetCreationTimestamp(metav1.NewTime(now.Add(-time.Hour))) }
+	refused := func(ws *namespacedv1beta1.Workspace) { disown(ws, takenError{}) }
+	broken := func(ws *namespacedv1beta1.Workspace) { disown(ws, errors.New("boom")) }
+
+	cases := map[string]struct {
+		reason string
+		winner []option
+		loser  []option
+	}{
+		"Equal":           {reason: "somebody has to win"},
+		"Older":           {reason: "both would take over what is there", winner: []option{older}},
+		"Begun":           {reason: "what is there may be of the one that began to create", winner: []option{begun}, loser: []option{older}},
+		"BegunAndFailed":  {reason: "it may have failed halfway", winner: []option{begun, failed}, loser: []option{older}},
+		"BegunBoth":       {reason: "either may have made what is there", winner: []option{begun, older}, loser: []option{begun, failed}},
+		"Refused":         {reason: "it failed because another one had begun", winner: []option{begun, failed}, loser: []option{older, begun, refused, failed}},
+		"Broken":          {reason: "it failed for another reason", winner: []option{older, begun, broken, failed}, loser: []option{begun}},
+		"Created":         {reason: "it did not fail", winner: []option{begun, created}, loser: []option{older, begun, failed}},
+		"Reconciled":      {reason: "it was reconciled with what is there", winner: []option{reconciled}, loser: []option{older, begun}},
+		"Observer":        {reason: "to look is no title", loser: []option{older, observes, reconciled}},
+		"BeganToObserve":  {reason: "what it made is there still", winner: []option{begun, observes}, loser: []option{older}},
+		"CreatedThenLook": {reason: "what it made is there still", winner: []option{created, observes}, loser: []option{older, begun}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			workspace := func(uid string, opts []option) *namespacedv1beta1.Workspace {
+				ws := &namespacedv1beta1.Workspace{}
+				ws.SetUID(types.UID(uid))
+				ws.SetCreationTimestamp(metav1.NewTime(now))
+
+				for _, o := range opts {
+					o(ws)
+				}
+
+				return ws
+			}
+
+			winner, loser := workspace("a", tc.winner), workspace("b", tc.loser)
+			if len(tc.winner) > 0 || len(tc.loser) > 0 {
+				// The UID is not what decides.
+				winner.SetUID("c")
+			}
+
+			if !precedes(winner, loser) || precedes(loser, winner) {
+				t.Errorf("%s: want the first one to win, got %t, the other way round %t", tc.reason, precedes(winner, loser), precedes(loser, winner))
 			}
 		})
 	}

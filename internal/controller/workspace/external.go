@@ -192,8 +192,9 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 
 	o := ws.GetObservation()
 	o.Outputs = visibleOutputs(l.outputs)
-	// A checksum is the mark of whoever owns the state: see ownsState.
-	if !onlyObserves(ws) {
+	// A checksum is the mark of whoever owns the state: see ownsState. Before the state
+	// is as the module says, another one may turn out to be the owner.
+	if l.upToDate && !onlyObserves(ws) {
 		o.Checksum = l.inputs
 	}
 
@@ -232,6 +233,8 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 
 	l, err := e.apply(ctx, ws)
 	if err != nil {
+		disown(ws, err)
+
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 

@@ -366,7 +366,7 @@ func (s *session) apply(ctx context.Context, p *terraform.Plan, again func(*terr
 		// Whoever made a state where there was none may think that it is his. The
 		// next look finds out.
 		if created && !prior.Empty() {
-			return nil, errors.New("cannot apply: somebody else has created the state meanwhile")
+			return nil, takenError{}
 		}
 
 		if err := again(prior); err != nil {
