@@ -6,6 +6,7 @@ package integration
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -213,6 +214,14 @@ func TestCollisionHalfway(t *testing.T) {
 		e := newEvidence(t)
 		opts := []workspaceOption{withConfig(cfg), withEvidence(t, "halfway.tf", e)}
 		second := c.createWorkspace(t, namespacedScope, two, opts...)
+		eventually(t, func() error {
+			if time.Since(second.GetCreationTimestamp().Time) < 2*time.Second {
+				return errors.New("what is created now is not younger, as far as the API server can tell")
+			}
+
+			return nil
+		})
+
 		first := newTwin(second, one, append(opts, inShard(shard))...)
 		c.create(t, first)
 		expectDone(t, e, "created")
