@@ -5,21 +5,29 @@
 package module
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 )
 
 // DeclaresBackend says whether the supplied configuration, in HCL, says where
 // state is kept. It is false for configuration that cannot be read.
-func DeclaresBackend(src []byte) bool {
+func DeclaresBackend(src []byte) bool { return Backend(src) != "" }
+
+// Backend returns the type of the backend that the supplied configuration, in HCL,
+// declares: "cloud" for the one without a type, and nothing if it declares none or
+// cannot be read.
+func Backend(src []byte) string {
 	f, diags := hclparse.NewParser().ParseHCL(src, "configuration.tf")
 	if diags.HasErrors() {
-		return false
+		return ""
 	}
 
 	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	if diags.HasErrors() {
-		return false
+		return ""
 	}
 
 	for _, terraform := range root.Blocks {
@@ -28,9 +36,11 @@ func DeclaresBackend(src []byte) bool {
 			{Type: "cloud"},
 		}})
 		if !diags.HasErrors() && len(settings.Blocks) > 0 {
-			return true
+			b := settings.Blocks[0]
+
+			return cmp.Or(strings.Join(b.Labels, " "), b.Type)
 		}
 	}
 
-	return false
+	return ""
 }

@@ -6,26 +6,26 @@ package module
 
 import "testing"
 
-func TestDeclaresBackend(t *testing.T) {
+func TestBackend(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		src    string
-		want   bool
+		want   string
 	}{
 		"Backend": {
 			reason: "A backend block says where state is kept.",
 			src:    "terraform {\n backend \"kubernetes\" {\n secret_suffix = \"x\"\n}\n}",
-			want:   true,
+			want:   "kubernetes",
 		},
 		"Cloud": {
 			reason: "So does a cloud block.",
 			src:    "terraform {\n cloud {}\n}",
-			want:   true,
+			want:   "cloud",
 		},
 		"SecondTerraformBlock": {
 			reason: "There may be several terraform blocks.",
 			src:    "terraform { required_version = \">= 1\" }\nterraform {\n backend \"local\" {}\n}",
-			want:   true,
+			want:   "local",
 		},
 		"OnlyInComments": {
 			reason: "What is commented out does not count.",
@@ -48,8 +48,12 @@ func TestDeclaresBackend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := DeclaresBackend([]byte(tc.src)); got != tc.want {
-				t.Errorf("\n%s\nDeclaresBackend(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := Backend([]byte(tc.src)); got != tc.want {
+				t.Errorf("\n%s\nBackend(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+
+			if got := DeclaresBackend([]byte(tc.src)); got != (tc.want != "") {
+				t.Errorf("\n%s\nDeclaresBackend(...): want %t, got %t", tc.reason, tc.want != "", got)
 			}
 		})
 	}

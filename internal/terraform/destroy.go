@@ -25,7 +25,9 @@ func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Sum
 		return nil, err
 	}
 	if res.code != 0 {
-		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+		e := newError(cmd.op, ws.Dir, res, r.diagnostics)
+		e.began = r.began
+		return nil, e
 	}
 	if r.summary == nil {
 		return &Summary{}, nil

@@ -5,6 +5,8 @@
 package terraform
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,6 +72,15 @@ resource "terraform_data" "x" {
 		}
 		if got := mustPull(t, c, ws).Resources; got != 1 {
 			t.Errorf("want it to be still there, got %d", got)
+		}
+		if !Began(err) {
+			t.Error("want it to have looked at what there is")
+		}
+		if err := os.WriteFile(filepath.Join(ws.Dir, "main.tf"), []byte("resource {"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err == nil || Began(err) {
+			t.Errorf("want a broken module to keep it from beginning, got %v", err)
 		}
 	})
 }

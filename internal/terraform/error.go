@@ -36,6 +36,7 @@ type Error struct {
 	// Stderr is the end of it. It may hold anything, secrets included.
 	Stderr string
 
+	began       bool   // It got to work on resources.
 	status      string // How the process ended, for people.
 	interrupted error  // What the context said.
 }
@@ -164,6 +165,13 @@ func IsStalePlan(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
 		return d.says("Saved plan is stale", "Saved plan does not match the given state")
 	})
+}
+
+// Began reports whether err is that of a destroy that got as far as to look at what is
+// in the state, or to destroy it: what it was given to run was good enough for that.
+func Began(err error) bool {
+	e := &Error{}
+	return errors.As(err, &e) && e.began
 }
 
 // LacksWorkspaces reports whether err is the answer of a backend that knows no

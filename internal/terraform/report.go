@@ -52,6 +52,7 @@ type report struct {
 	progress func(Progress) // May be nil.
 
 	diagnostics []Diagnostic
+	began       bool // There was work on a resource.
 	drift       []string
 	changed     []Change
 	summary     *Summary // The last one; nil if there was none.
@@ -131,6 +132,7 @@ func (r *report) add(line []byte) string {
 	case m.Type == "outputs":
 		r.outputs = applied(m.Outputs)
 	case m.Hook != nil:
+		r.began = true
 		r.follow(m.Type, *m.Hook)
 	case m.Level == string(SeverityError):
 		r.diagnose(Diagnostic{Severity: SeverityError, Summary: m.Message})

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -41,7 +42,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 	}
 
 	err := e.locking(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
-	if err != nil && e.session.withoutModule() {
+	if mayBeBroken(err) && e.session.withoutModule() {
 		err = e.session.deleteWorkspace(ctx)
 	}
 
@@ -95,7 +96,7 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 		e.holdOn(ctx, ws)
 	}
 
-	if err != nil && !e.nothingToDestroy(ctx, ws) {
+	if err != nil && (!mayBeBroken(err) || !e.nothingToDestroy(ctx, ws)) {
 		return err
 	}
 
@@ -121,6 +122,13 @@ func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) erro
 	ws.SetObservation(o)
 
 	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
+}
+
+// mayBeBroken says whether the supplied error of a run may be that the module is
+// broken, or cannot be had: nothing else is known to be the reason.
+func mayBeBroken(err error) bool {
+	return err != nil && !terraform.IsLocked(err) && !terraform.Began(err) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // nothingToDestroy says whether the state is known to be empty, although a destroy

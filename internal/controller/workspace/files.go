@@ -30,6 +30,9 @@ const (
 	// which everybody on the node can read.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
+	// apartDir is a directory without the module, from which the state can be reached.
+	apartDir = "crossplane-provider-terraform-state"
+
 	// planFile is what plan leaves for apply.
 	planFile = ".crossplane.tfplan"
 )

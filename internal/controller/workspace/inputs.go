@@ -165,17 +165,30 @@ func (in *inputs) initKey(files map[string]workdir.File, env []string, extra ...
 // there is, in comments for example, but misses nothing.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 
-// stateWithoutModule says whether the state can be found without the module: the
-// configuration says where it is, or nothing does. A module that says so itself
-// cannot be left out, because an empty state would be found elsewhere.
-func (in *inputs) stateWithoutModule() bool {
-	if f, ok := in.config.files[configurationFile]; ok && module.DeclaresBackend(f.Data) {
-		return true
+// stateAnywhere says whether the state can be found from any directory: it is the
+// configuration that says where it is, and that is not on this disk.
+func (in *inputs) stateAnywhere() bool {
+	f, ok := in.config.files[configurationFile]
+	if !ok {
+		return false
 	}
 
-	// What a fetched module says is not known here.
+	backend := module.Backend(f.Data)
+
+	return backend != "" && backend != "local"
+}
+
+// stateWithoutModule says whether the state can be found where the module is, but
+// without it. A module that says where the state is cannot be left out, because an
+// empty state would be found elsewhere.
+func (in *inputs) stateWithoutModule() bool {
+	// What is fetched may be all that is left of the module: it stays where it is.
 	if in.parameters.Source != commonv1beta1.ModuleSourceInline {
 		return false
+	}
+
+	if f, ok := in.config.files[configurationFile]; ok && module.DeclaresBackend(f.Data) {
+		return true
 	}
 
 	for _, f := range in.all() {

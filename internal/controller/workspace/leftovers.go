@@ -123,5 +123,10 @@ func removeSecrets(dir *workdir.Dir) error {
 		return errors.Wrap(err, "cannot remove plan")
 	}
 
+	// The CLI keeps the configuration of a backend with what init leaves.
+	if err := os.RemoveAll(filepath.Join(dir.Path(), apartDir)); err != nil {
+		return errors.Wrap(err, "cannot remove directory without module")
+	}
+
 	return errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets")
 }

@@ -57,8 +57,9 @@ type session struct {
 	// missing is why the inputs are not complete, nil if they are.
 	missing error
 
-	// detached says that the module is to be left out.
-	detached bool
+	// detached says that the module is to be left out, and apart that the runs are in
+	// a directory beside it.
+	detached, apart bool
 
 	// states that this instance works with.
 	states *States
@@ -105,6 +106,11 @@ func (s *session) prepare(ctx context.Context) error {
 		return err
 	}
 
+	// What is to last is what init leaves for the module.
+	if s.apart {
+		return s.init(ctx, terraform.InitOptions{})
+	}
+
 	if s.dir.Initialized(s.in.parameters.Entrypoint) == s.initDigest() {
 		return nil
 	}
@@ -118,8 +124,8 @@ func (s *session) prepare(ctx context.Context) error {
 
 // fetch the module, unless it is inline or there is nothing new.
 func (s *session) fetch(ctx context.Context) error {
-	if s.detached {
-		return errors.Wrap(s.dir.RemoveTree(), "cannot leave the module out")
+	if s.apart {
+		return nil
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -260,8 +266,10 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 	}
 
 	// A directory that is half initialized counts as not initialized.
-	if err := s.dir.ClearInitialized(); err != nil {
-		return err
+	if !s.apart {
+		if err := s.dir.ClearInitialized(); err != nil {
+			return err
+		}
 	}
 
 	err := plugincache.Init(ctx, s.pluginCacheRun(), func(env []string) error {
@@ -290,6 +298,10 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot initialize")
+	}
+
+	if s.apart {
+		return nil
 	}
 
 	if !o.State {
@@ -450,12 +462,18 @@ func (s *session) deleteWorkspace(ctx context.Context) error {
 
 // withoutModule makes the session forget the module, so that the state can be
 // reached although the module is broken. It returns false, and does nothing, if
-// that would lead to another state.
+// that would lead to another state. A module that was fetched stays on disk.
 func (s *session) withoutModule() bool {
-	if !s.in.stateWithoutModule() {
+	switch {
+	case s.in.stateWithoutModule():
+	case s.in.stateAnywhere():
+		s.in.enter(apartDir)
+		s.apart = true
+	default:
 		return false
 	}
 
+	s.initKey = ""
 	s.in.module = newFileSet("")
 	s.in.varFiles = nil
 	s.in.parameters.Vars = nil
