@@ -114,8 +114,8 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
-	// For the test that shows what claims are for.
-	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden()
+	// For the test that shows what claims are for: nobody else gets it by accident.
+	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden().NoEnvar()
 
 	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
 	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
