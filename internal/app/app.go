@@ -9,6 +9,7 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -184,6 +186,12 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		return errors.Wrap(err, "cannot add cache of initialized directories")
 	}
 
+	if dir := pluginCacheDir(o.Environ); filepath.IsAbs(dir) {
+		if err := mgr.Add(plugincache.NewKeeper(dir, root.Initialized)); err != nil {
+			return errors.Wrap(err, "cannot add what keeps providers")
+		}
+	}
+
 	if err := mgr.Add(workspacectrl.NewLeftovers(root, mgr.GetAPIReader(), o.Shard.Selector(), o.GCInterval, log)); err != nil {
 		return errors.Wrap(err, "cannot add what removes leftovers")
 	}
@@ -304,16 +312,23 @@ func newFetcher(mgr manager.Manager, o *Options, shared string) *module.Fetcher 
 // ensurePluginCache makes the directory that TF_PLUGIN_CACHE_DIR names, because
 // the CLI refuses to run without it.
 func ensurePluginCache(environ []string) error {
-	for _, kv := range environ {
-		dir, ok := strings.CutPrefix(kv, "TF_PLUGIN_CACHE_DIR=")
-		if !ok || dir == "" {
-			continue
-		}
+	dir := pluginCacheDir(environ)
+	if dir == "" {
+		return nil
+	}
 
-		if _, err := workdir.Open(filepath.Clean(dir)); err != nil {
-			return errors.Wrap(err, "TF_PLUGIN_CACHE_DIR")
+	_, err := workdir.Open(filepath.Clean(dir))
+
+	return errors.Wrap(err, plugincache.Variable)
+}
+
+// pluginCacheDir returns what TF_PLUGIN_CACHE_DIR is, empty if it is not set.
+func pluginCacheDir(environ []string) string {
+	for _, kv := range slices.Backward(environ) {
+		if dir, ok := strings.CutPrefix(kv, plugincache.Variable+"="); ok {
+			return dir
 		}
 	}
 
-	return nil
+	return ""
 }

@@ -5,6 +5,7 @@
 package plugincache
 
 import (
+	"context"
 	"crypto/rand"
 	"io/fs"
 	"os"
@@ -22,7 +23,7 @@ const providersDir = ".terraform/providers"
 
 // adopt shares the packages that a run has installed. What the directory of the run
 // links to afterwards is no longer private.
-func (s *store) adopt(r Run) error {
+func (s *store) adopt(ctx context.Context, r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
 		if err != nil || !strings.HasPrefix(target, r.Private+string(filepath.Separator)) {
@@ -39,7 +40,7 @@ func (s *store) adopt(r Run) error {
 			continue
 		}
 
-		if err := s.adoptNew(p, target, r.Private); err != nil {
+		if err := s.adoptNew(ctx, p, target, r.Private); err != nil {
 			return err
 		}
 	}
@@ -50,12 +51,12 @@ func (s *store) adopt(r Run) error {
 // adoptNew shares a package that was installed in the private cache. If that fails,
 // the plugin cache may be read-only or full, the package stays with the directory: a
 // run need not fail because others cannot use what it has.
-func (s *store) adoptNew(p pkg, installed, private string) error {
+func (s *store) adoptNew(ctx context.Context, p pkg, installed, private string) error {
 	link := p.dir
 	p.dir = installed
 	p.checksum = func() (string, error) { return hashDir(installed) }
 
-	if shared, err := s.publish(p); err == nil {
+	if shared, err := s.publish(ctx, p); err == nil {
 		return replaceByLink(shared, link, private)
 	}
 

@@ -118,7 +118,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	}
 	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes what is left.
 
-	if err := s.seed(r.Private, accept); err != nil {
+	if err := s.seed(ctx, r.Private, accept); err != nil {
 		return errors.Wrap(err, "cannot make a private plugin cache")
 	}
 
@@ -126,17 +126,19 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 		return err
 	}
 
-	return errors.Wrap(s.adopt(r), "cannot share installed providers")
+	return errors.Wrap(s.adopt(ctx, r), "cannot share installed providers")
 }
 
 // seed makes a plugin cache in dir that has the packages which are acceptable.
-func (s *store) seed(dir string, accept func(pkg) bool) error {
+func (s *store) seed(ctx context.Context, dir string, accept func(pkg) bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 
+	defer s.use(ctx)()
+
 	for _, p := range s.packages() {
-		if !accept(p) {
+		if !accept(p) || !p.foreign && !s.touch(filepath.Base(p.dir)) {
 			continue
 		}
 

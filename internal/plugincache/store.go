@@ -5,6 +5,7 @@
 package plugincache
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"io/fs"
@@ -130,7 +131,7 @@ func list(dir string) []pkg {
 
 // publish moves the files of a package, which is complete, into the store, and
 // returns where they are from then on.
-func (s *store) publish(p pkg) (string, error) {
+func (s *store) publish(ctx context.Context, p pkg) (string, error) {
 	sum, err := p.checksum()
 	if err != nil {
 		return "", errors.Wrap(err, "cannot compute checksum")
@@ -145,10 +146,14 @@ func (s *store) publish(p pkg) (string, error) {
 		return "", err
 	}
 
+	defer s.use(ctx)()
+
 	dir := filepath.Join(s.dir, packagesDir, name)
 	if err := s.place(p.dir, dir); err != nil {
 		return "", err
 	}
+
+	s.touch(name)
 
 	return dir, s.link(dir, filepath.Join(s.links, p.path()))
 }

@@ -860,6 +860,44 @@ func TestInitialized(t *testing.T) {
 	}
 }
 
+func TestRootInitialized(t *testing.T) {
+	t.Parallel()
+
+	const uninitialized = "ffffffff-ffff-4fff-bfff-ffffffffffff"
+
+	r := openRoot(t)
+	dirs := map[string]*Dir{}
+	for _, uid := range []string{uidA, uidB, uninitialized} {
+		d, err := r.Dir(uid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs[uid] = d
+	}
+	mkdir(t, filepath.Join(dirs[uidA].Path(), "sub"), 0o700)
+	mark(t, dirs[uidA], "sub", "digest")
+	mark(t, dirs[uidB], "", "digest")
+	mark(t, dirs[uninitialized], "", "digest")
+	if err := dirs[uninitialized].ClearInitialized(); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := r.Initialized()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(dirs[uidA].Path(), "sub"), dirs[uidB].Path()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Initialized(): -want, +got:\n%s", diff)
+	}
+
+	// It is read from a place that modules can write to.
+	write(t, filepath.Join(dirs[uidB].Path(), markerName), `{"entrypoint": "../x", "digest": "d"}`)
+	if got, err = r.Initialized(); err != nil || len(got) != 1 {
+		t.Errorf("Initialized(): want one without the entrypoint that leads out, got %q and error %v", got, err)
+	}
+}
+
 func TestDigest(t *testing.T) {
 	t.Parallel()
 

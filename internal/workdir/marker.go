@@ -56,18 +56,47 @@ func (d *Dir) Initialized(entrypoint string) string {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	data, err := root.ReadFile(markerName)
-	if err != nil {
-		return ""
-	}
-	m := marker{}
-	if err := json.Unmarshal(data, &m); err != nil || m.Entrypoint != rel {
+	m, ok := d.readMarker()
+	if !ok || m.Entrypoint != rel {
 		return ""
 	}
 	if err := checkDir(root, filepath.Join(rel, dataDir)); err != nil {
 		return ""
 	}
 	return m.Digest
+}
+
+// Initialized returns the absolute paths of all directories that init ran in, as
+// MarkInitialized recorded it.
+func (r *Root) Initialized() ([]string, error) {
+	uids, err := r.List()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, uid := range uids {
+		d := &Dir{root: r, uid: uid}
+		if m, ok := d.readMarker(); ok {
+			paths = append(paths, filepath.Join(d.Path(), m.Entrypoint))
+		}
+	}
+	return paths, nil
+}
+
+// readMarker returns what MarkInitialized recorded, if anything.
+func (d *Dir) readMarker() (marker, bool) {
+	root, err := d.open()
+	if err != nil {
+		return marker{}, false
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	m := marker{}
+	data, err := root.ReadFile(markerName)
+	if err != nil || json.Unmarshal(data, &m) != nil || !filepath.IsLocal(m.Entrypoint) {
+		return marker{}, false
+	}
+	return m, true
 }
 
 // ClearInitialized forgets what MarkInitialized recorded. It is called before

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+var errBoom = errors.New("boom")
+
+// newKeeper returns a Keeper for which it is later than it is, and that answers for
+// these directories.
+func newKeeper(cache string, later time.Duration, places ...*place) *Keeper {
+	k := NewKeeper(cache, func() ([]string, error) {
+		dirs := []string{}
+		for _, p := range places {
+			dirs = append(dirs, p.run.Dir)
+		}
+
+		return dirs, nil
+	})
+	k.now = func() time.Time { return time.Now().Add(later) }
+
+	return k
+}
+
+func (k *Keeper) mustKeep(t *testing.T) {
+	t.Helper()
+
+	if err := k.keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKeeper ensures that a package goes when no directory has had it for long, and
+// that whoever needs it then gets it again.
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		m, cache := newMirror(t), t.TempDir()
+		m.add(t, "time", "0.14.2", timeProvider(t))
+		m.add(t, "unused", "1.0.0", []byte("unused"))
+
+		used := newPlace(t, c, m, cache, map[string]string{"main.tf": `resource "time_static" "this" {}`})
+		used.mustInit(t)
+
+		unused := newPlace(t, c, m, cache, map[string]string{"main.tf": require("unused", "1.0.0")})
+		unused.mustInit(t)
+
+		kept := filepath.Base(used.provider(t, "time", "0.14.2"))
+		foreign := filepath.Join(cache, c.registry, "hashicorp", "mine", "1.0.0", "linux_amd64", "mine")
+		write(t, foreign, "mine")
+
+		newKeeper(cache, unusedFor-time.Hour, used).mustKeep(t)
+
+		if got := stored(t, cache); len(got) != 2 {
+			t.Errorf("packages before one is old: want 2, got %q", got)
+		}
+
+		newKeeper(cache, unusedFor+time.Hour, used).mustKeep(t)
+
+		if diff := cmp.Diff([]string{kept}, stored(t, cache)); diff != "" {
+			t.Errorf("packages when one of them was not used for long: -want, +got:\n%s", diff)
+		}
+
+		if links, err := filepath.Glob(filepath.Join(cache, storeDir, originsDir, "*", "*", "*", "*", "*", "*")); err != nil || len(links) != 1 {
+			t.Errorf("links to packages: want 1, got %q and error %v", links, err)
+		}
+
+		if _, err := os.Stat(foreign); err != nil {
+			t.Errorf("what somebody else put into the plugin cache: %v", err)
+		}
+
+		if err := used.exec(t.Context(), used.run.Env, "validate", "-no-color"); err != nil {
+			t.Error(err)
+		}
+
+		// The directory of a Workspace that nobody answered for.
+		unused.mustInit(t)
+
+		if got := m.downloaded()["unused_1.0.0.zip"]; got != 2 {
+			t.Errorf("downloads of a package that was removed: want 2, got %d", got)
+		}
+	})
+}
+
+// TestKeeperOfInit ensures that what a run of init uses stays, however old it is.
+func TestKeeperOfInit(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		m, cache := newMirror(t), t.TempDir()
+		m.add(t, "a", "1.0.0", []byte("a"))
+		newPlace(t, c, m, cache, map[string]string{"main.tf": require("a", "1.0.0")}).mustInit(t)
+
+		old := filepath.Join(cache, storeDir, packagesDir, stored(t, cache)[0])
+		past := time.Now().Add(-2 * unusedFor)
+
+		if err := os.Chtimes(old, past, past); err != nil {
+			t.Fatal(err)
+		}
+
+		p := newPlace(t, c, m, cache, map[string]string{"main.tf": require("a", "1.0.0")})
+
+		err := Init(t.Context(), p.run, func(env []string) error {
+			newKeeper(cache, 0).mustKeep(t)
+
+			return p.exec(t.Context(), env, "init", "-input=false", "-no-color")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1}, m.downloaded()); diff != "" {
+			t.Errorf("downloads: -want, +got:\n%s", diff)
+		}
+
+		// So does what is installed again, by a run that had no use for it before.
+		if err := os.Chtimes(old, past, past); err != nil {
+			t.Fatal(err)
+		}
+
+		s := newStore(cache, "other")
+		copied := filepath.Join(t.TempDir(), "copy")
+
+		if err := os.CopyFS(copied, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := s.publish(t.Context(), pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied, checksum: func() (string, error) { return hashDir(copied) }}); err != nil {
+			t.Fatal(err)
+		}
+
+		newKeeper(cache, 0).mustKeep(t)
+
+		if got := stored(t, cache); len(got) != 1 {
+			t.Errorf("packages: want 1, got %q", got)
+		}
+	})
+}
+
+// TestKeeperWaits ensures that nothing is removed between the look whether it is
+// there and its use, nor when it is not known what is used.
+func TestKeeperWaits(t *testing.T) {
+	t.Parallel()
+
+	cache := t.TempDir()
+	s := newStore(cache, "")
+
+	if err := s.mkdirs(); err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, s.path(packagesDir, "a", "program"), "a")
+
+	k := newKeeper(cache, 2*unusedFor)
+	k.initialized = func() ([]string, error) { return nil, errBoom }
+
+	if err := k.keep(t.Context()); !errors.Is(err, errBoom) {
+		t.Errorf("keep(...): want %v, got %v", errBoom, err)
+	}
+
+	done := s.use(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := newKeeper(cache, 2*unusedFor).keep(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("keep(...) while packages are used: want %v, got %v", context.Canceled, err)
+	}
+
+	if diff := cmp.Diff([]string{"a"}, stored(t, cache)); diff != "" {
+		t.Errorf("packages: -want, +got:\n%s", diff)
+	}
+
+	done()
+	newKeeper(cache, 2*unusedFor).mustKeep(t)
+
+	if diff := cmp.Diff([]string{}, stored(t, cache)); diff != "" {
+		t.Errorf("packages that nobody uses: -want, +got:\n%s", diff)
+	}
+
+	// And the other way around.
+	l := flock.New(s.path(locksDir, packagesLock))
+	if ok, err := l.TryLock(); !ok {
+		t.Fatal(err)
+	}
+
+	var wg sync.WaitGroup
+
+	used := make(chan struct{})
+
+	wg.Go(func() {
+		defer s.use(t.Context())()
+		close(used)
+	})
+
+	select {
+	case <-used:
+		t.Error("packages were used while some were removed")
+	default:
+	}
+
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	wg.Wait()
+}
+
+// TestKeeperSize ensures that packages which are too many go, the oldest first, but
+// none that may be used.
+func TestKeeperSize(t *testing.T) {
+	t.Parallel()
+
+	cache := t.TempDir()
+	s := newStore(cache, "")
+
+	if err := s.mkdirs(); err != nil {
+		t.Fatal(err)
+	}
+
+	for n, name := range []string{"today", "yesterday", "before"} {
+		path := s.path(packagesDir, name, "program")
+		write(t, path, name)
+
+		// It takes no room.
+		if err := os.Truncate(path, maxPackages*2/3); err != nil {
+			t.Skipf("this file system has no large sparse files: %v", err)
+		}
+
+		then := time.Now().Add(-time.Duration(n)*mayBeUsed - time.Hour)
+		if err := os.Chtimes(filepath.Dir(path), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	newKeeper(cache, 0).mustKeep(t)
+
+	if diff := cmp.Diff([]string{"today"}, stored(t, cache)); diff != "" {
+		t.Errorf("packages: -want, +got:\n%s", diff)
+	}
+
+	write(t, s.path(packagesDir, "new", "program"), "new")
+
+	if err := os.Truncate(s.path(packagesDir, "new", "program"), maxPackages*2/3); err != nil {
+		t.Fatal(err)
+	}
+
+	newKeeper(cache, 0).mustKeep(t)
+
+	if diff := cmp.Diff([]string{"new", "today"}, stored(t, cache)); diff != "" {
+		t.Errorf("packages that may be used: -want, +got:\n%s", diff)
+	}
+}
+
+// TestKeeperStart ensures that a Keeper looks at once, and ends.
+func TestKeeperStart(t *testing.T) {
+	t.Parallel()
+
+	cache := t.TempDir()
+	s := newStore(cache, "")
+
+	if err := s.mkdirs(); err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, s.path(packagesDir, "a", "program"), "a")
+
+	asked := 0
+	k := newKeeper(cache, 2*unusedFor)
+	k.initialized = func() ([]string, error) {
+		asked++
+
+		return nil, nil
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := k.Start(ctx); err != nil || asked != 1 {
+		t.Errorf("Start(...): want one look, got %d and error %v", asked, err)
+	}
+}
