@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -161,6 +162,33 @@ func TestLinks(t *testing.T) {
 		if !os.SameFile(a, b) && b.Mode().Perm() != 0o600 {
 			t.Errorf("mode of %q: want 0600, got %o", name, b.Mode().Perm())
 		}
+	}
+}
+
+// TestOtherDevice ensures that programs are copied where they cannot be linked.
+func TestOtherDevice(t *testing.T) {
+	t.Parallel()
+
+	const program = ".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0"
+
+	c := New(filepath.Join(otherDevice(t), "cache"))
+	src, dir := t.TempDir(), t.TempDir()
+	write(t, src, initialized())
+
+	if err := errors.Join(os.Chmod(filepath.Join(src, program), 0o755), c.Store("key", src, src)); err != nil {
+		t.Fatal(err)
+	}
+
+	if !c.Restore("key", dir) {
+		t.Fatal("Restore(...): want true, got false")
+	}
+
+	if diff := cmp.Diff(initialized(), content(t, dir)); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
+	}
+
+	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode of a program: want 0700, got %v and error %v", info, err)
 	}
 }
 
@@ -484,4 +512,26 @@ func content(t *testing.T, dir string) files {
 	}
 
 	return got
+}
+
+// otherDevice returns a new directory in another file system than that of temporary
+// directories, to and from which nothing can be linked or renamed.
+func otherDevice(t *testing.T) string {
+	t.Helper()
+
+	dir, err := os.MkdirTemp("/dev/shm", "test-") //nolint:usetesting // It is about where temporary directories are not.
+	if err != nil {
+		t.Skipf("there is no second file system: %v", err)
+	}
+
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, filepath.Dir(file), files{"file": ""})
+
+	if err := os.Link(file, filepath.Join(dir, "file")); !errors.Is(err, unix.EXDEV) {
+		t.Skipf("/dev/shm is not a second file system: %v", err)
+	}
+
+	return dir
 }

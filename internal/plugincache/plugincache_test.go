@@ -428,6 +428,37 @@ func TestUnwritable(t *testing.T) {
 	})
 }
 
+// TestOtherDevice ensures that packages are shared where they cannot be moved to, in
+// one piece as everywhere else.
+func TestOtherDevice(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		m, cache := newMirror(t), otherDevice(t)
+		m.add(t, "time", "0.14.2", timeProvider(t))
+
+		for range 2 {
+			p := newPlace(t, c, m, cache, map[string]string{"main.tf": `resource "time_static" "this" {}`})
+			p.mustInit(t)
+
+			if err := p.exec(t.Context(), p.run.Env, "validate", "-no-color"); err != nil {
+				t.Error(err)
+			}
+
+			if got, want := filepath.Dir(p.provider(t, "time", "0.14.2")), filepath.Join(cache, storeDir, packagesDir); got != want {
+				t.Errorf("directory of the package: want %q, got %q", want, got)
+			}
+		}
+
+		if diff := cmp.Diff(map[string]int{"time_0.14.2.zip": 1}, m.downloaded()); diff != "" {
+			t.Errorf("downloads: -want, +got:\n%s", diff)
+		}
+
+		if left, err := os.ReadDir(filepath.Join(cache, storeDir, tempDir)); err != nil || len(left) != 0 {
+			t.Errorf("what is left of copies: want nothing, got %v and error %v", left, err)
+		}
+	})
+}
+
 // TestWithout ensures that a directory that no longer uses the plugin cache does not
 // write to what it has shared.
 func TestWithout(t *testing.T) {
