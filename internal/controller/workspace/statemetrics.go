@@ -57,7 +57,7 @@ func (r *stateRecorder) record(ctx context.Context) error {
 	}
 
 	// Nothing is changed here, and a deep copy of all Workspaces every few seconds is
-	// most of what an idle instance does.
+	// a third of what an idle instance does.
 	if err := r.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return errors.Wrap(err, "cannot list Workspaces")
 	}
