@@ -16,6 +16,7 @@ package inflight
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -104,6 +105,27 @@ func (c *inflightClient) Get(ctx context.Context, key client.ObjectKey, o client
 	return nil
 }
 
+// unchanged says whether an object is what the cache holds, and that is not known to be
+// old: the API server would not change anything.
+func (c *inflightClient) unchanged(ctx context.Context, gvk schema.GroupVersionKind, o client.Object) bool {
+	empty, err := c.scheme.New(gvk)
+	if err != nil {
+		return false
+	}
+
+	cached, ok := empty.(client.Object)
+	if !ok {
+		return false
+	}
+
+	key := client.ObjectKeyFromObject(o)
+	if err := c.Client.Get(ctx, key, cached); err != nil || c.recorded.newer(objectKey{kind: gvk, key: key}, cached) {
+		return false
+	}
+
+	return equality.Semantic.DeepEqual(cached, o)
+}
+
 func (c *inflightClient) Status() client.SubResourceWriter {
 	return &statusWriter{SubResourceWriter: c.Client.Status(), c: c}
 }
@@ -118,6 +140,10 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 	gvk, ok := w.c.covers(o)
 	if !ok {
 		return w.SubResourceWriter.Update(ctx, o, opts...)
+	}
+
+	if w.c.unchanged(ctx, gvk, o) {
+		return nil
 	}
 
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {

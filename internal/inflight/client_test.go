@@ -153,12 +153,129 @@ func TestClient(t *testing.T) {
 		}
 	})
 
+	t.Run("UnchangedStatus", func(t *testing.T) { testUnchanged(t, live, cached, s) })
+
 	t.Run("OtherKinds", func(t *testing.T) {
 		other := NewClient(cached, live, s)
 		if err := other.Get(t.Context(), key, &clusterv1beta1.Workspace{}); !kerrors.IsNotFound(err) {
 			t.Errorf("Get(...) of a kind that is not covered: want NotFound, got %v", err)
 		}
 	})
+}
+
+// A counter counts status updates that reach the API server. Its cache may be stopped.
+type counter struct {
+	client.Client
+
+	updates int
+	stopped *clusterv1beta1.Workspace
+}
+
+func (c *counter) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if ws, ok := o.(*clusterv1beta1.Workspace); ok && c.stopped != nil {
+		c.stopped.DeepCopyInto(ws)
+
+		return nil
+	}
+
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+func (c *counter) Status() client.SubResourceWriter {
+	return &countingWriter{SubResourceWriter: c.Client.Status(), counter: c}
+}
+
+type countingWriter struct {
+	client.SubResourceWriter
+
+	counter *counter
+}
+
+func (w *countingWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	w.counter.updates++
+
+	return w.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// testUnchanged updates a status with what it is. That costs a request only where the
+// cache may not tell what it is.
+func testUnchanged(t *testing.T, live, cached client.Client, s *runtime.Scheme) {
+	t.Helper()
+
+	n := &counter{Client: cached}
+	c := NewClient(n, live, s, clusterv1beta1.WorkspaceGroupVersionKind)
+
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "unchanged", Labels: map[string]string{shardLabel: "a"}}}
+	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
+
+	if err := live.Create(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	key := client.ObjectKeyFromObject(ws)
+	read := func() *clusterv1beta1.Workspace {
+		o := &clusterv1beta1.Workspace{}
+		eventually(t, "the cache has caught up", func() bool {
+			return cached.Get(t.Context(), key, o) == nil && o.GetResourceVersion() == ws.GetResourceVersion()
+		})
+
+		return o
+	}
+	update := func(o *clusterv1beta1.Workspace) int {
+		t.Helper()
+
+		before := n.updates
+		if err := c.Status().Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+
+		return n.updates - before
+	}
+	expectReady := func(want xpv2.ConditionReason) {
+		t.Helper()
+
+		if err := live.Get(t.Context(), key, ws); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(want, ws.GetCondition(xpv2.TypeReady).Reason); diff != "" {
+			t.Errorf("reason of Ready: -want, +got:\n%s", diff)
+		}
+	}
+
+	o := read()
+	old := o.DeepCopy()
+	o.SetConditions(xpv2.Available())
+
+	if diff := cmp.Diff(1, update(o)); diff != "" {
+		t.Errorf("updates with something new: -want, +got:\n%s", diff)
+	}
+
+	expectReady(xpv2.ReasonAvailable)
+
+	o = read()
+	o.SetConditions(xpv2.Available())
+
+	if diff := cmp.Diff(0, update(o)); diff != "" {
+		t.Errorf("updates with nothing new: -want, +got:\n%s", diff)
+	}
+
+	// What was once so is no longer, even though nobody has changed it since it was read.
+	if diff := cmp.Diff(true, update(old) > 0); diff != "" {
+		t.Errorf("updates with something old: -want, +got:\n%s", diff)
+	}
+
+	expectReady("")
+
+	// What was said in the middle of a reconcile does not stay because the end of it is
+	// like the beginning.
+	o = read()
+	n.stopped = o.DeepCopy()
+	said := o.DeepCopy()
+	said.SetConditions(xpv2.Creating())
+	update(said)
+	update(o)
+	expectReady("")
 }
 
 func eventually(t *testing.T, what string, condition func() bool) {
