@@ -34,6 +34,12 @@ func deleteWorkspaceCommand(name string) command {
 	return command{op: "workspace delete", args: []string{"workspace", "delete", "-no-color", "--", name}}
 }
 
+// IsNotEmpty reports whether err is the refusal to delete a workspace because there are
+// resources in its state.
+func IsNotEmpty(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Workspace is not empty") })
+}
+
 // noWorkspace reports whether the CLI, asked to delete a workspace, says that there
 // is none. Terraform does so without the form of a diagnostic.
 func noWorkspace(err error, name string) bool {

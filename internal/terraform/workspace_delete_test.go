@@ -30,7 +30,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" {}`})
 		mustApply(t, c, ws)
 		err := c.DeleteWorkspace(t.Context(), ws)
-		if err == nil || !strings.HasPrefix(err.Error(), `Workspace is not empty: Workspace "ws" is currently tracking the following resource instances: - terraform_data.x `) {
+		if !IsNotEmpty(err) || !strings.HasPrefix(err.Error(), `Workspace is not empty: Workspace "ws" is currently tracking the following resource instances: - terraform_data.x `) {
 			t.Errorf("want a workspace with resources to stay, got %v", err)
 		}
 		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {

@@ -13,6 +13,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -72,6 +74,58 @@ output "second" { value = terraform_data.second.output }
 `), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-target=terraform_data.first"} }))
 		expectReady(t, c, ws)
 		expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
+	})
+}
+
+// TestTargetedDestroy destroys a part of what there is. The Workspace stays until there
+// is nothing left.
+func TestTargetedDestroy(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withCLI(cli))
+
+		module := withModule(`
+variable "dir" {}
+
+resource "terraform_data" "both" {
+  for_each = toset(["one", "two"])
+  input    = var.dir
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo ${each.key} >>'${self.input}/done'"
+  }
+}
+`)
+
+		for _, name := range []string{"", "default"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+
+				e := newEvidence(t)
+				cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+				ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), module, withVar("dir", string(e)),
+					withParameters(func(p *commonv1beta1.ModuleParameters) { p.DestroyArgs = []string{`-target=terraform_data.both["one"]`} }))
+				if name != "" {
+					meta.SetExternalName(ws, name)
+				}
+
+				c.create(t, ws)
+				expectReady(t, c, ws)
+
+				c.remove(t, ws)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "resources left", "spec.forProvider.destroyArgs")
+				expectDone(t, e, "one")
+				expectAnotherRun(t, i, ws, "destroy")
+				expectExists(t, c, ws)
+
+				c.changeArguments(t, ws, "destroyArgs")
+				expectGone(t, c, ws)
+				expectDone(t, e, "one", "two")
+			})
+		}
 	})
 }
 

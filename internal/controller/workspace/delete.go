@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -48,6 +49,13 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 
 	if err == nil {
 		e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: true})
+	}
+
+	// The next try begins with a destroy.
+	if terraform.IsNotEmpty(err) {
+		e.memory.forget(ws.GetUID())
+
+		err = errors.Wrap(err, leftBehind)
 	}
 
 	return managed.ExternalObservation{}, err
@@ -96,11 +104,36 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 		e.holdOn(ctx, ws)
 	}
 
-	if err != nil && (!mayBeBroken(err) || !e.nothingToDestroy(ctx, ws)) {
+	switch {
+	case err == nil:
+		err = e.destroyedAll(ctx, ws)
+	case mayBeBroken(err) && e.nothingToDestroy(ctx, ws):
+		err = nil
+	}
+
+	if err != nil {
 		return err
 	}
 
 	return e.forgetState(ctx, ws)
+}
+
+// leftBehind is how a destroy can succeed that does not destroy everything.
+const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
+
+// destroyedAll returns an error if a destroy that succeeded has left resources. It is
+// not asked where the Terraform workspace can be deleted: that is refused then.
+func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace) error {
+	if meta.GetExternalName(ws) != terraform.DefaultWorkspace {
+		return nil
+	}
+
+	state, err := e.session.state(ctx)
+	if err == nil && state.Managed > 0 {
+		return errors.Errorf("%s: %d in the state", leftBehind, state.Managed)
+	}
+
+	return err
 }
 
 // remembersResources says whether there must be something to destroy.
