@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +15,50 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
+
+// TestBackendOfVariable has Workspaces that differ in nothing but a variable which says
+// where the state is. Each has one of its own, and keeps it.
+func TestBackendOfVariable(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withoutBackend())
+
+		for range 3 {
+			states := t.TempDir()
+			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(`
+variable "states" {}
+
+terraform {
+  backend "local" {
+    workspace_dir = var.states
+  }
+}
+
+resource "terraform_data" "only" {}
+`))
+			expectReady(t, c, ws)
+
+			if _, err := os.Stat(filepath.Join(states, ws.GetName(), "terraform.tfstate")); err != nil {
+				t.Error(err)
+			}
+
+			c.request(t, ws)
+			expectReady(t, c, ws)
+
+			if runs := i.runs.of(string(ws.GetUID())); runs[len(runs)-1] != "plan" {
+				t.Errorf("want nothing but a plan when there is nothing to do, got %q", runs)
+			}
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+		}
+	})
+}
 
 // TestEnvironment looks at the environment of every run from creation to deletion.
 func TestEnvironment(t *testing.T) {

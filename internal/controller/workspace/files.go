@@ -30,6 +30,9 @@ const (
 	// which everybody on the node can read.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
+	// dataDir is where init leaves everything but the dependency lock file.
+	dataDir = ".terraform"
+
 	// apartDir is a directory without the module, from which the state can be reached.
 	apartDir = "crossplane-provider-terraform-state"
 

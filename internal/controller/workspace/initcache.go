@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,8 @@ func (s *session) restoreInit() (bool, error) {
 		return false, nil
 	}
 
+	s.restored = true
+
 	return true, s.dir.MarkInitialized(s.in.parameters.Entrypoint, s.initDigest())
 }
 
@@ -47,12 +50,23 @@ func (s *session) storeInit() {
 
 // forgetInit makes others not use what turned out to be no good here. What is done
 // here from now on is not for them, because it depends on what was here before.
-func (s *session) forgetInit() {
+//
+// What others left is no good here then: init would refuse to go on with another
+// backend than theirs, for example. Nothing of this directory is in there yet.
+func (s *session) forgetInit() error {
 	if s.initKey != "" {
 		_ = s.initCache.Forget(s.initKey)
 	}
 
 	s.initKey = ""
+
+	if !s.restored {
+		return nil
+	}
+
+	s.restored = false
+
+	return errors.Wrap(os.RemoveAll(filepath.Join(s.target.Dir, dataDir)), "cannot remove what init left elsewhere")
 }
 
 // wantsInit says whether init has to run because it does more than its inputs say:

@@ -76,6 +76,9 @@ type session struct {
 	initCache *initcache.Cache
 	initKey   string
 
+	// restored says that what is initialized is what init left in another directory.
+	restored bool
+
 	// varFiles to pass to plan and destroy, as absolute paths. Set by prepare.
 	varFiles []string
 }
@@ -327,7 +330,9 @@ func (s *session) initialized(ctx context.Context, run func() error) error {
 		return err
 	}
 
-	s.forgetInit()
+	if err := s.forgetInit(); err != nil {
+		return err
+	}
 
 	if err := s.init(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
 		return err
