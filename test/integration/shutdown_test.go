@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -48,6 +50,59 @@ func TestStopInterruptsApply(t *testing.T) {
 		expectGone(t, c, ws)
 		expectGone(t, c, stateSecret(ws, ns, suffix))
 	})
+}
+
+// TestStopEndsWait stops an instance that waits until another one has got a provider.
+func TestStopEndsWait(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	cache, e := t.TempDir(), newEvidence(t)
+
+	slow := filepath.Join(t.TempDir(), "tofu")
+	script := fmt.Sprintf(`#!/bin/sh
+if [ "$1" = init ]; then
+  echo begun >>'%[1]s/done'
+  until [ -e '%[1]s/gate' ] || [ ! -d '%[1]s' ]; do sleep 0.1; done
+fi
+exec '%[2]s' "$@"
+`, e, shared.tofu())
+
+	if err := os.WriteFile(slow, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	// Who has another home may get providers from elsewhere.
+	shares := func(o *instanceConfig) {
+		o.env["TF_PLUGIN_CACHE_DIR"] = cache
+		o.env["HOME"] = cache
+	}
+
+	startInstance(t, c, withShard(one), withCLI(slow), shares)
+	i := startInstance(t, c, withShard(two), shares, withArgs("--shutdown-grace=1s"))
+
+	rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", shared.mirror))
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
+
+	first := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")), onlyHere())
+	expectDone(t, e, "begun")
+
+	second := c.createWorkspace(t, namespacedScope, ns, inShard(two), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")), onlyHere())
+	eventually(t, func() error {
+		_, err := os.Stat(filepath.Join(i.workdir(string(second.GetUID())), ".terraformrc"))
+
+		return err
+	})
+
+	i.stop(t)
+
+	if runs := i.runs.of(string(second.GetUID())); len(runs) > 0 {
+		t.Errorf("want the instance to wait, got %q", runs)
+	}
+
+	e.write(t, "gate", "")
+	expectReady(t, c, first)
 }
 
 // TestStopWaitsForApply stops an instance whose apply ends in time. Nothing of it

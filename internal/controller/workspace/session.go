@@ -131,9 +131,8 @@ func (s *session) fetch(ctx context.Context) error {
 		return nil
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := s.stoppable(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.stop, cancel)()
 
 	source, err := s.fetcher.Ensure(ctx, module.Request{
 		Parameters:     s.in.parameters,
@@ -153,6 +152,18 @@ func (s *session) fetch(ctx context.Context) error {
 	s.source = source
 
 	return nil
+}
+
+// stoppable returns a context that ends with the lifetime of all runs, too. The
+// runs themselves need none.
+func (s *session) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(s.stop, cancel)
+
+	return ctx, func() {
+		forget()
+		cancel()
+	}
 }
 
 // write the inputs to the directory.
@@ -274,6 +285,10 @@ func (s *session) init(ctx context.Context, o terraform.InitOptions) error {
 			return err
 		}
 	}
+
+	// To wait for another instance that downloads a provider may take long.
+	ctx, cancel := s.stoppable(ctx)
+	defer cancel()
 
 	err := plugincache.Init(ctx, s.pluginCacheRun(), func(env []string) error {
 		target := *s.target
