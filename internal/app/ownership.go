@@ -174,26 +174,22 @@ func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind wor
 	return owned, errors.Wrap(err, "cannot watch which Workspaces leave")
 }
 
-// predecessors of this instance that worked on a Workspace and died. A shard finds
-// them on the Workspace; an unsharded instance, which writes nothing there, knows
-// from whom it has got its Lease.
+// predecessors of this instance that worked on a Workspace and are no more. Those of a
+// shard are written on the Workspace; an unsharded instance, which writes nothing there,
+// is written on its Lease.
 func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
-	if own.shard.Sharded() && own.claims != nil {
-		hosts, since := own.claims.Abandoned(o)
-
-		return workspacectrl.Predecessors{Hosts: hosts, Until: since}
+	p := workspacectrl.Predecessors{}
+	if own.claims != nil {
+		p.Hosts, p.Until = own.claims.Abandoned(o)
 	}
 
-	if own.lock == nil {
-		return workspacectrl.Predecessors{}
+	if own.lock == nil || (own.claims != nil && own.shard.Sharded()) {
+		return p
 	}
 
-	identity, since := own.lock.Predecessor()
-	if identity == "" {
-		return workspacectrl.Predecessors{}
-	}
+	hosts, since := own.lock.Predecessors()
 
-	return workspacectrl.Predecessors{Hosts: []string{lease.HostOf(identity)}, Until: since}
+	return workspacectrl.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
 }
 
 // inherited says whether another instance served a Workspace before this one, not

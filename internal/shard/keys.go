@@ -23,4 +23,8 @@ const (
 	// by commas, the latest first. A lock on the state that was made there is
 	// nobody's any more. Instances write it.
 	AbandonedAnnotationKey = "terraform.crossplane.io/abandoned-by"
+
+	// HoldersAnnotationKey is the annotation on the Lease of an instance that names the
+	// hosts of the last incarnations of it, in the same form. Instances write it.
+	HoldersAnnotationKey = "terraform.crossplane.io/holders"
 )

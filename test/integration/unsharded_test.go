@@ -5,7 +5,12 @@
 package integration
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
 // TestUnsharded runs instances without a shard. Each serves every Workspace of
@@ -16,6 +21,8 @@ func TestUnsharded(t *testing.T) {
 	t.Run("Unserved", testUnserved)
 	t.Run("Predecessor", testPredecessor)
 	t.Run("Quiet", testQuiet)
+	t.Run("StoppedPredecessor", testStoppedPredecessor)
+	t.Run("DeadShard", testDeadShard)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
@@ -88,4 +95,75 @@ func testPredecessor(t *testing.T) {
 	expectReady(t, c, ws)
 	expectServedBy(t, b, ws)
 	expectUnlocked(t, c, ws, ns, "predecessor")
+}
+
+// testStoppedPredecessor stops an unsharded instance whose apply has to be killed. It
+// gives its Lease back, and so does the next one, which does not look at the Workspace.
+// The one after that knows nevertheless whose lock it finds.
+func testStoppedPredecessor(t *testing.T) {
+	t.Helper()
+
+	const suffix = "stopped"
+
+	c := shared.unsharded.started(t)
+	ns := c.namespace(t)
+	a := startInstance(t, c, withNamespace(ns), withCLI(newStubborn(t)), withArgs("--shutdown-grace=1s"))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+	a.stop(t)
+	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
+
+	between := startInstance(t, c, withNamespace(ns))
+	expectLeaseHeld(t, c, ns, leaseName)
+	between.stop(t)
+	expectNotServedBy(t, between, ws)
+
+	startInstance(t, c, withNamespace(ns))
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+}
+
+// testDeadShard kills the instance of a shard in the middle of an apply. An unsharded one
+// takes over, and knows from the claim whose lock it finds.
+func testDeadShard(t *testing.T) {
+	t.Helper()
+
+	const suffix = "dead-shard"
+
+	c := shared.unsharded.started(t)
+	ns, one := c.namespace(t), unique("shard")
+	a := startInstance(t, c, withShard(one), withNamespace(ns), withShortLease())
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	a.kill(t)
+
+	startInstance(t, c, withNamespace(ns))
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+}
+
+// newStubborn returns the path of a CLI that does not end when it is asked to.
+func newStubborn(t *testing.T) string {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "tofu")
+	script := fmt.Sprintf("#!/bin/sh\ntrap '' INT\n'%s' \"$@\"\nexit $?\n", shared.tofu())
+
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatalf("cannot write script: %v", err)
+	}
+
+	return path
 }

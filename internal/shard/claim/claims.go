@@ -6,8 +6,6 @@ package claim
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,9 +22,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
-
-// maxAbandoned is how many hosts of dead instances a Workspace remembers.
-const maxAbandoned = 5
 
 // releaseTimeout limits one try to release a claim.
 const releaseTimeout = 10 * time.Second
@@ -220,7 +215,7 @@ func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
 	after.Annotations[shard.ClaimAnnotationKey] = c.me.On(o.GetUID())
 
 	if previous := Of(before); previous != c.me && previous.Host() != "" {
-		after.Annotations[shard.AbandonedAnnotationKey] = abandoned(before.Annotations[shard.AbandonedAnnotationKey], previous.Host())
+		after.Annotations[shard.AbandonedAnnotationKey] = shard.WithHost(before.Annotations[shard.AbandonedAnnotationKey], previous.Host())
 	}
 
 	return c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
@@ -229,7 +224,12 @@ func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
 // Abandoned returns the hosts of dead instances that had claimed the supplied
 // Workspace, and since when this instance holds it: zero if it does not.
 func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
-	hosts := strings.FieldsFunc(o.GetAnnotations()[shard.AbandonedAnnotationKey], func(r rune) bool { return r == ',' })
+	hosts := shard.Hosts(o.GetAnnotations()[shard.AbandonedAnnotationKey])
+
+	// One that claims nothing works only on what nobody alive has claimed.
+	if previous := Of(o); c.me == (Claim{}) && previous.Host() != "" {
+		hosts = append(hosts, previous.Host())
+	}
 
 	return hosts, c.held.since(o.GetUID())
 }
@@ -237,14 +237,6 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 // Inherited says whether this instance holds a Workspace that an earlier incarnation
 // of it did not.
 func (c *Claims) Inherited(o client.Object) bool { return c.held.inherited(o.GetUID()) }
-
-// abandoned adds a host to a list of them, the latest first.
-func abandoned(list, host string) string {
-	hosts := slices.DeleteFunc(strings.Split(list, ","), func(h string) bool { return h == "" || h == host })
-	hosts = slices.Insert(hosts, 0, host)
-
-	return strings.Join(hosts[:min(len(hosts), maxAbandoned)], ",")
-}
 
 // release a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {

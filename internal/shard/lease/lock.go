@@ -83,10 +83,11 @@ type Lock struct {
 	// mu keeps a renewal from putting off a fence that a release has just disarmed.
 	mu sync.Mutex
 
-	// seen is who held the Lease when it was last read, predecessor who did when this
-	// instance took it, and since when that was.
-	seen, predecessor string
-	since             time.Time
+	// holders of the Lease, predecessors those before this instance took it, and since
+	// when that was.
+	holders      *holders
+	predecessors []string
+	since        time.Time
 }
 
 // NewLock returns the Lease of the supplied name, not yet held.
@@ -100,37 +101,24 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 		return nil, errors.Wrap(err, "cannot make client of Lease")
 	}
 
-	inner, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, clients.CoreV1(), clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
+	h := &holders{CoordinationV1Interface: clients.CoordinationV1(), identity: identity}
+
+	inner, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, clients.CoreV1(), h, resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use Lease %q", name)
 	}
 
-	return &Lock{Interface: inner, fence: f, after: t.fenced()}, nil
+	return &Lock{Interface: inner, fence: f, after: t.fenced(), holders: h}, nil
 }
 
-// Get the Lease.
-func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	r, raw, err := l.Interface.Get(ctx)
-
-	// It is held by this instance already if the answer to the write that took it was
-	// lost.
-	if err == nil && r.HolderIdentity != l.Identity() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-
-		l.seen = r.HolderIdentity
-	}
-
-	return r, raw, err
-}
-
-// Predecessor returns the identity of the instance that this one took the Lease from
-// because it was dead, and when that was. It is empty if the Lease was free.
-func (l *Lock) Predecessor() (string, time.Time) {
+// Predecessors returns the hosts of the instances that held the Lease before this one,
+// the latest first, and when this one took it. However they ended, they work on nothing
+// any more.
+func (l *Lock) Predecessors() ([]string, time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	return l.predecessor, l.since
+	return l.predecessors, l.since
 }
 
 // Create the Lease.
@@ -162,7 +150,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	}
 
 	if l.since.IsZero() {
-		l.predecessor, l.since = l.seen, time.Now()
+		l.predecessors, l.since = l.holders.before(), time.Now()
 	}
 
 	return l.fence.Arm(now + l.after)

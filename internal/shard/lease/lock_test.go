@@ -95,15 +95,11 @@ func TestTimingValidate(t *testing.T) {
 	}
 }
 
-// gone is the holder of a Lease that is not there.
-const gone = "gone"
-
 // A recorder is both a fence and what a Lease is kept in. Time passes with each
 // request.
 type recorder struct {
 	resourcelock.Interface
 
-	holder   string
 	now      time.Duration
 	armed    time.Duration
 	writeErr error
@@ -111,14 +107,6 @@ type recorder struct {
 }
 
 func (r *recorder) Identity() string { return me }
-
-func (r *recorder) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	if r.holder == gone {
-		return nil, nil, errors.New("not found")
-	}
-
-	return &resourcelock.LeaderElectionRecord{HolderIdentity: r.holder}, nil, nil
-}
 
 func (r *recorder) Create(context.Context, resourcelock.LeaderElectionRecord) error {
 	return r.write()
@@ -223,7 +211,7 @@ func TestLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			err := tc.do(t.Context(), &Lock{Interface: &tc.r, fence: &tc.r, after: after})
+			err := tc.do(t.Context(), &Lock{Interface: &tc.r, fence: &tc.r, after: after, holders: &holders{}})
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\n-want error, +got error:\n%s", tc.reason, diff)
 			}
@@ -235,7 +223,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-func TestLockPredecessor(t *testing.T) {
+func TestLockPredecessors(t *testing.T) {
 	t.Parallel()
 
 	const other = "host-1_1f33"
@@ -243,11 +231,8 @@ func TestLockPredecessor(t *testing.T) {
 	errBoom := errors.New("boom")
 
 	// read the Lease while somebody holds it, and write it, which may fail.
-	read := func(holder string) func(ctx context.Context, l *Lock, r *recorder) {
-		return func(ctx context.Context, l *Lock, r *recorder) {
-			r.holder = holder
-			_, _, _ = l.Get(ctx)
-		}
+	read := func(holder, hosts string) func(ctx context.Context, l *Lock, r *recorder) {
+		return func(_ context.Context, l *Lock, _ *recorder) { l.holders.read(leaseOf(holder, hosts)) }
 	}
 	write := func(holder string, err error) func(ctx context.Context, l *Lock, r *recorder) {
 		return func(ctx context.Context, l *Lock, r *recorder) {
@@ -259,49 +244,51 @@ func TestLockPredecessor(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  []func(ctx context.Context, l *Lock, r *recorder)
-		want   string
+		want   []string
 		held   bool
 	}{
 		"NotHeld": {
 			reason: "It is still held by another one.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other)},
-		},
-		"Free": {
-			reason: "It was given back.",
-			steps:  []func(context.Context, *Lock, *recorder){read(""), write(me, nil)},
-			held:   true,
+			steps:  []func(context.Context, *Lock, *recorder){read(other, "")},
 		},
 		"New": {
-			reason: "There was none.",
-			steps:  []func(context.Context, *Lock, *recorder){read(gone), write(me, nil)},
+			reason: "Nobody has ever held it.",
+			steps:  []func(context.Context, *Lock, *recorder){read("", ""), write(me, nil)},
 			held:   true,
 		},
 		"Dead": {
-			reason: "It was taken from one that did not give it back.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, nil)},
-			want:   other,
+			reason: "It was taken from one that did not give it back, and signed nothing.",
+			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, nil)},
+			want:   []string{"host-1"},
+			held:   true,
+		},
+		"GivenBack": {
+			reason: "Who gave it back, and who was there before, may have left locks, too.",
+			steps:  []func(context.Context, *Lock, *recorder){read("", "host-1,host-2"), write(me, nil)},
+			want:   []string{"host-1", "host-2"},
 			held:   true,
 		},
 		"GivenBackLate": {
 			reason: "It was given back while this one waited.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other), read(""), write(me, nil)},
+			steps:  []func(context.Context, *Lock, *recorder){read(other, "host-1"), read("", "host-1"), write(me, nil)},
+			want:   []string{"host-1"},
 			held:   true,
 		},
 		"Renewed": {
 			reason: "What comes later does not change who was there before.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, nil), read(me), write(me, nil)},
-			want:   other,
+			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, nil), read(me, "host-0,host-1"), write(me, nil)},
+			want:   []string{"host-1"},
 			held:   true,
 		},
 		"AnswerLost": {
 			reason: "It was taken although that seemed to have failed.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, errBoom), read(me), write(me, nil)},
-			want:   other,
+			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, errBoom), read(me, "host-0"), write(me, nil)},
+			want:   []string{"host-1"},
 			held:   true,
 		},
 		"Failed": {
 			reason: "It was not taken.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other), write(me, errBoom)},
+			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, errBoom)},
 		},
 	}
 
@@ -310,19 +297,19 @@ func TestLockPredecessor(t *testing.T) {
 			t.Parallel()
 
 			r := &recorder{}
-			l := &Lock{Interface: r, fence: r}
+			l := &Lock{Interface: r, fence: r, holders: &holders{identity: me}}
 
 			for _, step := range tc.steps {
 				step(t.Context(), l, r)
 			}
 
-			got, since := l.Predecessor()
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nPredecessor(): -want, +got:\n%s", tc.reason, diff)
+			got, since := l.Predecessors()
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nPredecessors(): -want, +got:\n%s", tc.reason, diff)
 			}
 
 			if tc.held == since.IsZero() {
-				t.Errorf("%s\nPredecessor(): since %s, held: %t", tc.reason, since, tc.held)
+				t.Errorf("%s\nPredecessors(): since %s, held: %t", tc.reason, since, tc.held)
 			}
 		})
 	}
