@@ -6,6 +6,7 @@ package integration
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,6 +167,49 @@ output "who" { value = terraform_data.only.output }
 				t.Errorf("%s among the arguments of %s: -want, +got:\n%s", want, command, diff)
 			}
 		}
+	})
+}
+
+// TestSavedPlan looks at what is applied, at first and later: what was planned, not
+// what a plan would be by then.
+func TestSavedPlan(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		rec := newRecorder(t, cli)
+		startInstance(t, c, withShard(shard), withCLI(rec.cli))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "saved"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+			expectReady(t, c, ws)
+			c.changeModule(t, ws, `output "a" { value = 2 }`)
+			expectOutputs(t, c, ws, map[string]string{"a": "2"})
+
+			var planned string
+
+			applied := 0
+
+			for _, run := range rec.of(t, string(ws.GetUID())) {
+				final := run.args[len(run.args)-1]
+
+				switch run.args[0] {
+				case "plan":
+					planned = strings.TrimPrefix(final, "-out=")
+				case "apply":
+					applied++
+
+					if final != planned || !strings.HasSuffix(planned, ".tfplan") {
+						t.Errorf("want what was planned, %q, to be applied, got %q", planned, run.args)
+					}
+				}
+			}
+
+			if applied != 2 {
+				t.Errorf("want two applies, got %d", applied)
+			}
+		})
 	})
 }
 
