@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+)
+
+// TestInUse has one usage on the API server, which may be one of something else.
+func TestInUse(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	one, all := namespacedv1beta1.ProviderConfigGroupVersionKind, namespacedv1beta1.ClusterProviderConfigGroupVersionKind
+	namesakes := map[string]string{one.Kind: all.Kind, all.Kind: one.Kind}
+
+	label := func(u client.Object, key, value string) {
+		l := u.GetLabels()
+		l[key] = value
+		u.SetLabels(l)
+	}
+
+	cases := map[string]struct {
+		reason string
+		// only says which kinds there is such a case for, all if there is none.
+		only   []schema.GroupVersionKind
+		change func(u client.Object)
+		want   bool
+	}{
+		"Used":    {reason: "A Workspace uses it.", change: func(client.Object) {}, want: true},
+		"Stale":   {reason: "Nobody controls it.", change: func(u client.Object) { u.SetOwnerReferences(nil) }},
+		"Another": {reason: "It is one of another name.", change: func(u client.Object) { label(u, xpv2.LabelKeyProviderName, "another") }},
+		"Namesake": {
+			reason: "It is one of the other kind that may have the name.",
+			only:   []schema.GroupVersionKind{one, all},
+			change: func(u client.Object) {
+				label(u, xpv2.LabelKeyProviderKind, namesakes[u.GetLabels()[xpv2.LabelKeyProviderKind]])
+			},
+		},
+		"Elsewhere": {
+			reason: "It is one of another namespace.",
+			only:   []schema.GroupVersionKind{one},
+			change: func(u client.Object) { u.SetNamespace("elsewhere") },
+		},
+		"Anywhere": {
+			reason: "What has no namespace is used in all of them.",
+			only:   []schema.GroupVersionKind{all},
+			change: func(u client.Object) { u.SetNamespace("elsewhere") },
+			want:   true,
+		},
+	}
+
+	for _, kind := range providerconfig.Kinds() {
+		for name, tc := range cases {
+			if len(tc.only) > 0 && !slices.Contains(tc.only, kind.Config) {
+				continue
+			}
+
+			t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
+				t.Parallel()
+
+				pc, isConfig := kind.Object.DeepCopyObject().(resource.ProviderConfig)
+				u, isObject := kind.Usage.DeepCopyObject().(client.Object)
+
+				if !isConfig || !isObject {
+					t.Fatalf("%T is not a ProviderConfig, or %T is not an object", kind.Object, kind.Usage)
+				}
+
+				pc.SetName("config")
+
+				if kind.Config == one {
+					pc.SetNamespace("ns")
+				}
+
+				u.SetName("usage")
+				u.SetLabels(map[string]string{xpv2.LabelKeyProviderName: "config"})
+				u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Workspace", Name: "ws", UID: "uid", Controller: new(true)}})
+
+				if !kind.Legacy() {
+					u.SetNamespace("ns")
+					label(u, xpv2.LabelKeyProviderKind, kind.Config.Kind)
+				}
+
+				tc.change(u)
+
+				r := &reconciler{live: fake.NewClientBuilder().WithScheme(s).WithObjects(u).Build(), kind: kind}
+
+				got, err := r.inUse(t.Context(), pc)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if got != tc.want {
+					t.Errorf("%s\ninUse(...): want %t, got %t", tc.reason, tc.want, got)
+				}
+			})
+		}
+	}
+}
