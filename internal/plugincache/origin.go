@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // Origin returns a text that is the same for runs that get the same providers from
@@ -61,13 +63,13 @@ const (
 
 // configFiles returns the files that may configure the CLI.
 func configFiles(env []string) []string {
-	home, _ := lookup(env, "HOME")
+	home, _ := environ.Lookup(env, "HOME")
 	// The patterns are well-formed, but for a home directory that has meta characters
 	// in its name; such a pattern matches nothing.
 	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
 
 	for _, name := range []string{configVariable, oldConfigVariable} {
-		if path, _ := lookup(env, name); path != "" {
+		if path, _ := environ.Lookup(env, name); path != "" {
 			return append(files, path)
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // Variable is the environment variable that names the plugin cache.
@@ -69,7 +69,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return err
 	}
 
-	cache, ok := lookup(r.Env, Variable)
+	cache, ok := environ.Lookup(r.Env, Variable)
 	if !ok || cache == "" {
 		return init(r.Env)
 	}
@@ -85,7 +85,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 
 	// What a module brings along is nobody else's.
 	if _, err := os.Lstat(filepath.Join(r.Dir, bundleDir)); err == nil {
-		return init(without(r.Env, Variable))
+		return init(environ.Without(r.Env, Variable))
 	}
 
 	return newStore(cache, Origin(r.Env)).init(ctx, r, init)
@@ -97,14 +97,14 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 		return err
 	}
 
-	_, chosen := lookup(r.Env, mayBreakVariable)
-	env := without(r.Env, Variable)
+	_, chosen := environ.Lookup(r.Env, mayBreakVariable)
+	env := environ.Without(r.Env, Variable)
 
 	if !chosen {
 		env = append(env, mayBreakVariable+"=true")
 	}
 
-	mayBreak, _ := lookup(env, mayBreakVariable)
+	mayBreak, _ := environ.Lookup(env, mayBreakVariable)
 	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
 
 	done, err := s.takeTurns(ctx, r.needs(), accept)
@@ -157,19 +157,3 @@ func (s *store) seed(ctx context.Context, dir string, accept func(pkg) bool) err
 
 // enabled says how the CLI reads mayBreakVariable.
 func enabled(value string) bool { return value != "" && value != "0" }
-
-// lookup returns the value of a variable.
-func lookup(env []string, name string) (string, bool) {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value, true
-		}
-	}
-
-	return "", false
-}
-
-// without returns a copy of env that does not have the variable.
-func without(env []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-}

@@ -20,6 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // timeProvider returns the program of a provider that works.
@@ -474,7 +476,7 @@ func TestWithout(t *testing.T) {
 			t.Errorf("package: want it in the plugin cache %q, got %q", cache, got)
 		}
 
-		p.run.Env = without(p.run.Env, Variable)
+		p.run.Env = environ.Without(p.run.Env, Variable)
 		p.mustInit(t)
 
 		own := p.provider(t, "a", "1.0.0")

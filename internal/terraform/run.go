@@ -10,15 +10,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/child"
 )
 
 // What is kept of the output of a run. Anything longer is not needed for what it
@@ -124,38 +123,31 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		logText(log, string(line))
 	}}
 
-	child := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is what the package is for.
-	child.Dir = ws.Dir
-	child.Env = cmd.environ(ws)
-	child.Stdout = stdout
-	child.Stderr = stderr
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
-	child.WaitDelay = c.grace
-
-	// Pdeathsig fires when the thread that forked ends, not when the process does.
-	// Locked to this goroutine, that thread is there until the child is gone.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is what the package is for.
+	run.Dir = ws.Dir
+	run.Env = cmd.environ(ws)
+	run.Stdout = stdout
+	run.Stderr = stderr
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	run.WaitDelay = c.grace
 
 	if c.stop.Err() != nil {
 		cancel() // AfterFunc would, but perhaps only after the start.
 	}
-	if err := child.Start(); err != nil {
-		if ctx.Err() != nil {
-			return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
-		}
-		return result{}, errors.Wrapf(err, "cannot start %q in %q", c.path, ws.Dir)
-	}
 	start := time.Now()
-	err := wait(child)
-	if child.ProcessState == nil {
+	switch started, err := child.Run(run); {
+	case !started && ctx.Err() != nil:
+		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
+	case !started:
+		return result{}, errors.Wrapf(err, "cannot start %q in %q", c.path, ws.Dir)
+	case run.ProcessState == nil:
 		return result{}, errors.Wrapf(err, "cannot wait for %q", c.path)
 	}
 	stderr.flush()
 	res := result{
-		code:        child.ProcessState.ExitCode(),
-		status:      child.ProcessState.String(),
+		code:        run.ProcessState.ExitCode(),
+		status:      run.ProcessState.String(),
 		stderr:      end.String(),
 		interrupted: ctx.Err(),
 	}
@@ -173,21 +165,6 @@ func (r result) failure(cmd command) error {
 	default:
 		return errors.New(r.status)
 	}
-}
-
-// wait waits for the child, and kills what is left of its group.
-func wait(child *exec.Cmd) error {
-	pid := child.Process.Pid
-	for {
-		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and
-		// with it that of its group, cannot become that of another process.
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	_ = unix.Kill(-pid, unix.SIGKILL)
-	return child.Wait()
 }
 
 // serialized returns log, made safe for use by several goroutines. Nil stays nil.

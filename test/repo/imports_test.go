@@ -55,7 +55,7 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
+				"apis/common/...", "internal/environ", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
 				"internal/providerconfig", "internal/queue", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
@@ -122,7 +122,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module/fetch",
-			to:   []string{"internal/dircache", "internal/module/unpack"},
+			to:   []string{"internal/child", "internal/dircache", "internal/environ", "internal/module/unpack"},
 			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
 		},
 		{
@@ -136,8 +136,19 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/terraform",
+			to:    []string{"internal/child"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and knows no Kubernetes",
+		},
+		{
+			from:  "internal/child",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "a child runs the same way whatever it is",
+		},
+		{
+			from:  "internal/environ",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "an environment is a list of strings",
 		},
 		{
 			from:  "internal/dircache",
@@ -152,7 +163,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/plugincache",
-			to:    []string{"internal/dircache"},
+			to:    []string{"internal/dircache", "internal/environ"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it knows what the CLI does with a directory, and not whose that is",
 		},

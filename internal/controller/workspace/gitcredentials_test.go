@@ -31,7 +31,7 @@ func TestWithGitCredentials(t *testing.T) {
 			env:    []string{"A=b"},
 			want: want{Env: []string{
 				"A=b", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=",
-				"GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=" + helper, "GIT_CRED_DIR=/tf/uid", "GIT_CONFIG_COUNT=2",
+				"GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=" + helper, "GIT_CONFIG_COUNT=2", "GIT_CRED_DIR=/tf/uid",
 			}},
 		},
 		"Configured": {
@@ -39,7 +39,7 @@ func TestWithGitCredentials(t *testing.T) {
 			env:    []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CRED_DIR=/tmp"},
 			want: want{Env: []string{
 				"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=",
-				"GIT_CONFIG_KEY_2=credential.helper", "GIT_CONFIG_VALUE_2=" + helper, "GIT_CRED_DIR=/tf/uid", "GIT_CONFIG_COUNT=3",
+				"GIT_CONFIG_KEY_2=credential.helper", "GIT_CONFIG_VALUE_2=" + helper, "GIT_CONFIG_COUNT=3", "GIT_CRED_DIR=/tf/uid",
 			}},
 		},
 		"NotANumber": {

@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -29,9 +28,4 @@ func (s *session) pluginCacheRun() plugincache.Run {
 		Env:      s.target.Env,
 		Registry: registry,
 	}
-}
-
-// isVariable says whether kv, a KEY=VALUE, is the variable of the supplied name.
-func isVariable(kv, name string) bool {
-	return strings.HasPrefix(kv, name+"=")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
@@ -264,12 +265,14 @@ func (s *session) env(path string) []string {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
-	return slices.DeleteFunc(terraform.Environ(base, s.in.env...), func(kv string) bool {
-		// Where the CLI keeps its data, and which workspace it uses, is up to the
-		// session: it would look for both elsewhere.
-		return isVariable(kv, "TF_DATA_DIR") || isVariable(kv, "TF_WORKSPACE") ||
-			(!s.in.pluginCache && isVariable(kv, plugincache.Variable))
-	})
+	// Where the CLI keeps its data, and which workspace it uses, is up to the session: it
+	// would look for both elsewhere.
+	env := environ.Without(terraform.Environ(base, s.in.env...), "TF_DATA_DIR", "TF_WORKSPACE")
+	if !s.in.pluginCache {
+		env = environ.Without(env, plugincache.Variable)
+	}
+
+	return env
 }
 
 // init initializes the directory, whether or not that was done before.

@@ -18,13 +18,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/child"
 )
 
 const (
@@ -113,7 +114,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	if r.Shared != nil {
 		r.Shared = &Shared{Dir: r.Shared.Dir, Scope: scope(env)}
 	}
-	env, err := environ(env, r.Dir)
+	env, err := environment(env, r.Dir)
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,51 +140,31 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 func execute(ctx context.Context, program string, env []string, dir string, request []byte) (answer, error) {
 	stdout, stderr := &tail{max: maxAnswer}, &tail{max: maxStderr}
 
-	child := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
-	child.Dir = dir
-	child.Env = env
-	child.Stdin = bytes.NewReader(request)
-	child.Stdout = stdout
-	child.Stderr = stderr
+	run := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
+	run.Dir = dir
+	run.Env = env
+	run.Stdin = bytes.NewReader(request)
+	run.Stdout = stdout
+	run.Stderr = stderr
 	// A session of its own is a process group of its own, and has no terminal at
 	// which ssh could ask for a passphrase. The process ends its group when it gets
 	// SIGTERM.
-	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
-	child.Cancel = func() error { return unix.Kill(-child.Process.Pid, unix.SIGKILL) }
-	child.WaitDelay = outputDelay
+	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
+	run.Cancel = func() error { return unix.Kill(-run.Process.Pid, unix.SIGKILL) }
+	run.WaitDelay = outputDelay
 
-	// Pdeathsig fires when the thread that forked ends, not when the process does.
-	// Go ends idle threads, so this one must stay with the child.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-
-	if err := child.Start(); err != nil {
+	started, err := child.Run(run)
+	if !started {
 		return answer{}, errors.Wrapf(err, "cannot start %q", program)
 	}
-	err := wait(child)
 	a := answer{}
 	if json.Unmarshal(stdout.data, &a) == nil {
 		return a, nil
 	}
-	if child.ProcessState == nil {
+	if run.ProcessState == nil {
 		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
 	}
-	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", child.ProcessState, oneLine(string(stderr.data)))
-}
-
-// wait waits for the child, and kills what is left of its group.
-func wait(child *exec.Cmd) error {
-	pid := child.Process.Pid
-	for {
-		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and
-		// with it that of its group, cannot become that of another process.
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	_ = unix.Kill(-pid, unix.SIGKILL)
-	return child.Wait()
+	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, oneLine(string(stderr.data)))
 }
 
 // A tail keeps the last bytes of what is written to it.

@@ -76,7 +76,7 @@ func TestRunFails(t *testing.T) {
 			reason:  "A broken environment is refused.",
 			program: self,
 			env:     []string{"GIT_CONFIG_COUNT=many"},
-			want:    `the environment variable GIT_CONFIG_COUNT is "many": must be a number`,
+			want:    `the environment variable GIT_CONFIG_COUNT is "many": it must be a number`,
 		},
 	}
 
@@ -146,7 +146,7 @@ func TestEnviron(t *testing.T) {
 		"Configuration": {
 			reason: "Configuration of git is added to.",
 			base:   []string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
-			want: slices.Concat([]string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, ours, []string{
+			want: slices.Concat([]string{"HOME=/h", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, ours, []string{
 				"GIT_CONFIG_KEY_1=include.path", "GIT_CONFIG_VALUE_1=/w/x/gitconfig",
 				"GIT_CONFIG_KEY_2=maintenance.auto", "GIT_CONFIG_VALUE_2=false",
 				"GIT_CONFIG_COUNT=3",
@@ -157,12 +157,12 @@ func TestEnviron(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := environ(tc.base, "/w/x")
+			got, err := environment(tc.base, "/w/x")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nenviron(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\nenvironment(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

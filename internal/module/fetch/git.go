@@ -20,6 +20,8 @@ import (
 	getter "github.com/hashicorp/go-getter"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // commitPrefix begins the revision of an address that names a commit in full.
@@ -243,7 +245,7 @@ func (a *gitAccess) withSSHKey(env []string, key string) ([]string, error) {
 	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
 		return nil, err
 	}
-	ssh, ok := lookup(env, "GIT_SSH_COMMAND")
+	ssh, ok := environ.Lookup(env, "GIT_SSH_COMMAND")
 	if !ok || ssh == "" {
 		ssh = "ssh"
 	}

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package child runs programs that leave nothing behind: whatever they have started, and
+// whenever this process is killed.
+package child
+
+import (
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Run starts a command, waits for its end, and then kills what is left of its process
+// group. The command must ask for a group or a session of its own, and for a signal when
+// its parent dies. It returns whether it was started, and what Start or Wait say.
+func Run(cmd *exec.Cmd) (started bool, err error) {
+	// Pdeathsig fires when the thread that forked ends, not when the process does. Go
+	// ends idle threads. Locked to this goroutine, that one is there until the child is
+	// gone.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+
+	for {
+		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and with it
+		// that of its group, cannot become that of another process.
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+
+	return true, cmd.Wait()
+}

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package environ reads and changes environments: lists of KEY=VALUE, of which the last
+// one with a key counts, as in package os/exec. No function changes its argument.
+package environ
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// gitConfigCount is how many pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n count.
+const gitConfigCount = "GIT_CONFIG_COUNT"
+
+// Lookup returns the value of a variable, and whether there is one.
+func Lookup(env []string, name string) (string, bool) {
+	for _, kv := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value, true
+		}
+	}
+
+	return "", false
+}
+
+// Without returns the environment less the variables of the supplied names.
+func Without(env []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+
+		return slices.Contains(names, name)
+	})
+}
+
+// WithGitConfig returns the environment with configuration for git, given as keys and
+// values in turn, after that which it has already.
+func WithGitConfig(env []string, config ...string) ([]string, error) {
+	n := 0
+
+	if count, ok := Lookup(env, gitConfigCount); ok && count != "" {
+		var err error
+		if n, err = strconv.Atoi(count); err != nil || n < 0 {
+			return nil, errors.Errorf("the environment variable %s is %q: it must be a number", gitConfigCount, count)
+		}
+	}
+
+	env = Without(env, gitConfigCount)
+
+	for kv := range slices.Chunk(config, 2) {
+		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(n)+"="+kv[0], "GIT_CONFIG_VALUE_"+strconv.Itoa(n)+"="+kv[1])
+		n++
+	}
+
+	return append(env, gitConfigCount+"="+strconv.Itoa(n)), nil
+}

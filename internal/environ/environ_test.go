@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package environ
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLookup(t *testing.T) {
+	t.Parallel()
+
+	env := []string{"A=1", "AB=2", "A=3=3", "EMPTY=", "NOTHING"}
+
+	cases := map[string]struct {
+		reason string
+		name   string
+		want   string
+		ok     bool
+	}{
+		"Last":    {reason: "The last one counts, up to its end.", name: "A", want: "3=3", ok: true},
+		"Empty":   {reason: "An empty value is a value.", name: "EMPTY", ok: true},
+		"Prefix":  {reason: "The whole name counts.", name: "EMP"},
+		"Nothing": {reason: "Without a value there is no variable.", name: "NOTHING"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, ok := Lookup(env, tc.name)
+			if got != tc.want || ok != tc.ok {
+				t.Errorf("%s\nLookup(%q): want %q, %t, got %q, %t", tc.reason, tc.name, tc.want, tc.ok, got, ok)
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+
+	env := []string{"A=1", "AB=2", "A=3", "B=4"}
+	before := slices.Clone(env)
+
+	if diff := cmp.Diff([]string{"AB=2"}, Without(env, "A", "B")); diff != "" {
+		t.Errorf("Without(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(before, env); diff != "" {
+		t.Errorf("Without(...) changed its argument: -want, +got:\n%s", diff)
+	}
+}
+
+func TestWithGitConfig(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		env    []string
+		want   []string
+		err    string
+	}{
+		"First": {
+			reason: "There is none yet.",
+			env:    []string{"A=1"},
+			want:   []string{"A=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d", "GIT_CONFIG_VALUE_1=", "GIT_CONFIG_COUNT=2"},
+		},
+		"More": {
+			reason: "What there is stays.",
+			env:    []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=x", "GIT_CONFIG_VALUE_0=y"},
+			want: []string{
+				"GIT_CONFIG_KEY_0=x", "GIT_CONFIG_VALUE_0=y",
+				"GIT_CONFIG_KEY_1=a.b", "GIT_CONFIG_VALUE_1=c", "GIT_CONFIG_KEY_2=d", "GIT_CONFIG_VALUE_2=", "GIT_CONFIG_COUNT=3",
+			},
+		},
+		"Empty": {
+			reason: "git takes it for none.",
+			env:    []string{"GIT_CONFIG_COUNT="},
+			want:   []string{"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d", "GIT_CONFIG_VALUE_1=", "GIT_CONFIG_COUNT=2"},
+		},
+		"Bad":      {reason: "git would fail, with less to go on.", env: []string{"GIT_CONFIG_COUNT=many"}, err: `"many"`},
+		"Negative": {reason: "The same.", env: []string{"GIT_CONFIG_COUNT=-1"}, err: `"-1"`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := WithGitConfig(tc.env, "a.b", "c", "d", "")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nWithGitConfig(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nWithGitConfig(...): want error with %q, got %v", tc.reason, tc.err, err)
+			}
+		})
+	}
+}
