@@ -127,6 +127,7 @@ func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
+	wm := inflight.NewManager(mgr, workspace.GroupVersionKinds()...)
 	wo := workspacectrl.Options{
 		Options:    co,
 		CLI:        cli,
@@ -142,6 +143,7 @@ func Run(ctx context.Context, o *Options) error {
 		Predecessors: own.predecessors,
 		Inherited:    own.inherited,
 		MaxApplies:   o.MaxApplies,
+		Left:         wm.Forget,
 		States:       workspacectrl.NewStates(),
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)
@@ -150,7 +152,6 @@ func Run(ctx context.Context, o *Options) error {
 		},
 	}
 
-	wm := inflight.NewManager(mgr, workspace.GroupVersionKinds()...)
 	if err := setupControllers(ctx, mgr, wm, wo, fail); err != nil {
 		return err
 	}

@@ -29,17 +29,22 @@ import (
 // NewManager returns a manager that is m in everything but its client: that one
 // falls back to the API server for objects of the supplied kinds that the cache
 // does not hold, and records their status even when they were changed meanwhile.
-func NewManager(m manager.Manager, kinds ...schema.GroupVersionKind) manager.Manager {
-	return &inflightManager{Manager: m, client: NewClient(m.GetClient(), m.GetAPIReader(), m.GetScheme(), kinds...)}
+func NewManager(m manager.Manager, kinds ...schema.GroupVersionKind) *Manager {
+	return &Manager{Manager: m, client: NewClient(m.GetClient(), m.GetAPIReader(), m.GetScheme(), kinds...)}
 }
 
-type inflightManager struct {
+// A Manager is a manager with a Client.
+type Manager struct {
 	manager.Manager
 
-	client client.Client
+	client *Client
 }
 
-func (m *inflightManager) GetClient() client.Client { return m.client }
+// GetClient returns the Client.
+func (m *Manager) GetClient() client.Client { return m.client }
+
+// Forget is that of the Client.
+func (m *Manager) Forget(o client.Object) { m.client.Forget(o) }
 
 // NewClient returns a client that is c in everything but two things, for objects
 // of the supplied kinds. Get asks live when c does not find the object, or has one that
@@ -47,16 +52,17 @@ func (m *inflightManager) GetClient() client.Client { return m.client }
 // conflicts is repeated on the latest version of the object: nobody else writes the
 // status of an object in flight, and what was read has the last one, so that the
 // conflict always comes from a change of something else, such as its labels.
-func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) client.Client {
+func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) *Client {
 	set := make(map[schema.GroupVersionKind]bool, len(kinds))
 	for _, k := range kinds {
 		set[k] = true
 	}
 
-	return &inflightClient{Client: c, live: live, scheme: s, kinds: set, recorded: &versions{m: map[objectKey]string{}}}
+	return &Client{Client: c, live: live, scheme: s, kinds: set, recorded: &versions{m: map[objectKey]string{}}}
 }
 
-type inflightClient struct {
+// A Client works on objects that have left its cache, too: see NewClient.
+type Client struct {
 	client.Client
 
 	live   client.Reader
@@ -67,13 +73,22 @@ type inflightClient struct {
 	recorded *versions
 }
 
-func (c *inflightClient) covers(o client.Object) (schema.GroupVersionKind, bool) {
+func (c *Client) covers(o client.Object) (schema.GroupVersionKind, bool) {
 	gvk, err := apiutil.GVKForObject(o, c.scheme)
 
 	return gvk, err == nil && c.kinds[gvk]
 }
 
-func (c *inflightClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+// Forget what was recorded of an object, which has left the cache and which nobody works
+// on any more.
+func (c *Client) Forget(o client.Object) {
+	if gvk, ok := c.covers(o); ok {
+		c.recorded.forget(objectKey{kind: gvk, key: client.ObjectKeyFromObject(o)})
+	}
+}
+
+// Get an object, see NewClient.
+func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	gvk, ok := c.covers(o)
 	if !ok {
 		return c.Client.Get(ctx, key, o, opts...)
@@ -107,7 +122,7 @@ func (c *inflightClient) Get(ctx context.Context, key client.ObjectKey, o client
 
 // unchanged says whether an object is what the cache holds, and that is not known to be
 // old: the API server would not change anything.
-func (c *inflightClient) unchanged(ctx context.Context, gvk schema.GroupVersionKind, o client.Object) bool {
+func (c *Client) unchanged(ctx context.Context, gvk schema.GroupVersionKind, o client.Object) bool {
 	empty, err := c.scheme.New(gvk)
 	if err != nil {
 		return false
@@ -126,14 +141,15 @@ func (c *inflightClient) unchanged(ctx context.Context, gvk schema.GroupVersionK
 	return equality.Semantic.DeepEqual(cached, o)
 }
 
-func (c *inflightClient) Status() client.SubResourceWriter {
+// Status returns a writer of statuses, see NewClient.
+func (c *Client) Status() client.SubResourceWriter {
 	return &statusWriter{SubResourceWriter: c.Client.Status(), c: c}
 }
 
 type statusWriter struct {
 	client.SubResourceWriter
 
-	c *inflightClient
+	c *Client
 }
 
 func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,5 +96,17 @@ func TestLaggingCache(t *testing.T) {
 
 	if read.GetLabels()["from"] != "cache" {
 		t.Error("Get(...): want what the cache has, as it is not older than what was recorded")
+	}
+
+	reconcile(t)
+
+	if diff := cmp.Diff(1, len(c.recorded.m)); diff != "" {
+		t.Fatalf("objects whose last status is recorded: -want, +got:\n%s", diff)
+	}
+
+	c.Forget(ws)
+
+	if diff := cmp.Diff(0, len(c.recorded.m)); diff != "" {
+		t.Errorf("Forget(...): -want, +got:\n%s", diff)
 	}
 }

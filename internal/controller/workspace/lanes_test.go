@@ -45,7 +45,7 @@ type laneFixture struct {
 
 func newLaneFixture(n int) *laneFixture {
 	f := &laneFixture{working: map[string]*lane{}}
-	w := newWatch(newMemory())
+	w := newTestWatch(newMemory())
 	f.lanes = newLanes(n, w)
 	f.lanes.waiting = queue.NewFair(func(r reconcile.Request) queue.Class {
 		tenant, rest, _ := strings.Cut(r.Name, "-")
@@ -386,7 +386,7 @@ func TestLanesReconciler(t *testing.T) {
 			t.Parallel()
 
 			runs := 0
-			l := newLanes(tc.lanes, newWatch(newMemory()))
+			l := newLanes(tc.lanes, newTestWatch(newMemory()))
 			r := l.outermost(l.reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				runs++
 
@@ -467,7 +467,7 @@ func TestLaneNeeded(t *testing.T) {
 				m.keep("a", *tc.seen)
 			}
 
-			if got := newLanes(1, newWatch(m)).needed(tc.ws); got != tc.want {
+			if got := newLanes(1, newTestWatch(m)).needed(tc.ws); got != tc.want {
 				t.Errorf("\n%s\nneeded(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -77,6 +77,10 @@ type Options struct {
 	// Predecessors of this instance that worked on a Workspace.
 	Predecessors func(o client.Object) Predecessors
 
+	// Left is called when a Workspace has left the cache, and again when a reconcile of it
+	// has ended that was in progress then.
+	Left func(o client.Object)
+
 	// States that this instance works with, of all kinds of Workspaces.
 	States *States
 
@@ -96,11 +100,10 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
 	m := newMemory()
-	w := newWatch(m)
+	st := newStaller(o.PollInterval, time.Now)
+	w := newWatch(m, st, o.Left)
 	l := newLanes(o.MaxApplies, w)
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
-
-	st := newStaller(o.PollInterval, time.Now)
 
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
@@ -156,7 +159,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	inner := st.reconciler(r, mgr.GetClient(), mgr.GetAPIReader(), kind)
+	inner := st.reconciler(w.reconciler(r, mgr.GetClient(), kind), mgr.GetClient(), mgr.GetAPIReader(), kind)
 	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter))
 
 	wrapped, err := o.Wrap(l.reconciler(limited, mgr.GetClient(), kind), kind)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -29,18 +30,28 @@ import (
 // A watch turns events about Workspaces into requests, and knows how urgent each
 // is. It is safe for concurrent use.
 type watch struct {
-	memory *memory
+	memory  *memory
+	staller *staller
+
+	// left is told which Workspaces have left the cache.
+	left func(o client.Object)
 
 	// wanted says which updates ask for a reconcile. Those of the status do not, but
 	// they change what is urgent.
 	wanted predicate.Predicate
 
-	mu      sync.Mutex
-	classes map[reconcile.Request]queue.Class
+	mu     sync.Mutex
+	cached map[reconcile.Request]cached
 }
 
-func newWatch(m *memory) *watch {
-	return &watch{memory: m, wanted: resource.DesiredStateChanged(), classes: map[reconcile.Request]queue.Class{}}
+// What is in the cache under a name.
+type cached struct {
+	uid   types.UID
+	class queue.Class
+}
+
+func newWatch(m *memory, s *staller, left func(o client.Object)) *watch {
+	return &watch{memory: m, staller: s, left: left, wanted: resource.DesiredStateChanged(), cached: map[reconcile.Request]cached{}}
 }
 
 // newQueue is controller.Options.NewQueue.
@@ -62,7 +73,15 @@ func (w *watch) class(req reconcile.Request) queue.Class {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	return w.classes[req]
+	return w.cached[req].class
+}
+
+// has says whether the cache has a Workspace.
+func (w *watch) has(o client.Object) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.cached[reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}].uid == o.GetUID()
 }
 
 // expressway returns a reconciler that passes urgent requests on to inner, and all others
@@ -85,7 +104,7 @@ func (w *watch) note(o client.Object) reconcile.Request {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 
-		w.classes[req] = classify(ws)
+		w.cached[req] = cached{uid: ws.GetUID(), class: classify(ws)}
 	}
 
 	return req
@@ -97,9 +116,35 @@ func (w *watch) forget(o client.Object) reconcile.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	delete(w.classes, req)
+	delete(w.cached, req)
 
 	return req
+}
+
+// startAfresh with a Workspace: nothing that was seen of it before counts.
+func (w *watch) startAfresh(o client.Object) {
+	w.memory.forget(o.GetUID())
+	w.staller.succeeded(o.GetUID())
+}
+
+// reconciler returns one in front of inner. A Workspace may leave the cache while inner
+// works on it: then what inner remembers of it is forgotten once more.
+func (w *watch) reconciler(inner reconcile.Reconciler, kube client.Client, kind workspace.Kind) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		ws, err := get(ctx, kube, kind, req)
+		if ws == nil || err != nil {
+			return reconcile.Result{}, err
+		}
+
+		defer func() {
+			if !w.has(ws) {
+				w.startAfresh(ws)
+				w.left(ws)
+			}
+		}()
+
+		return inner.Reconcile(ctx, req)
+	})
 }
 
 // handler returns the event handler. What is remembered of a Workspace that leaves
@@ -110,7 +155,7 @@ func (w *watch) handler() handler.EventHandler {
 
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
-			w.memory.forget(e.Object.GetUID())
+			w.startAfresh(e.Object)
 			q.Add(w.note(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
@@ -119,8 +164,12 @@ func (w *watch) handler() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
-			w.memory.forget(e.Object.GetUID())
-			q.Add(w.forget(e.Object))
+			// First, so that a reconcile that ends now does not miss it.
+			req := w.forget(e.Object)
+
+			w.startAfresh(e.Object)
+			w.left(e.Object)
+			q.Add(req)
 		},
 	}
 }

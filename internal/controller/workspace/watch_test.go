@@ -7,11 +7,14 @@ package workspace
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -130,12 +133,17 @@ func withConfig(name string) *clusterv1beta1.Workspace {
 	return ws
 }
 
+// newTestWatch returns a watch beside which nothing else remembers anything.
+func newTestWatch(m *memory) *watch {
+	return newWatch(m, newStaller(time.Minute, time.Now), func(client.Object) {})
+}
+
 func TestHandler(t *testing.T) {
 	t.Parallel()
 
 	type want struct {
-		Queued, Remembered bool
-		Priority           queue.Priority
+		Queued, Remembered, Stalled, Left bool
+		Priority                          queue.Priority
 	}
 
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -168,19 +176,19 @@ func TestHandler(t *testing.T) {
 		"Changed": {
 			reason: "There is something to do.",
 			do:     update(settled(), settled(func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) })),
-			want:   want{Queued: true, Remembered: true, Priority: queue.Urgent},
+			want:   want{Queued: true, Remembered: true, Stalled: true, Priority: queue.Urgent},
 		},
 		"Status": {
 			reason: "The status asks for nothing, but it says how urgent the next request is.",
 			do:     update(settled(), settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) })),
-			want:   want{Remembered: true, Priority: queue.Urgent},
+			want:   want{Remembered: true, Stalled: true, Priority: queue.Urgent},
 		},
 		"Annotated": {
 			reason: "Somebody asks for a look.",
 			do: update(settled(), settled(func(ws *clusterv1beta1.Workspace) {
 				meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
 			})),
-			want: want{Queued: true, Remembered: true, Priority: queue.Urgent},
+			want: want{Queued: true, Remembered: true, Stalled: true, Priority: queue.Urgent},
 		},
 		"Deleted": {
 			reason: "What is remembered would be wrong if it came back, and nobody needs it otherwise.",
@@ -188,7 +196,7 @@ func TestHandler(t *testing.T) {
 				h.Create(ctx, event.CreateEvent{Object: workspaceWithUID("a")}, q)
 				h.Delete(ctx, event.DeleteEvent{Object: workspaceWithUID("a")}, q)
 			},
-			want: want{Queued: true},
+			want: want{Queued: true, Left: true},
 		},
 	}
 
@@ -199,14 +207,112 @@ func TestHandler(t *testing.T) {
 			m := newMemory()
 			m.keep("a", look{})
 
-			w := newWatch(m)
+			st := newStaller(time.Minute, time.Now)
+			for range stallAfter {
+				st.failed(workspaceWithUID("a"))
+			}
+
+			left := false
+			w := newWatch(m, st, func(client.Object) { left = true })
 			q := w.newQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			t.Cleanup(q.ShutDown)
 
 			tc.do(t.Context(), w.handler(), q)
 
 			_, remembered := m.recall("a")
-			got := want{Queued: q.Len() > 0, Remembered: remembered, Priority: w.class(requestOf("")).Priority}
+			_, stalled := st.stalled(workspaceWithUID("a"))
+			got := want{Queued: q.Len() > 0, Remembered: remembered, Stalled: stalled, Left: left, Priority: w.class(requestOf("")).Priority}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLeftMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	type want struct{ Remembered, Stalled, Left bool }
+
+	named := func(uid string) *clusterv1beta1.Workspace {
+		ws := workspaceWithUID(uid)
+		ws.SetName("ws")
+
+		return ws
+	}
+	deleteEvent := func(ctx context.Context, h handler.EventHandler, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		h.Delete(ctx, event.DeleteEvent{Object: named("a")}, q)
+	}
+
+	cases := map[string]struct {
+		reason string
+		while  func(ctx context.Context, h handler.EventHandler, q workqueue.TypedRateLimitingInterface[reconcile.Request])
+		want   want
+	}{
+		"Stays": {
+			reason: "What was seen of it is what the next reconcile needs.",
+			while:  func(context.Context, handler.EventHandler, workqueue.TypedRateLimitingInterface[reconcile.Request]) {},
+			want:   want{Remembered: true, Stalled: true},
+		},
+		"Leaves": {
+			reason: "What the reconcile remembers after the event is of no use to anybody.",
+			while:  deleteEvent,
+			want:   want{Left: true},
+		},
+		"Returns": {
+			reason: "It was somebody else's in between, but what is seen from now on counts.",
+			while: func(ctx context.Context, h handler.EventHandler, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+				deleteEvent(ctx, h, q)
+				h.Create(ctx, event.CreateEvent{Object: named("a")}, q)
+			},
+			want: want{Remembered: true, Stalled: true},
+		},
+		"Replaced": {
+			reason: "Another one of its name is not the same.",
+			while: func(ctx context.Context, h handler.EventHandler, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+				deleteEvent(ctx, h, q)
+				h.Create(ctx, event.CreateEvent{Object: named("b")}, q)
+			},
+			want: want{Left: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := runtime.NewScheme()
+			if err := clusterv1beta1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+
+			got, m, st := want{}, newMemory(), newStaller(time.Minute, time.Now)
+			w := newWatch(m, st, func(client.Object) { got.Left = true })
+			q := w.newQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+			t.Cleanup(q.ShutDown)
+			w.handler().Create(t.Context(), event.CreateEvent{Object: named("a")}, q)
+
+			r := w.reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				tc.while(ctx, w.handler(), q)
+
+				got.Left = false
+
+				m.keep("a", look{})
+
+				for range stallAfter {
+					st.failed(named("a"))
+				}
+
+				return reconcile.Result{}, nil
+			}), fake.NewClientBuilder().WithScheme(s).WithObjects(named("a")).Build(), workspace.Kind{Object: &clusterv1beta1.Workspace{}})
+
+			if _, err := r.Reconcile(t.Context(), requestOf("ws")); err != nil {
+				t.Fatal(err)
+			}
+
+			_, got.Remembered = m.recall("a")
+			_, got.Stalled = st.stalled(named("a"))
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
