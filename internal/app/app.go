@@ -39,6 +39,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -113,7 +114,9 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	own, err := newOwnership(mgr, cfg, o, identity, lock, log, m)
+	failures := workspacectrl.NewFailures()
+
+	own, err := newOwnership(mgr, cfg, o, identity, lock, log, m, claim.WithLocks(failures))
 	if err != nil {
 		return err
 	}
@@ -144,6 +147,7 @@ func Run(ctx context.Context, o *Options) error {
 		Inherited:    own.inherited,
 		MaxApplies:   o.MaxApplies,
 		Left:         wm.Forget,
+		Failures:     failures,
 		States:       workspacectrl.NewStates(),
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)

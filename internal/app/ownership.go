@@ -112,7 +112,7 @@ type ownership struct {
 
 // newOwnership adds what claims need to the manager. The lock is nil for an instance
 // without a Lease.
-func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger, m unserved.Metrics) (*ownership, error) {
+func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger, m unserved.Metrics, co ...claim.Option) (*ownership, error) {
 	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard}
 
 	if o.DisableClaims {
@@ -147,10 +147,11 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		}
 	}
 
-	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube,
+	co = append(co,
 		claim.WithLogger(log),
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
 		claim.WithRecorder(recorder))
+	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube, co...)
 
 	return own, errors.Wrap(mgr.Add(own.claims), "cannot add claims")
 }

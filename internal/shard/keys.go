@@ -19,9 +19,9 @@ const (
 	ClaimAnnotationKey = "terraform.crossplane.io/claimed-by"
 
 	// AbandonedAnnotationKey is the annotation on a Workspace that names the hosts
-	// of the last instances that had claimed it and did not give it back, separated
-	// by commas, the latest first. A lock on the state that was made there is
-	// nobody's any more. Instances write it.
+	// of the last instances that had claimed it and did not give it back, or that may
+	// have left a lock on its state, separated by commas, the latest first. A lock on
+	// the state that was made there is nobody's any more. Instances write it.
 	AbandonedAnnotationKey = "terraform.crossplane.io/abandoned-by"
 
 	// HoldersAnnotationKey is the annotation on the Lease of an instance that names the

@@ -226,6 +226,35 @@ func TestOwnLock(t *testing.T) {
 	})
 }
 
+// TestLeftLock takes the backend away when an apply wants to give its lock back, and gives
+// the Workspace to another instance. That one is told that nobody holds the lock.
+func TestLeftLock(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "left-lock"
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	o := newOutage(t, c, "/leases/lock-tfstate-")
+	startInstance(t, c, withShard(one), withCLIKubeconfig(o.kubeconfig))
+	b := startInstance(t, c, withShard(two))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
+	o.begin()
+	e.write(t, "gate", "")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+
+	c.relabel(t, ws, two)
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+	expectDone(t, e, "created")
+}
+
 // TestSupersededState lets an instance die with a state that it could not save, and
 // another one, with another disk, create everything again. When the Workspace comes
 // back to the first disk, the state there must not replace what the other one made.

@@ -44,7 +44,7 @@ type orphanage struct {
 	predecessors func(o client.Object) Predecessors
 
 	// failures of runs of this instance.
-	failures *failures
+	failures *Failures
 
 	// states that this instance works with.
 	states *States
@@ -82,10 +82,10 @@ func (o orphanage) wanted(l terraform.Lock, start time.Time) bool {
 	return err == nil && l.Host() == o.host && !since.Before(start)
 }
 
-// failures are the times in which runs of this instance may have locked a state and
+// Failures are the times in which runs of this instance may have locked a state and
 // did not unlock it, because the backend was away for example. It is safe for
 // concurrent use.
-type failures struct {
+type Failures struct {
 	mu    sync.Mutex
 	spans map[types.UID][]span
 }
@@ -107,10 +107,11 @@ func (s span) left(l terraform.Lock, since time.Time) bool {
 	return !since.Before(s.start) && !since.After(s.end) && (!s.plan || l.ForPlan())
 }
 
-func newFailures() *failures { return &failures{spans: map[types.UID][]span{}} }
+// NewFailures returns Failures of which there are none.
+func NewFailures() *Failures { return &Failures{spans: map[types.UID][]span{}} }
 
 // add a run that failed.
-func (f *failures) add(uid types.UID, s span) {
+func (f *Failures) add(uid types.UID, s span) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -118,16 +119,17 @@ func (f *failures) add(uid types.UID, s span) {
 	f.spans[uid] = f.spans[uid][max(len(f.spans[uid])-maxSpans, 0):]
 }
 
-// forget all runs on a Workspace, because its state turned out not to be locked.
-func (f *failures) forget(uid types.UID) {
+// Forget all runs on a Workspace, because its state turned out not to be locked, or has
+// become the business of another instance.
+func (f *Failures) Forget(uid types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
 	delete(f.spans, uid)
 }
 
-// any says whether there are such runs on a Workspace.
-func (f *failures) any(uid types.UID) bool {
+// Any says whether there are such runs on a Workspace.
+func (f *Failures) Any(uid types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -136,7 +138,7 @@ func (f *failures) any(uid types.UID) bool {
 
 // left says whether one of the runs may have left a lock behind, which was made at the
 // supplied time.
-func (f *failures) left(uid types.UID, l terraform.Lock, since time.Time) bool {
+func (f *Failures) left(uid types.UID, l terraform.Lock, since time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -205,7 +207,7 @@ func (o orphanage) suspects(ws workspace.Workspace, m *memory) bool {
 	l, ok := m.recall(ws.GetUID())
 	looked := ok && !l.told
 
-	return (!looked && len(o.predecessors(ws).Hosts) > 0) || o.failures.any(ws.GetUID())
+	return (!looked && len(o.predecessors(ws).Hosts) > 0) || o.failures.Any(ws.GetUID())
 }
 
 // counted calls run and remembers when, if it may have left a lock behind.
@@ -225,7 +227,7 @@ func (e *external) counted(ws workspace.Workspace, plan bool, run func() error) 
 func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.insist(ctx, ws, false, run)
 	if err == nil {
-		e.orphans.failures.forget(ws.GetUID())
+		e.orphans.failures.Forget(ws.GetUID())
 	}
 
 	return err

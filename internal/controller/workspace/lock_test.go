@@ -134,7 +134,7 @@ func TestOrphaned(t *testing.T) {
 			o := orphanage{
 				host:         here,
 				predecessors: func(client.Object) Predecessors { return Predecessors{Hosts: tc.hosts, Until: took} },
-				failures:     newFailures(),
+				failures:     NewFailures(),
 			}
 
 			for _, s := range tc.failed {
@@ -161,19 +161,19 @@ func TestFailures(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		do     func(f *failures)
+		do     func(f *Failures)
 		at     time.Time
 		want   bool
 	}{
-		"None":    {reason: "Nothing failed.", do: func(*failures) {}, at: start},
-		"Start":   {reason: "The first moment counts.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: start, want: true},
-		"End":     {reason: "The last moment counts.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: end, want: true},
-		"Before":  {reason: "It had not begun.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: start.Add(-1)},
-		"After":   {reason: "It was over.", do: func(f *failures) { f.add("a", span{start: start, end: end}) }, at: end.Add(1)},
-		"Another": {reason: "It was another Workspace.", do: func(f *failures) { f.add("b", span{start: start, end: end}) }, at: start},
+		"None":    {reason: "Nothing failed.", do: func(*Failures) {}, at: start},
+		"Start":   {reason: "The first moment counts.", do: func(f *Failures) { f.add("a", span{start: start, end: end}) }, at: start, want: true},
+		"End":     {reason: "The last moment counts.", do: func(f *Failures) { f.add("a", span{start: start, end: end}) }, at: end, want: true},
+		"Before":  {reason: "It had not begun.", do: func(f *Failures) { f.add("a", span{start: start, end: end}) }, at: start.Add(-1)},
+		"After":   {reason: "It was over.", do: func(f *Failures) { f.add("a", span{start: start, end: end}) }, at: end.Add(1)},
+		"Another": {reason: "It was another Workspace.", do: func(f *Failures) { f.add("b", span{start: start, end: end}) }, at: start},
 		"Earlier": {
 			reason: "A failure does not make up for the one before.",
-			do: func(f *failures) {
+			do: func(f *Failures) {
 				f.add("a", span{start: start, end: end})
 				f.add("a", span{start: end.Add(1), end: end.Add(2)})
 			},
@@ -182,17 +182,17 @@ func TestFailures(t *testing.T) {
 		},
 		"Forgotten": {
 			reason: "It turned out that nothing was left.",
-			do: func(f *failures) {
+			do: func(f *Failures) {
 				f.add("a", span{start: start, end: end})
-				f.forget("a")
+				f.Forget("a")
 			},
 			at: start,
 		},
 		"OthersForgotten": {
 			reason: "That was about another Workspace.",
-			do: func(f *failures) {
+			do: func(f *Failures) {
 				f.add("a", span{start: start, end: end})
-				f.forget("b")
+				f.Forget("b")
 			},
 			at:   start,
 			want: true,
@@ -203,7 +203,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			f := newFailures()
+			f := NewFailures()
 			tc.do(f)
 
 			if got := f.left("a", terraform.Lock{}, tc.at); got != tc.want {
@@ -301,7 +301,7 @@ func TestLocking(t *testing.T) {
 			e := &external{record: event.NewNopRecorder(), orphans: orphanage{
 				host:         host,
 				predecessors: func(client.Object) Predecessors { return Predecessors{} },
-				failures:     newFailures(),
+				failures:     NewFailures(),
 			}}
 			tc.do(t, e)
 

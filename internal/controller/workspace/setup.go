@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -81,6 +82,9 @@ type Options struct {
 	// has ended that was in progress then.
 	Left func(o client.Object)
 
+	// Failures of runs of this instance, on all kinds of Workspaces.
+	Failures *Failures
+
 	// States that this instance works with, of all kinds of Workspaces.
 	States *States
 
@@ -101,7 +105,14 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	m := newMemory()
 	st := newStaller(o.PollInterval, time.Now)
-	w := newWatch(m, st, o.Left)
+	w := newWatch(m, st, func(ws client.Object) {
+		o.Left(ws)
+
+		// Who serves it next needs to know otherwise.
+		if meta.WasDeleted(ws) {
+			o.Failures.Forget(ws.GetUID())
+		}
+	})
 	l := newLanes(o.MaxApplies, w)
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
 
@@ -120,7 +131,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			inherited:  o.Inherited,
 			staller:    st,
 			collisions: &collisions{live: mgr.GetAPIReader(), configs: o.Configs},
-			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: newFailures(), states: o.States},
+			orphans:    orphanage{host: o.Host, predecessors: o.Predecessors, failures: o.Failures, states: o.States},
 			record:     recorder,
 			log:        log,
 		}),

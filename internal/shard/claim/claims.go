@@ -39,6 +39,20 @@ type Leases interface {
 	Holder(ctx context.Context, name string) (string, error)
 }
 
+// Locks knows on the states of which Workspaces this instance may have left a lock.
+type Locks interface {
+	// Any says whether there may be one.
+	Any(uid types.UID) bool
+
+	// Forget about it: the Workspace is given back.
+	Forget(uid types.UID)
+}
+
+type noLocks struct{}
+
+func (noLocks) Any(types.UID) bool { return false }
+func (noLocks) Forget(types.UID)   {}
+
 // Claims are what one instance claims, and its view of what others do.
 type Claims struct {
 	id     shard.ID
@@ -46,6 +60,7 @@ type Claims struct {
 	leases Leases
 	cache  client.Reader
 	kube   client.Client
+	locks  Locks
 	record event.Recorder
 	log    logging.Logger
 	retry  time.Duration
@@ -60,6 +75,9 @@ type Option func(*Claims)
 
 // WithLogger sets where to log.
 func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
+
+// WithLocks sets what knows of locks. Who gets a Workspace next is told of them.
+func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
 // WithRecorder sets where events go.
 func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
@@ -79,6 +97,7 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 		leases: leases,
 		cache:  cache,
 		kube:   kube,
+		locks:  noLocks{},
 		record: event.NewNopRecorder(),
 		log:    logging.NewNopLogger(),
 		retry:  2 * time.Second,
@@ -257,6 +276,7 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 		return errors.Wrap(err, "cannot remove claim")
 	}
 
+	c.locks.Forget(h.uid)
 	c.held.remove(r)
 
 	return nil
@@ -296,6 +316,10 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 
 	after := before.DeepCopy()
 	delete(after.Annotations, shard.ClaimAnnotationKey)
+
+	if c.locks.Any(uid) {
+		after.Annotations[shard.AbandonedAnnotationKey] = shard.WithHost(before.Annotations[shard.AbandonedAnnotationKey], c.me.Host())
+	}
 
 	err := c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,6 +77,7 @@ func TestLive(t *testing.T) {
 			"WaitsForOwner":       testWaitsForOwner,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
+			"LeavesLock":          testLeavesLock,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
 			"Inherits":            testInherits,
@@ -363,6 +365,39 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	if diff := cmp.Diff("host-2,host-1", f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
 		t.Errorf("hosts whose locks are nobody's: -want, +got:\n%s", diff)
 	}
+}
+
+// stubLocks are the Workspaces on whose state a lock may be left.
+type stubLocks struct{ left sync.Map }
+
+func (l *stubLocks) Any(uid types.UID) bool {
+	_, ok := l.left.Load(uid)
+
+	return ok
+}
+
+func (l *stubLocks) Forget(uid types.UID) { l.left.Delete(uid) }
+
+func testLeavesLock(t *testing.T, f *fixture) {
+	t.Helper()
+
+	locks := &stubLocks{}
+	locks.left.Store(f.ws.GetUID(), true)
+	f.claims.locks = locks
+	f.start(t)
+
+	if err := f.reconcile(t); err != nil {
+		t.Error(err)
+	}
+
+	f.leave()
+	f.eventuallyClaimed(t, "What left is released.", "")
+
+	if diff := cmp.Diff(f.claims.me.Host(), f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
+		t.Errorf("whoever is next has to know whose lock it may find: -want, +got:\n%s", diff)
+	}
+
+	f.eventually(t, "it is the business of whoever is next", func() bool { return !locks.Any(f.ws.GetUID()) })
 }
 
 func testUnshardedWasFaster(t *testing.T, f *fixture) {
