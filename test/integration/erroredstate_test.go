@@ -226,8 +226,9 @@ func TestOwnLock(t *testing.T) {
 	})
 }
 
-// TestLeftLock takes the backend away when an apply wants to give its lock back, and gives
-// the Workspace to another instance. That one is told that nobody holds the lock.
+// TestLeftLock gives a Workspace to another instance, and takes the backend away when the
+// apply of the first one wants to give its lock back. The other one is told that nobody
+// holds the lock.
 func TestLeftLock(t *testing.T) {
 	t.Parallel()
 
@@ -243,11 +244,10 @@ func TestLeftLock(t *testing.T) {
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
 	expectDone(t, e, "created")
+	c.relabel(t, ws, two)
+	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
 	o.begin()
 	e.write(t, "gate", "")
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
-
-	c.relabel(t, ws, two)
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	expectServedBy(t, b, ws)
 	expectReady(t, c, ws)
