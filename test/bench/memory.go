@@ -22,7 +22,7 @@ const (
 	memoryWorkers = 100
 
 	// collections of garbage that are waited for before the heap is read.
-	collections = 3
+	collections = 10
 )
 
 // memories measures what instances keep in memory of Workspaces that are Ready and wait

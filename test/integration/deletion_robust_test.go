@@ -72,7 +72,7 @@ resource "terraform_data" "evidence" {
 		}
 
 		nothing := create()
-		expectCondition(t, c, nothing, xpv2.TypeSynced, corev1.ConditionFalse, "cannot get module")
+		expectCondition(t, c, nothing, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
 		c.remove(t, nothing)
 		expectGone(t, c, nothing)
 

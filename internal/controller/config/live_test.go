@@ -34,6 +34,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -243,7 +244,7 @@ func (f *fixture) start(t *testing.T) func() {
 	}
 
 	usages := providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage]
-	o := controller.Options{MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
+	o := controller.Options{Logger: logging.NewNopLogger(), MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
 
 	if err := errors.Join(mgr.Add(usages), Setup(mgr, f.kind, usages, o)); err != nil {
 		t.Fatal(err)
@@ -286,6 +287,7 @@ func (f *fixture) reconciler() *reconciler {
 		live:      kube,
 		kind:      f.kind,
 		usages:    providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage],
+		log:       logging.NewNopLogger(),
 		finalizer: resource.NewAPIFinalizer(kube, finalizer),
 		record:    event.NewNopRecorder(),
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -43,6 +44,7 @@ type reconciler struct {
 	live      client.Reader
 	kind      providerconfig.Kind
 	usages    *providerconfig.Usages
+	log       logging.Logger
 	finalizer resource.Finalizer
 	record    event.Recorder
 }
@@ -51,6 +53,8 @@ type reconciler struct {
 // being deleted. Instances of several shards write the same ProviderConfigs, so that
 // conflicts are to be expected and not worth an error in the log.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	r.log.Debug("Reconciling", "request", req)
+
 	return errors.SilentlyRequeueOnConflict(r.reconcile(ctx, req))
 }
 

@@ -35,6 +35,7 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig
 		live:      mgr.GetAPIReader(),
 		kind:      kind,
 		usages:    usages,
+		log:       o.Logger.WithValues("controller", name),
 		finalizer: resource.NewAPIFinalizer(mgr.GetClient(), finalizer),
 		// The legacy recorder: providers are not granted events of events.k8s.io.
 		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(name)), //nolint:staticcheck // See above.
