@@ -169,6 +169,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 
 	s.request.GitCredentials = r.GitCredentials
 	s.request.Dir = dir
+	s.request.Private = filepath.Dir(r.Dir.Path())
 
 	s.request.Known = known
 	s.request.Shared = f.shared

@@ -86,18 +86,41 @@ func TestPathPolicy(t *testing.T) {
 	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
 }
 
-// TestPathAround refuses to copy a directory into itself.
-func TestPathAround(t *testing.T) {
+// TestPathPrivate refuses to copy a directory into itself, and to give to one tenant
+// what is another's, by whatever name.
+func TestPathPrivate(t *testing.T) {
 	t.Parallel()
 
 	p := newPlace(t, "")
+	other := filepath.Join(filepath.Dir(p.dir.Path()), "11111111-2222-3333-4444-555555555555")
 	writeFiles(t, p.dir.Path(), files{"main.tf": "m"})
+	writeFiles(t, other, files{"main.tf": "m", "module.zip": "m", ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/keep": "", ".git/refs/keep": ""})
 
-	for _, path := range []string{p.dir.Path(), filepath.Dir(p.dir.Path()), "/"} {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
+
+	const private = "it is in the working directory of a Workspace"
+
+	for path, want := range map[string]string{
+		"/":                         "the working directory of the Workspace is inside of it",
+		filepath.Dir(p.dir.Path()):  private,
+		p.dir.Path():                private,
+		other:                       private,
+		"file://" + other:           private,
+		filepath.Dir(other) + "//*": private,
+		link:                        private,
+		filepath.Dir(link) + "/../" + filepath.Base(filepath.Dir(link)) + "/link": private,
+		other + "/module.zip":           private,
+		"git::" + other:                 private,
+		"git::file://" + other:          private,
+		"git::file://" + link + "//sub": private,
+	} {
 		p.request.Parameters.Module = path
 
 		_, err := p.fetcher.Ensure(t.Context(), p.request)
-		if want := "the working directory of the Workspace is inside of it"; err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Ensure(...) of %q: want error %q, got %v", path, want, err)
 		}
 	}

@@ -31,7 +31,7 @@ func getAddress(ctx context.Context, r Request, shared *sharing) (string, error)
 	src, sub := getter.SourceDirSubdir(src)
 	dst := filepath.Join(r.Dir, fetchedDir)
 
-	git := &gitAccess{dir: r.Dir}
+	git := &gitAccess{dir: r.Dir, private: r.Private}
 	if len(r.GitCredentials) > 0 {
 		if err := git.addCredentials(r.GitCredentials); err != nil {
 			return "", err
@@ -101,7 +101,7 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 func getters(l *look, git *gitAccess) map[string]getter.Getter {
 	web := newHTTPGetter(l)
 	return map[string]getter.Getter{
-		"file":  &fileGetter{look: l},
+		"file":  &fileGetter{look: l, private: git.private},
 		"gcs":   &getter.GCSGetter{},
 		"git":   &gitGetter{look: l, access: git},
 		"hg":    &getter.HgGetter{},

@@ -71,6 +71,10 @@ type Request struct {
 	// Dir is an empty directory. It belongs to the fetch until that is over; the
 	// caller removes it then. It may hold credentials.
 	Dir string `json:"dir"`
+
+	// Private is a directory of this machine whose content is nobody's to fetch: other
+	// tenants' modules, states and credentials are there. Dir is below it.
+	Private string `json:"private"`
 }
 
 // An Artifact is a file that a Flux source offers for download.

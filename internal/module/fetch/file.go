@@ -22,6 +22,9 @@ type fileGetter struct {
 	getter.FileGetter
 
 	look *look
+
+	// private is Request.Private.
+	private string
 }
 
 // Get copies a directory.
@@ -33,7 +36,7 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	if u.RawPath != "" {
 		path = u.RawPath
 	}
-	if err := outside(dst, path); err != nil {
+	if err := outside(g.private, path); err != nil {
 		return err
 	}
 	src, err := os.OpenRoot(path)
@@ -57,6 +60,13 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	if err := g.check(); err != nil {
 		return err
 	}
+	path := u.Path
+	if u.RawPath != "" {
+		path = u.RawPath
+	}
+	if err := outside(g.private, path); err != nil {
+		return err
+	}
 	return g.FileGetter.GetFile(dst, u)
 }
 
@@ -69,19 +79,28 @@ func (g *fileGetter) check() error {
 	return nil
 }
 
-// outside fails if dst is below path, which could never be copied to its end.
-func outside(dst, path string) error {
-	resolved, err := filepath.EvalSymlinks(path)
+// outside fails if path is private or below, or if private is below path, which could
+// never be copied to its end: what is fetched ends up there.
+func outside(private, path string) error {
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
 	}
-	dst, err = filepath.EvalSymlinks(filepath.Dir(dst))
+	private, err = filepath.EvalSymlinks(private)
 	if err != nil {
 		return err
 	}
-	rel, err := filepath.Rel(resolved, dst)
-	if err == nil && filepath.IsLocal(rel) {
+	if within(private, path) {
+		return errors.New("it is in the working directory of a Workspace")
+	}
+	if within(path, private) {
 		return errors.New("the working directory of the Workspace is inside of it")
 	}
 	return nil
+}
+
+// within says whether path is dir or below.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -54,6 +54,9 @@ type gitAccess struct {
 	// dir is Request.Dir.
 	dir string
 
+	// private is Request.Private.
+	private string
+
 	// credentials in the format of git-credential-store.
 	credentials []byte
 }
@@ -83,6 +86,14 @@ func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
 	return &bare, a.addCredentials([]byte(line.String()))
 }
 
+// check that u is not a repository of this machine that is nobody's to fetch.
+func (a *gitAccess) check(u *url.URL) error {
+	if u.Scheme != "file" {
+		return nil
+	}
+	return outside(a.private, u.Path)
+}
+
 // A gitGetter looks before it clones, and keeps credentials out of sight.
 type gitGetter struct {
 	getter.GitGetter
@@ -95,6 +106,9 @@ type gitGetter struct {
 func (g *gitGetter) Get(dst string, u *url.URL) error {
 	u, err := g.access.withoutUserinfo(u)
 	if err != nil {
+		return err
+	}
+	if err := g.access.check(u); err != nil {
 		return err
 	}
 	r, err := g.access.resolve(g.Context(), u)
@@ -135,6 +149,9 @@ func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
 func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 	u, err := g.access.withoutUserinfo(u)
 	if err != nil {
+		return err
+	}
+	if err := g.access.check(u); err != nil {
 		return err
 	}
 	return g.GitGetter.GetFile(dst, u)
