@@ -12,6 +12,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // A look is what the last successful run told about a Workspace.
@@ -46,6 +47,12 @@ type look struct {
 
 	// state is what to remember of it.
 	state *commonv1beta1.StateSummary
+}
+
+// settles says that as long as nothing changes there is nothing to do until the next look
+// is due: all is as it should be, or may not be changed.
+func (l look) settles(ws workspace.Workspace) bool {
+	return l.upToDate || l.exists && !mayUpdate(ws)
 }
 
 // A memory keeps the last look at each Workspace, so that a reconcile that comes
