@@ -24,7 +24,13 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		return nil
 	}
 
-	return lostState(ws, found, backendOf(ws.GetParameters(), e.config) != "")
+	return lostState(ws, found, mayHaveBackend(ws.GetParameters(), e.config))
+}
+
+// mayHaveBackend says whether state may be kept elsewhere than on disk. What a fetched
+// module says is not known here.
+func mayHaveBackend(p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec) bool {
+	return p.Source != commonv1beta1.ModuleSourceInline || backendOf(p, pc) != ""
 }
 
 // lostState returns an error if the state that was found is not the one that the

@@ -284,3 +284,36 @@ func TestApplied(t *testing.T) {
 		})
 	}
 }
+
+// TestMayHaveBackend ensures that nobody is sent to look for a state on a disk unless
+// it can only have been there.
+func TestMayHaveBackend(t *testing.T) {
+	t.Parallel()
+
+	backend := "terraform {\n  backend \"kubernetes\" {}\n}\n"
+
+	cases := map[string]struct {
+		reason string
+		source commonv1beta1.ModuleSource
+		module string
+		config commonv1beta1.ProviderConfigSpec
+		want   bool
+	}{
+		"None":          {reason: "Nothing declares a backend.", source: commonv1beta1.ModuleSourceInline},
+		"Inline":        {reason: "The module declares one.", source: commonv1beta1.ModuleSourceInline, module: backend, want: true},
+		"Configuration": {reason: "The configuration declares one.", source: commonv1beta1.ModuleSourceInline, config: commonv1beta1.ProviderConfigSpec{Configuration: &backend}, want: true},
+		"Remote":        {reason: "The module may declare one.", source: commonv1beta1.ModuleSourceRemote, want: true},
+		"Flux":          {reason: "The module may declare one.", source: commonv1beta1.ModuleSourceFlux, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: tc.source, Module: tc.module}}
+			if got := mayHaveBackend(p, tc.config); got != tc.want {
+				t.Errorf("%s: want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
