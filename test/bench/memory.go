@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"math"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,7 +23,7 @@ const (
 	memoryWorkers = 100
 
 	// collections of garbage that are waited for before the heap is read.
-	collections = 10
+	collections = 5
 )
 
 // memories measures what instances keep in memory of Workspaces that are Ready and wait
@@ -104,15 +105,24 @@ func (b *bench) memory(ctx context.Context, shards []string) (memory, error) {
 		}
 	}
 
-	for _, i := range instances {
+	var mu sync.Mutex
+
+	if err := each(ctx, len(instances), instances, func(ctx context.Context, i *instance) error {
 		one, err := i.memory(ctx)
 		if err != nil {
-			return memory{}, err
+			return err
 		}
+
+		mu.Lock()
+		defer mu.Unlock()
 
 		m.Heap += one.Heap / float64(len(instances))
 		m.RSS += one.RSS / float64(len(instances))
 		m.Goroutines += one.Goroutines / float64(len(instances))
+
+		return nil
+	}); err != nil {
+		return memory{}, err
 	}
 
 	return m, stopAll(instances)
