@@ -6,7 +6,6 @@ package inflight
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -18,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
 const shardLabel = "example.org/shard"
@@ -34,29 +33,14 @@ const shardLabel = "example.org/shard"
 func clients(t *testing.T) (live, cached client.Client, s *runtime.Scheme) {
 	t.Helper()
 
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-	}
-
 	s = runtime.NewScheme()
 	if err := apis.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
 
-	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package/crds"}, ErrorIfCRDPathMissing: true}
+	cfg := apiserver.Start(t, "../../package/crds")
 
-	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-
-	live, err = client.New(cfg, client.Options{Scheme: s})
+	live, err := client.New(cfg, client.Options{Scheme: s})
 	if err != nil {
 		t.Fatal(err)
 	}

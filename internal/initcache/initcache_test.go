@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // files are the contents of files by their names. Content that begins with an arrow
@@ -171,7 +171,7 @@ func TestOtherDevice(t *testing.T) {
 
 	const program = ".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0"
 
-	c := New(filepath.Join(otherDevice(t), "cache"))
+	c := New(filepath.Join(filesystem.Other(t), "cache"))
 	src, dir := t.TempDir(), t.TempDir()
 	write(t, src, initialized())
 
@@ -512,26 +512,4 @@ func content(t *testing.T, dir string) files {
 	}
 
 	return got
-}
-
-// otherDevice returns a new directory in another file system than that of temporary
-// directories, to and from which nothing can be linked or renamed.
-func otherDevice(t *testing.T) string {
-	t.Helper()
-
-	dir, err := os.MkdirTemp("/dev/shm", "test-") //nolint:usetesting // It is about where temporary directories are not.
-	if err != nil {
-		t.Skipf("there is no second file system: %v", err)
-	}
-
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-
-	file := filepath.Join(t.TempDir(), "file")
-	write(t, filepath.Dir(file), files{"file": ""})
-
-	if err := os.Link(file, filepath.Join(dir, "file")); !errors.Is(err, unix.EXDEV) {
-		t.Skipf("/dev/shm is not a second file system: %v", err)
-	}
-
-	return dir
 }

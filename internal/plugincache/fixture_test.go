@@ -24,8 +24,6 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -286,26 +284,4 @@ func write(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// otherDevice returns a new directory in another file system than that of temporary
-// directories, to and from which nothing can be linked or renamed.
-func otherDevice(t *testing.T) string {
-	t.Helper()
-
-	dir, err := os.MkdirTemp("/dev/shm", "test-") //nolint:usetesting // It is about where temporary directories are not.
-	if err != nil {
-		t.Skipf("there is no second file system: %v", err)
-	}
-
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-
-	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, "")
-
-	if err := os.Link(file, filepath.Join(dir, "file")); !errors.Is(err, unix.EXDEV) {
-		t.Skipf("/dev/shm is not a second file system: %v", err)
-	}
-
-	return dir
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // timeProvider returns the program of a provider that works.
@@ -435,7 +436,7 @@ func TestUnwritable(t *testing.T) {
 func TestOtherDevice(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		m, cache := newMirror(t), otherDevice(t)
+		m, cache := newMirror(t), filesystem.Other(t)
 		m.add(t, "time", "0.14.2", timeProvider(t))
 
 		for range 2 {

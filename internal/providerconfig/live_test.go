@@ -7,7 +7,6 @@ package providerconfig
 import (
 	"context"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +22,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -33,28 +31,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
 // TestLive watches and records usages on a real API server.
 func TestLive(t *testing.T) {
 	t.Parallel()
 
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-	}
-
-	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package/crds"}, ErrorIfCRDPathMissing: true}
-
-	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cfg := apiserver.Start(t, "../../package/crds")
 
 	t.Run("Parallel", func(t *testing.T) {
 		t.Run("Watch", func(t *testing.T) { t.Parallel(); testWatch(t, newFixture(t, cfg, "watch")) })

@@ -6,7 +6,6 @@ package config
 
 import (
 	"context"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -24,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -42,28 +40,14 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
 // TestLive counts the users of ProviderConfigs of every kind on a real API server.
 func TestLive(t *testing.T) {
 	t.Parallel()
 
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-	}
-
-	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../../package/crds"}, ErrorIfCRDPathMissing: true}
-
-	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cfg := apiserver.Start(t, "../../../package/crds")
 
 	t.Run("Kinds", func(t *testing.T) {
 		for _, kind := range providerconfig.Kinds() {

@@ -7,7 +7,6 @@ package unserved
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -26,6 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
 // stubLeases are those that are held. Nil is not known yet.
@@ -150,25 +149,7 @@ func (f *fixture) relabel(t *testing.T, from, to string) {
 func TestLook(t *testing.T) {
 	t.Parallel()
 
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-	}
-
-	env := &envtest.Environment{CRDInstallOptions: envtest.CRDInstallOptions{ErrorIfPathMissing: true, Paths: []string{
-		"../../../package/crds/tf.upbound.io_workspaces.yaml",
-		"../../../package/crds/tf.m.upbound.io_workspaces.yaml",
-	}}}
-
-	cfg, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
 
 	s := runtime.NewScheme()
 	if err := apis.AddToScheme(s); err != nil {
