@@ -73,6 +73,7 @@ func TestClaims(t *testing.T) {
 			expectClaimed(t, c, ws, leaseName+"-"+one)
 			c.relabel(t, ws, two)
 			expectClaimed(t, c, ws, leaseName+"-"+two)
+			c.request(t, ws)
 			expectServedBy(t, b, ws)
 		})
 
@@ -240,6 +241,7 @@ func TestCatchAll(t *testing.T) {
 
 		c.patch(t, labelled, map[string]any{"metadata": map[string]any{"labels": map[string]any{shardLabel: nil}}})
 		expectClaimed(t, c, labelled, leaseName+"-catch-all")
+		c.request(t, labelled)
 		expectServedBy(t, rest, labelled)
 	})
 }

@@ -60,6 +60,39 @@ output "owner" {
 	})
 }
 
+// TestRelabelReady moves a Workspace that is as it should be, and whose next poll is far
+// away. The new shard takes the word of the old one: when there are more or fewer shards,
+// a great part of all Workspaces moves at once.
+func TestRelabelReady(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	startInstance(t, c, withShard(one))
+	b := startInstance(t, c, withShard(two))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "ready"))
+		ws := newWorkspace(s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyPollInterval: "1000h"})
+		c.create(t, ws)
+		expectReady(t, c, ws)
+
+		c.relabel(t, ws, two)
+		expectClaimed(t, c, ws, leaseName+"-"+two)
+		expectReady(t, c, c.createWorkspace(t, s, ns, inShard(two), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
+		expectIdle(t, b, s)
+
+		if runs := b.runs.of(string(ws.GetUID())); len(runs) > 0 {
+			t.Errorf("the new shard ran the CLI, though nothing was to be done: %q", runs)
+		}
+
+		c.changeModule(t, ws, `output "owner" { value = "two" }`)
+		expectOutputs(t, c, ws, map[string]string{"owner": `"two"`})
+		expectServedBy(t, b, ws)
+	})
+}
+
 // TestRelabelDuringApply moves a Workspace to another shard while the old one
 // creates its resources. The old shard finishes what it began and records it; the
 // new one takes over what there is then.

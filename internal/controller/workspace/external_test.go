@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -93,15 +92,13 @@ func TestRecall(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	cases := map[string]struct {
-		reason    string
-		ws        *clusterv1beta1.Workspace
-		seen      bool
-		inherited bool
-		ok, told  bool
+		reason   string
+		ws       *clusterv1beta1.Workspace
+		seen     bool
+		ok, told bool
 	}{
 		"Seen":      {reason: "What this instance saw counts.", ws: settled(), seen: true, ok: true},
-		"Restarted": {reason: "The status tells what an earlier incarnation saw.", ws: settled(), ok: true, told: true},
-		"Inherited": {reason: "Another instance saw it: its disk may be another one, for example.", ws: settled(), inherited: true},
+		"Told":      {reason: "The status tells what the instance before this one saw.", ws: settled(), ok: true, told: true},
 		"Unsettled": {reason: "There was something to do.", ws: workspaceWithUID("a")},
 	}
 
@@ -111,7 +108,7 @@ func TestRecall(t *testing.T) {
 
 			m := newMemory()
 			s := &schedule{memory: m, poll: poll, now: func() time.Time { return now }}
-			e := &external{memory: m, schedule: s, inherited: func(client.Object) bool { return tc.inherited }}
+			e := &external{memory: m, schedule: s}
 
 			if tc.seen {
 				m.keep("a", look{inputs: "seen"})

@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// recall the last look. An instance that has just started takes the word of the one
+// recall the last look. An instance that has just got a Workspace takes the word of the one
 // before it, until the next look is due: otherwise all Workspaces would be planned
-// whenever a new version is rolled out.
+// whenever a new version is rolled out, and whenever there are more or fewer shards.
 func (e *external) recall(ws workspace.Workspace) (look, bool) {
 	l, ok := e.memory.recall(ws.GetUID())
-	if ok || e.inherited(ws) || !isSettled(ws) {
+	if ok || !isSettled(ws) {
 		return l, ok
 	}
 
