@@ -5,7 +5,7 @@
 package providerconfig
 
 import (
-	"crypto/sha256"
+	"hash/maphash"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,62 +44,74 @@ func refOf(usage metav1.Object) Ref {
 }
 
 // A usageKey stands for the namespace and the name of a usage. Every instance has one
-// for every usage there is, whichever shard that is of: this is why it is short.
-type usageKey [16]byte
-
-func keyOf(namespace, name string) usageKey {
-	sum := sha256.Sum256([]byte(namespace + "/" + name))
-
-	return usageKey(sum[:])
-}
+// for every usage there is, whichever shard that is of: this is why it is short. The
+// seed is random, so that nobody can choose names that share one, and not even among
+// millions of usages is it likely that two do.
+type usageKey uint64
 
 // users of one ProviderConfig.
 type users struct {
-	ref   Ref
-	count int64
+	counted map[usageKey]struct{}
 
 	// stale usages have no controller: they do not count, and are to be deleted.
 	stale map[usageKey]*metav1.PartialObjectMetadata
 }
 
-// A usageIndex knows which ProviderConfig each usage is of, and how many usages
-// there are of each.
+func (u *users) empty() bool { return len(u.counted) == 0 && len(u.stale) == 0 }
+
+// remove a usage, and say whether it was there.
+func (u *users) remove(k usageKey) bool {
+	before := len(u.counted) + len(u.stale)
+
+	delete(u.counted, k)
+	delete(u.stale, k)
+
+	return len(u.counted)+len(u.stale) < before
+}
+
+// A usageIndex knows the usages of every ProviderConfig.
 type usageIndex struct {
-	usages  map[usageKey]*users
+	seed    maphash.Seed
 	configs map[Ref]*users
 }
 
-func newUsageIndex(size int) *usageIndex {
-	return &usageIndex{usages: make(map[usageKey]*users, size), configs: map[Ref]*users{}}
+func newUsageIndex() *usageIndex {
+	return &usageIndex{seed: maphash.MakeSeed(), configs: map[Ref]*users{}}
+}
+
+func (i *usageIndex) key(namespace, name string) usageKey {
+	return usageKey(maphash.Comparable(i.seed, types.NamespacedName{Namespace: namespace, Name: name}))
 }
 
 // put a usage that is new or has changed. It returns the ProviderConfigs whose users
 // are others now.
 func (i *usageIndex) put(usage metav1.Object) []Ref {
-	k, ref, controlled := keyOf(usage.GetNamespace(), usage.GetName()), refOf(usage), metav1.GetControllerOfNoCopy(usage) != nil
+	ref, controlled := refOf(usage), metav1.GetControllerOfNoCopy(usage) != nil
 
-	if controlled && i.has(k, ref) {
+	if controlled && i.has(ref, usage.GetNamespace(), usage.GetName()) {
 		return nil
 	}
 
-	changed := i.remove(k)
+	changed := i.remove(usage)
+	i.insert(usage)
+
+	return append(changed, ref)
+}
+
+// insert a usage that is not there.
+func (i *usageIndex) insert(usage metav1.Object) {
+	ref, k := refOf(usage), i.key(usage.GetNamespace(), usage.GetName())
 
 	c, ok := i.configs[ref]
 	if !ok {
-		c = &users{ref: ref}
+		c = &users{counted: map[usageKey]struct{}{}, stale: map[usageKey]*metav1.PartialObjectMetadata{}}
 		i.configs[ref] = c
 	}
 
-	i.usages[k] = c
+	if metav1.GetControllerOfNoCopy(usage) != nil {
+		c.counted[k] = struct{}{}
 
-	if controlled {
-		c.count++
-
-		return append(changed, ref)
-	}
-
-	if c.stale == nil {
-		c.stale = map[usageKey]*metav1.PartialObjectMetadata{}
+		return
 	}
 
 	c.stale[k] = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -108,41 +120,45 @@ func (i *usageIndex) put(usage metav1.Object) []Ref {
 		UID:             usage.GetUID(),
 		ResourceVersion: usage.GetResourceVersion(),
 	}}
-
-	return append(changed, ref)
 }
 
-// remove a usage that is gone. It returns the ProviderConfigs whose users are others
-// now.
-func (i *usageIndex) remove(k usageKey) []Ref {
-	c, ok := i.usages[k]
-	if !ok {
-		return nil
+// remove a usage that is gone, or of another ProviderConfig now. It returns the
+// ProviderConfigs whose users are others now.
+func (i *usageIndex) remove(usage metav1.Object) []Ref {
+	k := i.key(usage.GetNamespace(), usage.GetName())
+
+	for ref, c := range i.configs {
+		if !c.remove(k) {
+			continue
+		}
+
+		if c.empty() {
+			delete(i.configs, ref)
+		}
+
+		return []Ref{ref}
 	}
 
-	delete(i.usages, k)
+	return nil
+}
 
-	if _, stale := c.stale[k]; stale {
-		delete(c.stale, k)
-	} else {
-		c.count--
+// count the users of a ProviderConfig.
+func (i *usageIndex) count(ref Ref) int64 {
+	if c, ok := i.configs[ref]; ok {
+		return int64(len(c.counted))
 	}
 
-	if c.count == 0 && len(c.stale) == 0 {
-		delete(i.configs, c.ref)
-	}
-
-	return []Ref{c.ref}
+	return 0
 }
 
 // has says whether there is such a usage, of that ProviderConfig, that counts.
-func (i *usageIndex) has(k usageKey, ref Ref) bool {
-	c, ok := i.usages[k]
-	if !ok || c.ref != ref {
+func (i *usageIndex) has(ref Ref, namespace, name string) bool {
+	c, ok := i.configs[ref]
+	if !ok {
 		return false
 	}
 
-	_, stale := c.stale[k]
+	_, ok = c.counted[i.key(namespace, name)]
 
-	return !stale
+	return ok
 }

@@ -49,7 +49,7 @@ func NewUsages(kube client.WithWatch) map[schema.GroupVersionKind]*Usages {
 			kube:    kube,
 			gvk:     k.ProviderConfigKinds.Usage,
 			synced:  make(chan struct{}),
-			index:   newUsageIndex(0),
+			index:   newUsageIndex(),
 			changed: map[string][]func(types.NamespacedName){},
 		}
 	}
@@ -94,11 +94,7 @@ func (u *Usages) Count(ref Ref) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	if c, ok := u.index.configs[ref]; ok {
-		return c.count
-	}
-
-	return 0
+	return u.index.count(ref)
 }
 
 // Stale returns usages of a ProviderConfig that are nobody's: they have lost their
@@ -127,7 +123,7 @@ func (u *Usages) has(ref Ref, namespace, name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	return u.index.has(keyOf(namespace, name), ref)
+	return u.index.has(ref, namespace, name)
 }
 
 // listWatch asks for metadata only: the labels say all that is counted.

@@ -29,14 +29,14 @@ func (s *usageStore) Delete(o any) error {
 		return errors.Wrapf(err, "%T is not a usage", o)
 	}
 
-	s.usages.update(func() []Ref { return s.usages.index.remove(keyOf(usage.GetNamespace(), usage.GetName())) })
+	s.usages.update(func() []Ref { return s.usages.index.remove(usage) })
 
 	return nil
 }
 
 // Replace all usages.
 func (s *usageStore) Replace(all []any, _ string) error {
-	index := newUsageIndex(len(all))
+	index := newUsageIndex()
 
 	for _, o := range all {
 		usage, err := meta.Accessor(o)
@@ -44,7 +44,7 @@ func (s *usageStore) Replace(all []any, _ string) error {
 			return errors.Wrapf(err, "%T is not a usage", o)
 		}
 
-		index.put(usage)
+		index.insert(usage)
 	}
 
 	s.usages.update(func() []Ref {

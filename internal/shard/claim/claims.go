@@ -250,12 +250,23 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 		hosts = append(hosts, previous.Host())
 	}
 
-	return hosts, c.held.since(o.GetUID())
+	return hosts, c.holding(o).since
 }
 
 // Inherited says whether this instance holds a Workspace that an earlier incarnation
 // of it did not.
-func (c *Claims) Inherited(o client.Object) bool { return c.held.inherited(o.GetUID()) }
+func (c *Claims) Inherited(o client.Object) bool { return c.holding(o).inherited }
+
+// holding of a Workspace, the zero value if this instance does not hold it.
+func (c *Claims) holding(o client.Object) holding {
+	kind, err := c.kube.GroupVersionKindFor(o)
+	if err != nil {
+		// It is of a kind that nobody holds.
+		return holding{}
+	}
+
+	return c.held.of(newRef(kind, client.ObjectKeyFromObject(o)), o.GetUID())
+}
 
 // release a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
@@ -304,7 +315,7 @@ func (c *Claims) settle(ctx context.Context, r ref, o client.Object) error {
 // instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	before := &metav1.PartialObjectMetadata{}
-	before.SetGroupVersionKind(r.kind)
+	before.SetGroupVersionKind(r.kind.Value())
 
 	if err := c.kube.Get(ctx, r.key, before); err != nil {
 		return client.IgnoreNotFound(err)
@@ -329,7 +340,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 // metadataOf returns a copy of the metadata of o.
 func metadataOf(r ref, o client.Object) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(r.kind)
+	m.SetGroupVersionKind(r.kind.Value())
 	m.SetName(o.GetName())
 	m.SetNamespace(o.GetNamespace())
 	m.SetUID(o.GetUID())

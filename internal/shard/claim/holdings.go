@@ -7,16 +7,21 @@ package claim
 import (
 	"sync"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A ref names a Workspace of any kind.
+// A ref names a Workspace of any kind. There is one for each that is held, so it is small.
 type ref struct {
-	kind schema.GroupVersionKind
+	kind unique.Handle[schema.GroupVersionKind]
 	key  types.NamespacedName
+}
+
+func newRef(kind schema.GroupVersionKind, key types.NamespacedName) ref {
+	return ref{kind: unique.Make(kind), key: key}
 }
 
 // A holding is a Workspace that this instance has taken.
@@ -70,23 +75,13 @@ func (h *holdings) holds(r ref, uid types.UID) bool {
 	return ok && e.uid == uid && !e.leaving
 }
 
-// since when the Workspace of the supplied UID is held, zero if it is not.
-func (h *holdings) since(uid types.UID) time.Time { return h.of(uid).since }
-
-// inherited says whether the Workspace of the supplied UID is held, and was not by an
-// earlier incarnation of this instance.
-func (h *holdings) inherited(uid types.UID) bool { return h.of(uid).inherited }
-
-// of returns the holding of the Workspace of the supplied UID, the zero value if it
-// is not held.
-func (h *holdings) of(uid types.UID) holding {
+// of returns the holding of a Workspace, the zero value if it is not held.
+func (h *holdings) of(r ref, uid types.UID) holding {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	for _, e := range h.held {
-		if e.uid == uid {
-			return *e
-		}
+	if e, ok := h.held[r]; ok && e.uid == uid {
+		return *e
 	}
 
 	return holding{}

@@ -701,7 +701,7 @@ func another(holder string) Claim {
 func (f *fixture) ref() ref { return f.refOf(f.ws) }
 
 func (f *fixture) refOf(o client.Object) ref {
-	return ref{kind: f.kind.GroupVersionKind, key: client.ObjectKeyFromObject(o)}
+	return newRef(f.kind.GroupVersionKind, client.ObjectKeyFromObject(o))
 }
 
 func (f *fixture) reconcile(t *testing.T) error {

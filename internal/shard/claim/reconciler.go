@@ -51,7 +51,7 @@ func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersion
 // Reconcile passes a request on if this instance may work on the Workspace, and
 // otherwise does what is needed to get there: read it, decide, act.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	name := ref{kind: r.kind, key: req.NamespacedName}
+	name := newRef(r.kind, req.NamespacedName)
 
 	o, ok := r.object.DeepCopyObject().(client.Object)
 	if !ok {
@@ -114,7 +114,7 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 
 			if o, ok := obj.(client.Object); ok {
 				r.claims.told.forget(o.GetUID())
-				r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
+				r.claims.held.left(newRef(r.kind, client.ObjectKeyFromObject(o)), o.GetUID())
 			}
 		},
 	}
