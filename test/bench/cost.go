@@ -173,7 +173,7 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 		return cost{}, err
 	}
 
-	if err := i.idle(ctx); err != nil {
+	if err := i.idle(ctx, len(c.names)); err != nil {
 		return cost{}, err
 	}
 
@@ -210,7 +210,7 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 	}
 	defer i.process.Kill()
 
-	if err := i.idle(ctx); err != nil {
+	if err := i.idle(ctx, len(c.names)); err != nil {
 		return cost{}, err
 	}
 

@@ -158,8 +158,9 @@ func (r reading) since(before reading) spent {
 	}
 }
 
-// idle waits until the instance has nothing left to do now.
-func (i *instance) idle(ctx context.Context) error {
+// idle waits until the instance has reconciled as many times as supplied, and has nothing
+// left to do now. One that has only just started has nothing to do either.
+func (i *instance) idle(ctx context.Context, reconciles int) error {
 	ctx, cancel := i.whileRunning(ctx)
 	defer cancel()
 
@@ -174,6 +175,10 @@ func (i *instance) idle(ctx context.Context) error {
 		s, err := scrape(ctx, i.metrics)
 		if err != nil {
 			return err
+		}
+
+		if done := s.sum("controller_runtime_reconcile_total", ""); done < float64(reconciles) {
+			return errors.Errorf("%g of %d reconciles are done", done, reconciles)
 		}
 
 		if busy := s.sum("controller_runtime_active_workers", "") + s.sum("workqueue_depth", ""); busy > 0 {

@@ -57,7 +57,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 		for _, n := range []int{1, b.split} {
 			b.sayf("memory: %d Workspaces on %s", there, plural(n, "instance"))
 
-			m, err := b.memory(ctx, shards[:n])
+			m, err := b.memory(ctx, shards[:n], there/n)
 			if err != nil {
 				return err
 			}
@@ -76,9 +76,9 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 	return nil
 }
 
-// memory returns what instances have in memory, one for each of the supplied shards.
-// The only one has none.
-func (b *bench) memory(ctx context.Context, shards []string) (memory, error) {
+// memory returns what instances have in memory, one for each of the supplied shards, when
+// each has looked at its share of the Workspaces. The only one has no shard.
+func (b *bench) memory(ctx context.Context, shards []string, share int) (memory, error) {
 	var (
 		instances []*instance
 		err       error
@@ -100,7 +100,7 @@ func (b *bench) memory(ctx context.Context, shards []string) (memory, error) {
 	m := memory{Shards: len(shards)}
 
 	for _, i := range instances {
-		if err := i.idle(ctx); err != nil {
+		if err := i.idle(ctx, share); err != nil {
 			return memory{}, err
 		}
 	}
@@ -208,7 +208,7 @@ func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error)
 		return nil, err
 	}
 
-	if err := i.idle(ctx); err != nil {
+	if err := i.idle(ctx, 1); err != nil {
 		return nil, err
 	}
 
