@@ -25,7 +25,7 @@ import (
 //
 // Usages have no shard, and to count them takes all of them. In an informer each
 // would cost every instance as much memory as half a Workspace; here it is some
-// dozens of bytes. They are safe for concurrent use.
+// twenty bytes. They are safe for concurrent use.
 type Usages struct {
 	kube client.WithWatch
 	gvk  schema.GroupVersionKind

@@ -34,6 +34,9 @@ type bench struct {
 	// dir for everything that is written.
 	dir string
 
+	// extra environment variables of instances.
+	extra []string
+
 	plane *controlplane.ControlPlane
 	start time.Time
 	log   io.Writer
@@ -141,5 +144,5 @@ func (b *bench) environ(dir string) ([]string, error) {
 		env = append(env, name+"="+path)
 	}
 
-	return env, nil
+	return append(env, b.extra...), nil
 }

@@ -7,10 +7,12 @@ package main
 import (
 	"context"
 	"math"
+	"os"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -23,12 +25,23 @@ const (
 	memoryWorkers = 100
 
 	// collections of garbage that are waited for before the heap is read.
-	collections = 5
+	collections = 10
+
+	// soon makes them come soon. What is live does not depend on it.
+	soon = "GOGC=10"
+
+	// example of the Workspaces. The smallest there can be would say nothing about those
+	// that people have.
+	example = "examples/namespaced/workspace-inline.yaml"
 )
 
 // memories measures what instances keep in memory of Workspaces that are Ready and wait
 // for their next poll: one that serves all of them, and shards.
 func (b *bench) memories(ctx context.Context, r *report) error {
+	eager := *b
+	eager.extra = []string{soon}
+	b = &eager
+
 	var shards []string
 	for n := range b.split {
 		shards = append(shards, numbered("memory", n))
@@ -138,7 +151,7 @@ func (i *instance) memory(ctx context.Context) (memory, error) {
 	first := -1.0
 
 	err := wait.Until(ctx, 5*wait.Patience, func() error {
-		// Each scrape makes some garbage, so that this does not take long.
+		// Each scrape makes some garbage.
 		s, err := scrape(ctx, i.metrics)
 		if err != nil {
 			return err
@@ -194,7 +207,7 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 	})
 }
 
-// model makes a Workspace Ready and returns it. A copy of it, status and name of the
+// model makes the example of a Workspace Ready and returns it. A copy of it, status and name of the
 // Terraform workspace included, is as good as if it had been made Ready itself.
 func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error) {
 	i, err := b.startInstance(ctx, "model", 1, "--poll="+never.String())
@@ -203,7 +216,18 @@ func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error)
 	}
 	defer i.process.Kill()
 
-	ws := newWorkspace("model", "", dataModule, map[string]string{"name": "model"})
+	text, err := os.ReadFile(example)
+	if err != nil {
+		return nil, err
+	}
+
+	ws := &namespacedv1beta1.Workspace{}
+	if err := yaml.UnmarshalStrict(text, ws); err != nil {
+		return nil, errors.Wrap(err, example)
+	}
+
+	ws.SetNamespace(namespace)
+
 	if _, err := b.untilReady(ctx, []*namespacedv1beta1.Workspace{ws}); err != nil {
 		return nil, err
 	}
