@@ -5,13 +5,10 @@
 package workdir
 
 import (
-	"crypto/rand"
-	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,47 +18,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-const (
-	// treeName is the file that records which module is in the directory.
-	treeName = ".crossplane-module.json"
-
-	// fetchPrefix is what the names of temporary directories start with.
-	fetchPrefix = ".crossplane-fetch-"
-
-	// gitDir holds the history of a module. Its files belong together: it is
-	// replaced as a whole.
-	gitDir = ".git"
-)
-
-// A tree is the record of the module in the directory. It names every file, so
-// that whatever the CLI wrote between them, a state above all, is never touched.
-type tree struct {
-	// Revision of the module. Empty while its files are being replaced.
-	Revision string `json:"revision,omitempty"`
-
-	// Files that are, or may be, there because of a module.
-	Files []string `json:"files"`
-}
-
-// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to
-// move into place, and returns its absolute path. The caller removes it. What
-// earlier ones left behind, because a process was killed, is removed here.
-func (d *Dir) TempDir() (string, error) {
-	root, err := d.open()
-	if err != nil {
-		return "", err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := sweepTempDirs(root); err != nil {
-		return "", err
-	}
-	name := fetchPrefix + rand.Text()
-	if err := root.Mkdir(name, 0o700); err != nil {
-		return "", errors.Wrap(err, "cannot create temporary directory")
-	}
-	return filepath.Join(d.Path(), name), nil
-}
+// gitDir holds the history of a module. Its files belong together: it is
+// replaced as a whole.
+const gitDir = ".git"
 
 // ReplaceTree makes the files below src, a directory inside of one that TempDir
 // returned, the module in this directory, and records its revision, which must
@@ -133,24 +92,6 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	return tree{Revision: revision, Files: files}.write(root)
 }
 
-// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there
-// is no complete tree: none at all, one that is half replaced, one that misses a
-// file, or one with a file that an input written by Sync covers. The last is
-// because Sync removes its inputs when they are no longer wanted, and has nothing
-// to put in their place; whether it will do so next is not known here. A module
-// that has a file of the same name as an input is therefore fetched for every run.
-func (d *Dir) TreeRevision() string {
-	t := d.completeTree()
-	return t.Revision
-}
-
-// TreeFiles returns the slash separated names of the files of the tree, in order,
-// relative to the directory; none if the tree is not complete.
-func (d *Dir) TreeFiles() []string {
-	t := d.completeTree()
-	return t.Files
-}
-
 // RemoveTree removes the files of the module that ReplaceTree put here, and what is
 // left of any other. It succeeds if there are none.
 func (d *Dir) RemoveTree() error {
@@ -174,74 +115,6 @@ func (d *Dir) RemoveTree() error {
 		return err
 	}
 	return errors.Wrap(root.Remove(treeName), "cannot remove the record of the module")
-}
-
-// completeTree returns the record of the tree if it is complete, and an empty one
-// otherwise.
-func (d *Dir) completeTree() tree {
-	root, err := d.open()
-	if err != nil {
-		return tree{}
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	t, err := readTree(root)
-	if err != nil || t.Revision == "" {
-		return tree{}
-	}
-	inputs, err := readManifest(root)
-	if err != nil {
-		return tree{}
-	}
-	for _, name := range t.Files {
-		if _, covered := inputs[name]; covered {
-			return tree{}
-		}
-		if _, err := root.Lstat(name); err != nil {
-			return tree{}
-		}
-	}
-	return t
-}
-
-// inTempDir returns the path of src relative to this directory. It fails if that
-// is not inside of a temporary directory.
-func (d *Dir) inTempDir(src string) (string, error) {
-	rel, err := filepath.Rel(d.Path(), src)
-	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
-		return "", errors.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
-	}
-	return rel, nil
-}
-
-// readTree returns the record of the tree, empty if there is none.
-func readTree(root *os.Root) (tree, error) {
-	data, err := root.ReadFile(treeName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tree{}, nil
-	}
-	if err != nil {
-		return tree{}, errors.Wrap(err, "cannot read the record of the module")
-	}
-	t := tree{}
-	if err := json.Unmarshal(data, &t); err != nil {
-		return tree{}, errors.Wrapf(err, "cannot parse the record of the module, %q", treeName)
-	}
-	// What is read here gets deleted.
-	for _, name := range t.Files {
-		if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || reservedPath(name) {
-			return tree{}, errors.Errorf("cannot use the record of the module, %q: %q is no file of a module", treeName, name)
-		}
-	}
-	return t, nil
-}
-
-func (t tree) write(root *os.Root) error {
-	data, err := json.Marshal(t)
-	if err != nil {
-		return errors.Wrap(err, "cannot encode the record of the module")
-	}
-	return errors.Wrap(writeFile(root, treeName, data), "cannot write the record of the module")
 }
 
 // listTree returns the names, relative to dir, of the directories below it, each
@@ -288,26 +161,6 @@ func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
 }
 
-// checkReplaceable fails if name is a directory in which there is a state: to make
-// it a file, which is what the new module wants, would lose that.
-func checkReplaceable(root *os.Root, name string) error {
-	if path.Base(name) == gitDir || checkDir(root, name) != nil {
-		return nil //nolint:nilerr // What is no directory can be replaced.
-	}
-	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return errors.Wrapf(err, "cannot look for a state in %q", name)
-		case e.Name() == dataDir:
-			// Its file of that name merely says which backend is used.
-			return fs.SkipDir
-		case strings.HasPrefix(e.Name(), "terraform.tfstate"), e.Name() == "errored.tfstate":
-			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
-		}
-		return nil
-	})
-}
-
 // disown makes Sync forget that it wrote these files, so that it does not remove
 // what has become a file of the module.
 func disown(root *os.Root, files []string) error {
@@ -320,80 +173,6 @@ func disown(root *os.Root, files []string) error {
 		delete(m, name)
 	}
 	return m.write(root, written)
-}
-
-// removeFiles removes these files of a tree, those that are there, and the
-// directories that they leave empty.
-func removeFiles(root *os.Root, files []string) error {
-	emptied := map[string]bool{}
-	for _, name := range files {
-		err := removeInput(root, name)
-		if path.Base(name) == gitDir && err == nil && checkDir(root, name) == nil {
-			err = root.RemoveAll(name)
-		}
-		if err != nil {
-			return errors.Wrapf(err, "cannot remove %q of module", name)
-		}
-		for _, dir := range parents(name) {
-			emptied[dir] = true
-		}
-	}
-	// The deepest come first: a directory sorts before what is in it.
-	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(emptied))) {
-		if checkDir(root, dir) == nil {
-			_ = root.Remove(dir) // It is not always empty.
-		}
-	}
-	return nil
-}
-
-// placeDir makes sure that name is a directory. Its parents are.
-func placeDir(root *os.Root, name string) error {
-	err := root.Mkdir(name, 0o700)
-	if !errors.Is(err, fs.ErrExist) || checkDir(root, name) == nil {
-		return ignoreExist(err)
-	}
-	if err := root.Remove(name); err != nil {
-		return err
-	}
-	return root.Mkdir(name, 0o700)
-}
-
-func ignoreExist(err error) error {
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
-}
-
-// placeFile moves a file of the new tree to where it belongs, whatever is there.
-// Its parents are directories.
-func placeFile(root *os.Root, from, to string) error {
-	// What has to be a file or a history now may be a directory, and the other way
-	// around; a rename replaces only like with like, and no directory with files.
-	if checkDir(root, from) == nil || checkDir(root, to) == nil {
-		if err := root.RemoveAll(to); err != nil {
-			return err
-		}
-	}
-	return root.Rename(from, to)
-}
-
-// sweepTempDirs removes all temporary directories.
-func sweepTempDirs(root *os.Root) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return errors.Wrap(err, "cannot list working directory")
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), fetchPrefix) {
-			continue
-		}
-		if err := root.RemoveAll(e.Name()); err != nil {
-			return errors.Wrap(err, "cannot remove temporary directory")
-		}
-	}
-	return nil
 }
 
 // syncFilesystem writes everything to disk that was changed in the file system of

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// fetchPrefix is what the names of temporary directories start with.
+const fetchPrefix = ".crossplane-fetch-"
+
+// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to
+// move into place, and returns its absolute path. The caller removes it. What
+// earlier ones left behind, because a process was killed, is removed here.
+func (d *Dir) TempDir() (string, error) {
+	root, err := d.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	if err := sweepTempDirs(root); err != nil {
+		return "", err
+	}
+	name := fetchPrefix + rand.Text()
+	if err := root.Mkdir(name, 0o700); err != nil {
+		return "", errors.Wrap(err, "cannot create temporary directory")
+	}
+	return filepath.Join(d.Path(), name), nil
+}
+
+// inTempDir returns the path of src relative to this directory. It fails if that
+// is not inside of a temporary directory.
+func (d *Dir) inTempDir(src string) (string, error) {
+	rel, err := filepath.Rel(d.Path(), src)
+	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
+		return "", errors.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
+	}
+	return rel, nil
+}
+
+// sweepTempDirs removes all temporary directories.
+func sweepTempDirs(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return errors.Wrap(err, "cannot list working directory")
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), fetchPrefix) {
+			continue
+		}
+		if err := root.RemoveAll(e.Name()); err != nil {
+			return errors.Wrap(err, "cannot remove temporary directory")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// checkReplaceable fails if name is a directory in which there is a state: to make
+// it a file, which is what the new module wants, would lose that.
+func checkReplaceable(root *os.Root, name string) error {
+	if path.Base(name) == gitDir || checkDir(root, name) != nil {
+		return nil //nolint:nilerr // What is no directory can be replaced.
+	}
+	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return errors.Wrapf(err, "cannot look for a state in %q", name)
+		case e.Name() == dataDir:
+			// Its file of that name merely says which backend is used.
+			return fs.SkipDir
+		case strings.HasPrefix(e.Name(), "terraform.tfstate"), e.Name() == "errored.tfstate":
+			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
+		}
+		return nil
+	})
+}
+
+// removeFiles removes these files of a tree, those that are there, and the
+// directories that they leave empty.
+func removeFiles(root *os.Root, files []string) error {
+	emptied := map[string]bool{}
+	for _, name := range files {
+		err := removeInput(root, name)
+		if path.Base(name) == gitDir && err == nil && checkDir(root, name) == nil {
+			err = root.RemoveAll(name)
+		}
+		if err != nil {
+			return errors.Wrapf(err, "cannot remove %q of module", name)
+		}
+		for _, dir := range parents(name) {
+			emptied[dir] = true
+		}
+	}
+	// The deepest come first: a directory sorts before what is in it.
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(emptied))) {
+		if checkDir(root, dir) == nil {
+			_ = root.Remove(dir) // It is not always empty.
+		}
+	}
+	return nil
+}
+
+// placeDir makes sure that name is a directory. Its parents are.
+func placeDir(root *os.Root, name string) error {
+	err := root.Mkdir(name, 0o700)
+	if !errors.Is(err, fs.ErrExist) || checkDir(root, name) == nil {
+		return ignoreExist(err)
+	}
+	if err := root.Remove(name); err != nil {
+		return err
+	}
+	return root.Mkdir(name, 0o700)
+}
+
+func ignoreExist(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// placeFile moves a file of the new tree to where it belongs, whatever is there.
+// Its parents are directories.
+func placeFile(root *os.Root, from, to string) error {
+	// What has to be a file or a history now may be a directory, and the other way
+	// around; a rename replaces only like with like, and no directory with files.
+	if checkDir(root, from) == nil || checkDir(root, to) == nil {
+		if err := root.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+	return root.Rename(from, to)
+}
