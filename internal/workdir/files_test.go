@@ -5,7 +5,6 @@
 package workdir
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -16,17 +15,13 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 
 	d := newDir(t)
-	if err := d.Sync(map[string]File{"main.tf": text("m"), "sub/creds": secret("s"), "a.tfvars": secret("v"), "sub/a.tfvars": secret("w")}); err != nil {
-		t.Fatal(err)
-	}
+	syncDir(t, d, map[string]File{"main.tf": text("m"), "sub/creds": secret("s"), "a.tfvars": secret("v"), "sub/a.tfvars": secret("w")})
 
 	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "module/x.tf"} {
 		write(t, filepath.Join(d.Path(), name), name)
 	}
 
-	if err := os.Symlink("/etc/passwd", filepath.Join(d.Path(), "link")); err != nil {
-		t.Fatal(err)
-	}
+	symlink(t, "/etc/passwd", filepath.Join(d.Path(), "link"))
 
 	got, err := d.Files("a.tfvars")
 	if err != nil {

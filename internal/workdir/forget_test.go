@@ -59,16 +59,8 @@ func TestForget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDir(t)
-			if err := d.Sync(tc.inputs); err != nil {
-				t.Fatal(err)
-			}
-			for name, text := range tc.present {
-				path := filepath.Join(d.Path(), name)
-				mkdir(t, filepath.Dir(path), 0o700)
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			syncDir(t, d, tc.inputs)
+			writeFiles(t, d.Path(), tc.present)
 			mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 			mark(t, d, "", "digest")
 
@@ -101,25 +93,5 @@ func TestLastRun(t *testing.T) {
 	remove(t, d.Path())
 	if _, err := d.LastRun(); err == nil {
 		t.Error("LastRun() of no directory: want an error")
-	}
-}
-
-// What a fetch was killed in has the credentials for it.
-func TestRemoveSecretsOfFetch(t *testing.T) {
-	t.Parallel()
-
-	d := newDir(t)
-	temp, err := d.TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(temp, "credentials"), []byte("s"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.RemoveSecrets(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
-		t.Errorf("files: -want, +got:\n%s", diff)
 	}
 }

@@ -5,16 +5,11 @@
 package workdir
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -161,9 +156,7 @@ func TestReplaceTree(t *testing.T) {
 			for i, earlier := range tc.earlier {
 				replaceTree(t, d, fmt.Sprint("earlier ", i), earlier)
 			}
-			if err := d.Sync(tc.inputs); err != nil {
-				t.Fatal(err)
-			}
+			syncDir(t, d, tc.inputs)
 			writeFiles(t, d.Path(), tc.present)
 
 			for _, time := range []string{"first", "second"} {
@@ -263,128 +256,16 @@ func TestReplaceTreeRefuses(t *testing.T) {
 	}
 }
 
-func TestTreeRevision(t *testing.T) {
-	t.Parallel()
-
-	tree := files{"main.tf": "m", "sub/creds": "of the module"}
-	sync := func(f map[string]File) func(*testing.T, *Dir) {
-		return func(t *testing.T, d *Dir) {
-			t.Helper()
-			if err := d.Sync(f); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-
-	cases := map[string]struct {
-		reason string
-		then   []func(*testing.T, *Dir)
-		want   string
-	}{
-		"Complete": {
-			reason: "What was recorded is returned.",
-			want:   "v1",
-		},
-		"Inputs": {
-			reason: "Inputs beside the module change nothing.",
-			then:   []func(*testing.T, *Dir){sync(map[string]File{"vars.tfvars": text("v"), "sub/other": secret("s")})},
-			want:   "v1",
-		},
-		"Covered": {
-			reason: "Nobody knows whether the next Sync will remove what covers a file.",
-			then:   []func(*testing.T, *Dir){sync(map[string]File{"sub/creds": secret("s")})},
-		},
-		"CoveredNoMore": {
-			reason: "The file was removed by the Sync that no longer wanted it.",
-			then: []func(*testing.T, *Dir){
-				sync(map[string]File{"sub/creds": secret("s")}),
-				sync(nil),
-			},
-		},
-		"CoveredByRemovedSecret": {
-			reason: "Neither is the file there when the run is over.",
-			then: []func(*testing.T, *Dir){
-				sync(map[string]File{"sub/creds": secret("s")}),
-				func(t *testing.T, d *Dir) {
-					t.Helper()
-					if err := d.RemoveSecrets(); err != nil {
-						t.Fatal(err)
-					}
-				},
-			},
-		},
-		"Missing": {
-			reason: "A file is missing.",
-			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "main.tf")) }},
-		},
-		"MissingDirectory": {
-			reason: "A directory is missing.",
-			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "sub")) }},
-		},
-		"Removed": {
-			reason: "There is no tree after it was removed.",
-			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
-				t.Helper()
-				if err := d.RemoveTree(); err != nil {
-					t.Fatal(err)
-				}
-			}},
-		},
-		"HalfReplaced": {
-			reason: "A record without a revision is that of a replacement that was interrupted.",
-			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
-				t.Helper()
-				write(t, filepath.Join(d.Path(), treeName), `{"files":["main.tf","sub/creds"]}`)
-			}},
-		},
-		"NoRecord": {
-			reason: "What cannot be read is no record.",
-			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
-				t.Helper()
-				write(t, filepath.Join(d.Path(), treeName), `{"revision":"v1"`)
-			}},
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			d := newDir(t)
-			replaceTree(t, d, "v1", tree)
-			for _, then := range tc.then {
-				then(t, d)
-			}
-			if got := d.TreeRevision(); got != tc.want {
-				t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, tc.want, got)
-			}
-			want := []string{"main.tf", "sub/creds"}
-			if tc.want == "" {
-				want = nil
-			}
-			if diff := cmp.Diff(want, d.TreeFiles()); diff != "" {
-				t.Errorf("%s\nTreeFiles(): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // TestTreeTakesInputs ensures that Sync leaves alone what has become a file of the
 // module: here it is the next Sync, in the same reconcile, that has one input less.
 func TestTreeTakesInputs(t *testing.T) {
 	t.Parallel()
 
 	d := newDir(t)
-	if err := d.Sync(map[string]File{"main.tf": text("inline"), "sub/creds": secret("c")}); err != nil {
-		t.Fatal(err)
-	}
+	syncDir(t, d, map[string]File{"main.tf": text("inline"), "sub/creds": secret("c")})
 	replaceTree(t, d, "v1", files{"main.tf": "remote", "sub/creds": "example"})
-	if err := d.Sync(nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.RemoveSecrets(); err != nil {
-		t.Fatal(err)
-	}
+	syncDir(t, d, nil)
+	removeSecrets(t, d)
 	if diff := cmp.Diff(files{"main.tf": "remote", "sub/creds": "example"}, treeContent(t, d)); diff != "" {
 		t.Errorf("after Sync: -want, +got:\n%s", diff)
 	}
@@ -400,9 +281,7 @@ func TestRemoveTree(t *testing.T) {
 	if err := d.RemoveTree(); err != nil {
 		t.Fatalf("RemoveTree() without a tree: %v", err)
 	}
-	if err := d.Sync(map[string]File{"vars": text("v")}); err != nil {
-		t.Fatal(err)
-	}
+	syncDir(t, d, map[string]File{"vars": text("v")})
 	replaceTree(t, d, "v1", files{"main.tf": "m", "sub/x.tf": "x", ".git/HEAD": "h", "a.tf": "-> main.tf"})
 	writeFiles(t, d.Path(), files{"sub/terraform.tfstate": "s", "kubeconfig": "k", ".crossplane-fetch-x/credentials": "c"})
 
@@ -415,186 +294,6 @@ func TestRemoveTree(t *testing.T) {
 			t.Errorf("after the %s RemoveTree: -want, +got:\n%s", time, diff)
 		}
 	}
-}
-
-func TestTempDir(t *testing.T) {
-	t.Parallel()
-
-	d := newDir(t)
-	replaceTree(t, d, "v1", files{"main.tf": "m"})
-	writeFiles(t, d.Path(), files{".crossplane-fetch-old/module/x.tf": "left", ".crossplane-other": "kept"})
-
-	dir, err := d.TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "credentials"), "c")
-	second, err := d.TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if dir == second {
-		t.Errorf("TempDir(): %q twice", dir)
-	}
-	info, err := os.Stat(second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := info.Mode().Perm(); got != 0o700 {
-		t.Errorf("mode of TempDir(): want 0700, got %o", got)
-	}
-	if diff := cmp.Diff(files{"main.tf": "m", ".crossplane-other": "kept"}, treeContent(t, d)); diff != "" {
-		t.Errorf("TempDir() must remove what earlier ones left, and nothing else: -want, +got:\n%s", diff)
-	}
-}
-
-// TestTreeRecord ensures that a record that somebody tampered with makes nothing
-// disappear that is not a file of a module.
-func TestTreeRecord(t *testing.T) {
-	t.Parallel()
-
-	for _, name := range []string{"../escape", "/etc/passwd", "a/../../escape", ".", "", "terraform.tfstate", "sub/.terraform/x", manifestName} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			d := newDir(t)
-			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
-			writeFiles(t, d.Path(), present)
-			write(t, filepath.Join(d.Path(), treeName), fmt.Sprintf(`{"revision":"v1","files":[%q]}`, name))
-
-			if got := d.TreeRevision(); got != "" {
-				t.Errorf("TreeRevision(): want none, got %q", got)
-			}
-			if err := d.RemoveTree(); err == nil {
-				t.Errorf("RemoveTree(): want an error")
-			}
-			if diff := cmp.Diff(present, treeContent(t, d)); diff != "" {
-				t.Errorf("afterwards: -want, +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// crashVariable has the path of the root in which TestReplaceTreeCrash replaces
-// trees until it is killed.
-const crashVariable = "WORKDIR_TEST_CRASH"
-
-// TestReplaceTreeCrash kills a process that replaces one tree by another, over and
-// over, while a replacement is under way.
-func TestReplaceTreeCrash(t *testing.T) {
-	trees := map[string]files{"a": {}, "b": {}}
-	for i := range 300 {
-		trees["a"][fmt.Sprintf("both/%d.tf", i)] = "a"
-		trees["b"][fmt.Sprintf("both/%d.tf", i)] = "b"
-		trees["a"][fmt.Sprintf("only-a-%d/x.tf", i)] = "a"
-		trees["b"][fmt.Sprintf("only-b-%d/x.tf", i)] = "b"
-	}
-
-	if path := os.Getenv(crashVariable); path != "" {
-		r, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := r.Dir(uidA)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			replaceTree(t, d, "a", trees["a"])
-			replaceTree(t, d, "b", trees["b"])
-		}
-	}
-
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := newDir(t)
-	for range 5 {
-		child := exec.CommandContext(t.Context(), self, "-test.run=^TestReplaceTreeCrash$")
-		child.Env = append(os.Environ(), crashVariable+"="+filepath.Dir(d.Path()))
-		child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		output := &bytes.Buffer{}
-		child.Stdout = output
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// The file is never there by half: it is replaced by a rename.
-		deadline := time.Now().Add(30 * time.Second)
-		for !bytes.HasPrefix(record(d), []byte(`{"files"`)) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the child does not replace anything: %s", output)
-			}
-		}
-		_ = child.Process.Kill()
-		_ = child.Wait()
-
-		if got := d.TreeRevision(); got != "" {
-			if diff := cmp.Diff(trees[got], treeContent(t, d)); diff != "" {
-				t.Fatalf("the tree counts as complete: -want, +got:\n%s", diff)
-			}
-		}
-		replaceTree(t, d, "a", trees["a"])
-		if diff := cmp.Diff(trees["a"], treeContent(t, d)); diff != "" {
-			t.Fatalf("after the next ReplaceTree: -want, +got:\n%s", diff)
-		}
-	}
-}
-
-// record returns the record of the tree as it is on disk.
-func record(d *Dir) []byte {
-	data, _ := os.ReadFile(filepath.Join(d.Path(), treeName))
-	return data
-}
-
-// replaceTree makes the files the tree of d.
-func replaceTree(t *testing.T, d *Dir, revision string, f files) {
-	t.Helper()
-	if err := d.ReplaceTree(newTree(t, d, f), revision); err != nil {
-		t.Fatalf("ReplaceTree(..., %q): %v", revision, err)
-	}
-}
-
-// newTree returns a directory with the files in a temporary one of d.
-func newTree(t *testing.T, d *Dir, f files) string {
-	t.Helper()
-	dir, err := d.TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = filepath.Join(dir, "module")
-	mkdir(t, dir, 0o700)
-	writeFiles(t, dir, f)
-	return dir
-}
-
-// writeFiles writes files below dir. Content that begins with an arrow is the target
-// of a symbolic link.
-func writeFiles(t *testing.T, dir string, f files) {
-	t.Helper()
-	for name, content := range f {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			symlink(t, target, path)
-			continue
-		}
-		write(t, path, content)
-	}
-}
-
-// treeContent of d, without its record and its temporary directories.
-func treeContent(t *testing.T, d *Dir) files {
-	t.Helper()
-	got := content(t, d.Path())
-	for name := range got {
-		if name == treeName || strings.HasPrefix(name, fetchPrefix) {
-			delete(got, name)
-		}
-	}
-	return got
 }
 
 // emptyDirs returns the directories below dir with nothing in them, but for those

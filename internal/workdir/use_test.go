@@ -16,11 +16,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-const (
-	usedUID   = "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01"
-	unusedUID = "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a02"
-)
-
 // swept returns the UIDs of the directories that a sweep comes to.
 func swept(t *testing.T, r *Root) []string {
 	t.Helper()
@@ -50,17 +45,9 @@ func reopened(t *testing.T, r *Root) *Root {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	used, err := r.Dir(usedUID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Dir(unusedUID); err != nil {
-		t.Fatal(err)
-	}
+	r := openRoot(t)
+	used := dirOf(t, r, uidA)
+	dirOf(t, r, uidB)
 	done, err := used.Use(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -70,15 +57,15 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("users do not keep one another away: %v", err)
 	}
 	other := reopened(t, r)
-	if diff := cmp.Diff([]string{unusedUID}, swept(t, other)); diff != "" {
+	if diff := cmp.Diff([]string{uidB}, swept(t, other)); diff != "" {
 		t.Errorf("one is in use: -want, +got:\n%s", diff)
 	}
 	done()
-	if diff := cmp.Diff([]string{unusedUID}, swept(t, other)); diff != "" {
+	if diff := cmp.Diff([]string{uidB}, swept(t, other)); diff != "" {
 		t.Errorf("one is still in use: -want, +got:\n%s", diff)
 	}
 	again()
-	if diff := cmp.Diff([]string{usedUID, unusedUID}, swept(t, other)); diff != "" {
+	if diff := cmp.Diff([]string{uidA, uidB}, swept(t, other)); diff != "" {
 		t.Errorf("none is in use: -want, +got:\n%s", diff)
 	}
 }
@@ -86,18 +73,13 @@ func TestSweep(t *testing.T) {
 func TestSweepFails(t *testing.T) {
 	t.Parallel()
 
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, uid := range []string{usedUID, unusedUID} {
-		if _, err := r.Dir(uid); err != nil {
-			t.Fatal(err)
-		}
+	r := openRoot(t)
+	for _, uid := range []string{uidA, uidB} {
+		dirOf(t, r, uid)
 	}
 	errBoom := errors.New("boom")
 	n := 0
-	err = r.Sweep(func(*Dir) error {
+	err := r.Sweep(func(*Dir) error {
 		n++
 		return errBoom
 	})
@@ -110,17 +92,12 @@ func TestSweepFails(t *testing.T) {
 func TestSweepVanished(t *testing.T) {
 	t.Parallel()
 
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	r := openRoot(t)
+	for _, uid := range []string{uidA, uidB} {
+		dirOf(t, r, uid)
 	}
-	for _, uid := range []string{usedUID, unusedUID} {
-		if _, err := r.Dir(uid); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err = r.Sweep(func(*Dir) error {
-		_, err := r.Remove(unusedUID)
+	err := r.Sweep(func(*Dir) error {
+		_, err := r.Remove(uidB)
 		return err
 	})
 	if err != nil {
@@ -128,46 +105,12 @@ func TestSweepVanished(t *testing.T) {
 	}
 }
 
-// TestRemoveInUse removes the directory of a run that has not ended.
-func TestRemoveInUse(t *testing.T) {
-	t.Parallel()
-
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := r.Dir(usedUID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := d.Use(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []bool{false, true} {
-		gone, err := r.Remove(usedUID)
-		if gone != want || err != nil {
-			t.Errorf("Remove(...): want %t, got %t and error %v", want, gone, err)
-		}
-		if _, err := os.Stat(filepath.Join(r.Path(), usedUID)); os.IsNotExist(err) != want {
-			t.Errorf("Remove(...) said %t about %v", gone, err)
-		}
-		done()
-	}
-}
-
 // TestUseDuringSweep uses a directory that is being swept: it waits.
 func TestUseDuringSweep(t *testing.T) {
 	t.Parallel()
 
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := r.Dir(usedUID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openRoot(t)
+	d := dirOf(t, r, uidA)
 	ctx, cancel := context.WithCancel(t.Context())
 	synctest.Test(t, func(t *testing.T) {
 		used := make(chan error, 2)
@@ -204,18 +147,10 @@ func TestUseDuringSweep(t *testing.T) {
 func TestUseLink(t *testing.T) {
 	t.Parallel()
 
-	r, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := r.Dir(usedUID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openRoot(t)
+	d := dirOf(t, r, uidA)
 	outside := filepath.Join(t.TempDir(), "file")
-	if err := os.Symlink(outside, filepath.Join(d.Path(), useName)); err != nil {
-		t.Fatal(err)
-	}
+	symlink(t, outside, filepath.Join(d.Path(), useName))
 	if done, err := d.Use(t.Context()); err == nil {
 		done()
 		t.Error("want what leads outside to be refused")

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	uidA = "0b4b5d1c-1f0a-4f0e-9a36-3f1b1c8b0a01"
+	uidB = "7f3c2a9e-55d0-4c57-8f4a-d4f6f2a3b902"
+)
+
+// files are the contents of the files of a directory by their names.
+type files map[string]string
+
+func text(s string) File { return File{Data: []byte(s)} }
+
+func secret(s string) File { return File{Data: []byte(s), Secret: true} }
+
+func openRoot(t *testing.T) *Root {
+	t.Helper()
+	r, err := Open(filepath.Join(t.TempDir(), "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newDir(t *testing.T) *Dir {
+	t.Helper()
+	return dirOf(t, openRoot(t), uidA)
+}
+
+func dirOf(t *testing.T, r *Root, uid string) *Dir {
+	t.Helper()
+	d, err := r.Dir(uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func syncDir(t *testing.T, d *Dir, set map[string]File, later ...string) {
+	t.Helper()
+	if err := d.Sync(set, later...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeSecrets(t *testing.T, d *Dir) {
+	t.Helper()
+	if err := d.RemoveSecrets(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content of all files below a directory, but for those that the package keeps
+// for itself. A symbolic link has the base name of its target for content.
+func content(t *testing.T, dir string) files {
+	t.Helper()
+	got := files{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == manifestName || e.Name() == markerName {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if e.Type() == fs.ModeSymlink {
+			target, err := os.Readlink(path)
+			got[rel] = "-> " + filepath.Base(target)
+			return err
+		}
+		data, err := os.ReadFile(path)
+		got[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// writeFiles writes files below dir. Content that begins with an arrow is the target
+// of a symbolic link.
+func writeFiles(t *testing.T, dir string, f files) {
+	t.Helper()
+	for name, content := range f {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			symlink(t, target, path)
+			continue
+		}
+		write(t, path, content)
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	mkdir(t, filepath.Dir(path), 0o700)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mkdir(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// names of all that is directly in a directory.
+func names(t *testing.T, path string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]string, 0, len(entries))
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	return got
+}

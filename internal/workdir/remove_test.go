@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		prepare func(t *testing.T, root string)
+		uid     string
+		err     error
+		want    []string
+	}{
+		"Directory": {
+			reason: "The directory is removed with all that is in it, and no other.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, uidA, ".terraform", "modules", "a"), "a")
+				write(t, filepath.Join(root, uidB, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{uidB},
+		},
+		"Missing": {
+			reason: "There is nothing to do for a directory that is not there.",
+			uid:    uidA,
+			want:   []string{},
+		},
+		"Interrupted": {
+			reason: "What an earlier removal left of the same directory is not in the way.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-"+uidA, "main.tf"), "")
+				write(t, filepath.Join(root, uidA, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{},
+		},
+		"InterruptedOther": {
+			reason: "What an earlier removal left of another directory goes too: nobody lists it any more.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-"+uidB, "main.tf"), "")
+			},
+			uid:  uidA,
+			want: []string{},
+		},
+		"Foreign": {
+			reason: "Hidden names that no removal left are somebody else's.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, ".deleting-plugins", "a"), "")
+			},
+			uid:  uidA,
+			want: []string{".deleting-plugins"},
+		},
+		"NotAUID": {
+			reason: "Only directories of Workspaces are removed.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, "plugin-cache", "a"), "")
+			},
+			uid:  "plugin-cache",
+			err:  cmpopts.AnyError,
+			want: []string{"plugin-cache"},
+		},
+		"Root": {
+			reason: "The root is not removed.",
+			prepare: func(t *testing.T, root string) {
+				t.Helper()
+				write(t, filepath.Join(root, uidA, "main.tf"), "")
+			},
+			uid:  ".",
+			err:  cmpopts.AnyError,
+			want: []string{uidA},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := openRoot(t)
+			if tc.prepare != nil {
+				tc.prepare(t, r.Path())
+			}
+			for _, time := range []string{"first", "second"} {
+				gone, err := r.Remove(tc.uid)
+				if gone == (tc.err != nil) {
+					t.Errorf("%s\n%s Remove(%q) says %t", tc.reason, time, tc.uid, gone)
+				}
+				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+					t.Errorf("%s\n%s Remove(%q): -want error, +got error:\n%s", tc.reason, time, tc.uid, diff)
+				}
+				if diff := cmp.Diff(tc.want, names(t, r.Path())); diff != "" {
+					t.Errorf("%s\nleft after the %s Remove(%q): -want, +got:\n%s", tc.reason, time, tc.uid, diff)
+				}
+			}
+		})
+	}
+}
+
+// Symbolic links in a directory are removed, and not what they point to.
+func TestRemoveKeepsLinkTargets(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "keep"), "")
+	write(t, filepath.Join(r.Path(), uidB, "keep"), "")
+	mkdir(t, filepath.Join(r.Path(), uidA), 0o700)
+	symlink(t, outside, filepath.Join(r.Path(), uidA, "outside"))
+	symlink(t, "../"+uidB, filepath.Join(r.Path(), uidA, "other"))
+
+	if _, err := r.Remove(uidA); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(outside, "keep"), filepath.Join(r.Path(), uidB, "keep")} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("the target of a link was removed: %v", err)
+		}
+	}
+}
+
+// A removal that cannot be finished is reported, and the directory is no longer
+// taken for one of a Workspace.
+func TestRemoveHalfway(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("file permissions do not hold for root")
+	}
+
+	r := openRoot(t)
+	stuck := filepath.Join(r.Path(), uidA, "stuck")
+	write(t, filepath.Join(stuck, "file"), "")
+	if err := os.Chmod(stuck, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.Chmod(filepath.Join(r.Path(), ".deleting-"+uidA, "stuck"), 0o700)
+	})
+
+	if gone, err := r.Remove(uidA); gone || err == nil {
+		t.Error("Remove succeeded although a file is left")
+	}
+	got, err := r.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{}, got); diff != "" {
+		t.Errorf("List after half a removal: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRemoveInUse removes the directory of a run that has not ended.
+func TestRemoveInUse(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	d := dirOf(t, r, uidA)
+	done, err := d.Use(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{false, true} {
+		gone, err := r.Remove(uidA)
+		if gone != want || err != nil {
+			t.Errorf("Remove(...): want %t, got %t and error %v", want, gone, err)
+		}
+		if _, err := os.Stat(filepath.Join(r.Path(), uidA)); os.IsNotExist(err) != want {
+			t.Errorf("Remove(...) said %t about %v", gone, err)
+		}
+		done()
+	}
+}

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRemoveSecrets(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		sync    []map[string]File
+		present files
+		want    files
+	}{
+		"Nothing": {
+			reason: "A directory that nothing was written to has no secrets.",
+			want:   files{},
+		},
+		"Secrets": {
+			reason: "Secrets go, wherever they are; the rest stays.",
+			sync:   []map[string]File{{"main.tf": text("a"), "creds": secret("s"), "sub/creds": secret("s")}},
+			want:   files{"main.tf": "a"},
+		},
+		"NoLongerSecret": {
+			reason: "It is the last Sync that says what is secret.",
+			sync:   []map[string]File{{"a": secret("s"), "b": text("t")}, {"a": text("s"), "b": secret("t")}},
+			want:   files{"a": "s"},
+		},
+		"Changed": {
+			reason:  "A secret that the module changed is still one.",
+			sync:    []map[string]File{{"creds": secret("s")}},
+			present: files{"creds": "refreshed token"},
+			want:    files{},
+		},
+		"Interrupted": {
+			reason:  "What an interrupted Sync was writing may be a secret.",
+			sync:    []map[string]File{{"main.tf": text("a")}},
+			present: files{tempName: "half a secr"},
+			want:    files{"main.tf": "a"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			for _, set := range tc.sync {
+				syncDir(t, d, set)
+			}
+			writeFiles(t, d.Path(), tc.present)
+			for _, time := range []string{"first", "second"} {
+				if err := d.RemoveSecrets(); err != nil {
+					t.Fatalf("%s\n%s RemoveSecrets: %v", tc.reason, time, err)
+				}
+				if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
+					t.Errorf("%s\nafter the %s RemoveSecrets: -want, +got:\n%s", tc.reason, time, diff)
+				}
+			}
+		})
+	}
+}
+
+// The garbage collector may have been faster.
+func TestRemoveSecretsWithoutDirectory(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	if err := os.Remove(d.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveSecrets(); err != nil {
+		t.Errorf("there are no secrets in a directory that is gone: %v", err)
+	}
+}
+
+// What a fetch was killed in has the credentials for it.
+func TestRemoveSecretsOfFetch(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	temp, err := d.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(temp, "credentials"), "s")
+	removeSecrets(t, d)
+	if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,359 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestSync(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// earlier are the sets of earlier calls, and present what somebody else
+		// wrote after them.
+		earlier []map[string]File
+		present files
+		sync    map[string]File
+		want    files
+	}{
+		"First": {
+			reason: "All files are written.",
+			sync:   map[string]File{"main.tf": text("a"), "creds.json": secret("s")},
+			want:   files{"main.tf": "a", "creds.json": "s"},
+		},
+		"Nested": {
+			reason: "Directories are made as needed.",
+			sync:   map[string]File{"envs/prod/main.tf": text("a"), "envs/prod/creds": secret("s")},
+			want:   files{"envs/prod/main.tf": "a", "envs/prod/creds": "s"},
+		},
+		"Changed": {
+			reason:  "A file gets its new content.",
+			earlier: []map[string]File{{"main.tf": text("old")}},
+			sync:    map[string]File{"main.tf": text("new")},
+			want:    files{"main.tf": "new"},
+		},
+		"SameLength": {
+			reason:  "New content of the same length is noticed.",
+			earlier: []map[string]File{{"main.tf": text("a")}},
+			sync:    map[string]File{"main.tf": text("b")},
+			want:    files{"main.tf": "b"},
+		},
+		"Empty": {
+			reason: "A file may be empty.",
+			sync:   map[string]File{"empty": text("")},
+			want:   files{"empty": ""},
+		},
+		"AnotherMainFile": {
+			reason:  "The main file of the other syntax does not stay beside the new one.",
+			earlier: []map[string]File{{"main.tf": text("a")}},
+			sync:    map[string]File{"main.tf.json": text("{}")},
+			want:    files{"main.tf.json": "{}"},
+		},
+		"RemovedCredentials": {
+			reason:  "A credential that the ProviderConfig lost is gone.",
+			earlier: []map[string]File{{"main.tf": text("a"), "sub/creds": secret("s")}},
+			sync:    map[string]File{"main.tf": text("a")},
+			want:    files{"main.tf": "a"},
+		},
+		"Nothing": {
+			reason:  "Everything that was written can be removed.",
+			earlier: []map[string]File{{"main.tf": text("a"), "sub/creds": secret("s")}},
+			sync:    nil,
+			want:    files{},
+		},
+		"RemembersAll": {
+			reason:  "It is the last Sync that counts, and no file of any before it stays.",
+			earlier: []map[string]File{{"a": text("1")}, {"b": text("2")}, {"c": text("3")}},
+			sync:    map[string]File{"d": text("4")},
+			want:    files{"d": "4"},
+		},
+		"ForgetsRemoved": {
+			reason:  "A file that somebody else writes under a name that was once given stays.",
+			earlier: []map[string]File{{"main.tf": text("a")}, {"other.tf": text("b")}},
+			present: files{"main.tf": "theirs"},
+			sync:    map[string]File{"other.tf": text("b")},
+			want:    files{"main.tf": "theirs", "other.tf": "b"},
+		},
+		"AlreadyGone": {
+			reason:  "A file that is to be removed may be gone already.",
+			earlier: []map[string]File{{"main.tf": text("a"), "old": text("o")}},
+			present: files{"old": ""},
+			sync:    map[string]File{"main.tf": text("a")},
+			want:    files{"main.tf": "a"},
+		},
+		"Foreign": {
+			reason:  "What the CLI and the module wrote stays.",
+			earlier: []map[string]File{{"main.tf": text("a")}},
+			present: files{".terraform.lock.hcl": "lock", ".terraform/modules/modules.json": "{}"},
+			sync:    map[string]File{"main.tf.json": text("{}")},
+			want:    files{"main.tf.json": "{}", ".terraform.lock.hcl": "lock", ".terraform/modules/modules.json": "{}"},
+		},
+		"Overwritten": {
+			reason:  "What somebody else made of a file is put right.",
+			earlier: []map[string]File{{"main.tf": text("a")}},
+			present: files{"main.tf": "b"},
+			sync:    map[string]File{"main.tf": text("a")},
+			want:    files{"main.tf": "a"},
+		},
+		"HiddenDots": {
+			reason: "Two dots are only a way out when they are the whole name.",
+			sync:   map[string]File{"..a": text("a"), "b..": text("b"), "...": text("c")},
+			want:   files{"..a": "a", "b..": "b", "...": "c"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			for _, earlier := range tc.earlier {
+				syncDir(t, d, earlier)
+			}
+			writeFiles(t, d.Path(), tc.present)
+			for _, time := range []string{"first", "second"} {
+				if err := d.Sync(tc.sync); err != nil {
+					t.Fatalf("%s\n%s Sync: %v", tc.reason, time, err)
+				}
+				if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
+					t.Errorf("%s\nafter the %s Sync: -want, +got:\n%s", tc.reason, time, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestSyncRefuses(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		name   string
+	}{
+		"Empty":          {reason: "An empty name names no file.", name: ""},
+		"Dot":            {reason: "A dot names the directory itself.", name: "."},
+		"Parent":         {reason: "The parent is outside.", name: ".."},
+		"Outside":        {reason: "A file of the parent is outside.", name: "../escape"},
+		"OutsideDeep":    {reason: "What leads out at any depth is outside.", name: "a/../../escape"},
+		"Absolute":       {reason: "An absolute path is outside.", name: "/tmp/escape"},
+		"NotClean":       {reason: "One file has one name: the same file under two would be written and removed.", name: "a/../b"},
+		"LeadingDot":     {reason: "One file has one name.", name: "./a"},
+		"DoubleSlash":    {reason: "One file has one name.", name: "a//b"},
+		"TrailingSlash":  {reason: "A directory is no file.", name: "a/"},
+		"NotUTF8":        {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
+		"Manifest":       {reason: "The list of what was written is not an input.", name: manifestName},
+		"Marker":         {reason: "A credential must not claim that init succeeded.", name: markerName},
+		"Temporary":      {reason: "What is used to write the others is not an input.", name: tempName},
+		"ReservedFuture": {reason: "What begins like these belongs to the provider, too.", name: ".crossplane.tfplan"},
+		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
+		"ReservedAbove":  {reason: "A reserved name is not allowed for a directory either.", name: ".crossplane-fetch/a"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			syncDir(t, d, map[string]File{"main.tf": text("a")})
+			err := d.Sync(map[string]File{"main.tf": text("b"), "other.tf": text("b"), tc.name: text("x")})
+			if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
+				t.Fatalf("%s\nSync of %q: -want error, +got error:\n%s", tc.reason, tc.name, diff)
+			}
+			if !strings.Contains(err.Error(), strconv.Quote(tc.name)) {
+				t.Errorf("%s\n%q does not name %q", tc.reason, err, tc.name)
+			}
+			if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+				t.Errorf("%s\nnothing is written when a name is refused: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff([]string{uidA}, names(t, filepath.Dir(d.Path()))); diff != "" {
+				t.Errorf("%s\nbeside the directory: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSyncModes(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	set := map[string]File{"main.tf": text("a"), "a/b/creds": secret("s")}
+	syncDir(t, d, set)
+	if err := os.Chmod(filepath.Join(d.Path(), "main.tf"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	syncDir(t, d, set)
+
+	got := map[string]fs.FileMode{}
+	err := filepath.WalkDir(d.Path(), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(d.Path(), path)
+		got[rel] = info.Mode()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]fs.FileMode{
+		".":          fs.ModeDir | 0o700,
+		"a":          fs.ModeDir | 0o700,
+		"a/b":        fs.ModeDir | 0o700,
+		"a/b/creds":  0o600,
+		"main.tf":    0o600,
+		manifestName: 0o600,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("nobody else may read anything: -want, +got:\n%s", diff)
+	}
+}
+
+// What stays the same keeps its time, so that nothing looks new that is not.
+func TestSyncUnchanged(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	syncDir(t, d, map[string]File{"main.tf": text("a"), "sub/other.tf": text("b")})
+	past := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
+	for _, name := range []string{"main.tf", "sub/other.tf", manifestName} {
+		if err := os.Chtimes(filepath.Join(d.Path(), name), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	syncDir(t, d, map[string]File{"main.tf": text("a"), "sub/other.tf": text("changed")})
+	want := map[string]bool{"main.tf": true, "sub/other.tf": false, manifestName: true}
+	got := map[string]bool{}
+	for name := range want {
+		info, err := os.Stat(filepath.Join(d.Path(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = info.ModTime().Equal(past)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("which files have their old modification time: -want, +got:\n%s", diff)
+	}
+}
+
+// A run that is like the one before writes nothing but its secrets.
+func TestSyncPolled(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	poll := func() {
+		t.Helper()
+		given := map[string]File{"main.tf": text("a"), "sub/creds": secret("s")}
+		syncDir(t, d, given, "sub/vars")
+		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s"}, content(t, d.Path())); diff != "" {
+			t.Errorf("what is given later is not written before: -want, +got:\n%s", diff)
+		}
+		given["sub/vars"] = secret("v")
+		syncDir(t, d, given)
+		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s", "sub/vars": "v"}, content(t, d.Path())); diff != "" {
+			t.Errorf("files during a run: -want, +got:\n%s", diff)
+		}
+		removeSecrets(t, d)
+		if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+			t.Errorf("files after a run: -want, +got:\n%s", diff)
+		}
+	}
+	stat := func(name string) os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(d.Path(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+
+	poll()
+	before := map[string]os.FileInfo{}
+	for _, name := range []string{"main.tf", manifestName} {
+		before[name] = stat(name)
+	}
+	poll()
+	for name, info := range before {
+		if now := stat(name); !os.SameFile(info, now) || !now.ModTime().Equal(info.ModTime()) {
+			t.Errorf("%q was written although nothing of it has changed", name)
+		}
+	}
+}
+
+// A secret that is to be written later is removed, too, if it never is.
+func TestSyncLater(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	syncDir(t, d, map[string]File{"vars": secret("left by a run that was killed")})
+	syncDir(t, d, map[string]File{"main.tf": text("a")}, "vars")
+	removeSecrets(t, d)
+	if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if err := d.Sync(nil, "../vars"); err == nil {
+		t.Error("Sync(nil, \"../vars\"): want an error")
+	}
+}
+
+// A Sync that fails, and so does not remove anything, leaves nothing behind that
+// the next one does not know of.
+func TestSyncInterrupted(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	mkdir(t, filepath.Join(d.Path(), "z-in-the-way", "x"), 0o700)
+	if err := d.Sync(map[string]File{"creds": secret("s"), "z-in-the-way": text("a")}); err == nil {
+		t.Fatal("a directory was replaced by a file")
+	}
+	if diff := cmp.Diff(files{"creds": "s"}, content(t, d.Path())); diff != "" {
+		t.Fatalf("the test expects that the first file was written: -want, +got:\n%s", diff)
+	}
+	syncDir(t, d, map[string]File{"main.tf": text("a")})
+	if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// No name makes Sync touch anything outside, and what it accepts it writes.
+func FuzzSync(f *testing.F) {
+	for _, name := range []string{"main.tf", "", ".", "..", "../a", "a/../../b", "/a", "a//b", "a\x00b", manifestName, "a/" + tempName, "a\\..\\b", "\xb2"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		d := newDir(t)
+		err := d.Sync(map[string]File{name: text("a")})
+		if diff := cmp.Diff([]string{uidA}, names(t, filepath.Dir(d.Path()))); diff != "" {
+			t.Errorf("beside the directory, after Sync of %q: -want, +got:\n%s", name, diff)
+		}
+		if err != nil {
+			return
+		}
+		if diff := cmp.Diff(files{name: "a"}, content(t, d.Path())); diff != "" {
+			t.Errorf("in the directory, after Sync of %q: -want, +got:\n%s", name, diff)
+		}
+		if err := d.Sync(nil); err != nil {
+			t.Errorf("what was written as %q cannot be removed: %v", name, err)
+		}
+		if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
+			t.Errorf("after removing %q: -want, +got:\n%s", name, diff)
+		}
+	})
+}

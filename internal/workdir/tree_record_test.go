@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTreeRevision(t *testing.T) {
+	t.Parallel()
+
+	tree := files{"main.tf": "m", "sub/creds": "of the module"}
+	sync := func(f map[string]File) func(*testing.T, *Dir) {
+		return func(t *testing.T, d *Dir) {
+			t.Helper()
+			syncDir(t, d, f)
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		then   []func(*testing.T, *Dir)
+		want   string
+	}{
+		"Complete": {
+			reason: "What was recorded is returned.",
+			want:   "v1",
+		},
+		"Inputs": {
+			reason: "Inputs beside the module change nothing.",
+			then:   []func(*testing.T, *Dir){sync(map[string]File{"vars.tfvars": text("v"), "sub/other": secret("s")})},
+			want:   "v1",
+		},
+		"Covered": {
+			reason: "Nobody knows whether the next Sync will remove what covers a file.",
+			then:   []func(*testing.T, *Dir){sync(map[string]File{"sub/creds": secret("s")})},
+		},
+		"CoveredNoMore": {
+			reason: "The file was removed by the Sync that no longer wanted it.",
+			then: []func(*testing.T, *Dir){
+				sync(map[string]File{"sub/creds": secret("s")}),
+				sync(nil),
+			},
+		},
+		"CoveredByRemovedSecret": {
+			reason: "Neither is the file there when the run is over.",
+			then: []func(*testing.T, *Dir){
+				sync(map[string]File{"sub/creds": secret("s")}),
+				removeSecrets,
+			},
+		},
+		"Missing": {
+			reason: "A file is missing.",
+			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "main.tf")) }},
+		},
+		"MissingDirectory": {
+			reason: "A directory is missing.",
+			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "sub")) }},
+		},
+		"Removed": {
+			reason: "There is no tree after it was removed.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+				if err := d.RemoveTree(); err != nil {
+					t.Fatal(err)
+				}
+			}},
+		},
+		"HalfReplaced": {
+			reason: "A record without a revision is that of a replacement that was interrupted.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+				write(t, filepath.Join(d.Path(), treeName), `{"files":["main.tf","sub/creds"]}`)
+			}},
+		},
+		"NoRecord": {
+			reason: "What cannot be read is no record.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+				write(t, filepath.Join(d.Path(), treeName), `{"revision":"v1"`)
+			}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			replaceTree(t, d, "v1", tree)
+			for _, then := range tc.then {
+				then(t, d)
+			}
+			if got := d.TreeRevision(); got != tc.want {
+				t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, tc.want, got)
+			}
+			want := []string{"main.tf", "sub/creds"}
+			if tc.want == "" {
+				want = nil
+			}
+			if diff := cmp.Diff(want, d.TreeFiles()); diff != "" {
+				t.Errorf("%s\nTreeFiles(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTreeRecord ensures that a record that somebody tampered with makes nothing
+// disappear that is not a file of a module.
+func TestTreeRecord(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range []string{"../escape", "/etc/passwd", "a/../../escape", ".", "", "terraform.tfstate", "sub/.terraform/x", manifestName} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
+			writeFiles(t, d.Path(), present)
+			write(t, filepath.Join(d.Path(), treeName), fmt.Sprintf(`{"revision":"v1","files":[%q]}`, name))
+
+			if got := d.TreeRevision(); got != "" {
+				t.Errorf("TreeRevision(): want none, got %q", got)
+			}
+			if err := d.RemoveTree(); err == nil {
+				t.Errorf("RemoveTree(): want an error")
+			}
+			if diff := cmp.Diff(present, treeContent(t, d)); diff != "" {
+				t.Errorf("afterwards: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
