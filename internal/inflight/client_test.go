@@ -7,75 +7,53 @@ package inflight
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
-	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/background"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 const shardLabel = "example.org/shard"
 
 // clients returns one that talks to the API server and one that reads from a cache
 // of shard a.
-func clients(t *testing.T) (live, cached client.Client, s *runtime.Scheme) {
+func clients(t *testing.T) (live, cached client.Client) {
 	t.Helper()
 
-	s = runtime.NewScheme()
-	if err := apis.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-
 	cfg := apiserver.Start(t, "../../package/crds")
+	live = apiserver.Client(t, cfg)
 
-	live, err := client.New(cfg, client.Options{Scheme: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c, err := cache.New(cfg, cache.Options{Scheme: s, ByObject: map[client.Object]cache.ByObject{
+	c, err := cache.New(cfg, cache.Options{Scheme: live.Scheme(), ByObject: map[client.Object]cache.ByObject{
 		&clusterv1beta1.Workspace{}: {Label: labels.SelectorFromSet(labels.Set{shardLabel: "a"})},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	background.Run(t, c.Start)
 
-	go func() { done <- c.Start(ctx) }()
-
-	t.Cleanup(func() {
-		cancel()
-
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-
-	cached, err = client.New(cfg, client.Options{Scheme: s, Cache: &client.CacheOptions{Reader: c}})
+	cached, err = client.New(cfg, client.Options{Scheme: live.Scheme(), Cache: &client.CacheOptions{Reader: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return live, cached, s
+	return live, cached
 }
 
 func TestClient(t *testing.T) {
-	live, cached, s := clients(t)
-	c := NewClient(cached, live, s, clusterv1beta1.WorkspaceGroupVersionKind)
+	live, cached := clients(t)
+	c := NewClient(cached, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
 
 	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "moving", Labels: map[string]string{shardLabel: "a"}}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
@@ -137,10 +115,10 @@ func TestClient(t *testing.T) {
 		}
 	})
 
-	t.Run("UnchangedStatus", func(t *testing.T) { testUnchanged(t, live, cached, s) })
+	t.Run("UnchangedStatus", func(t *testing.T) { testUnchanged(t, live, cached) })
 
 	t.Run("OtherKinds", func(t *testing.T) {
-		other := NewClient(cached, live, s)
+		other := NewClient(cached, live, live.Scheme())
 		if err := other.Get(t.Context(), key, &clusterv1beta1.Workspace{}); !kerrors.IsNotFound(err) {
 			t.Errorf("Get(...) of a kind that is not covered: want NotFound, got %v", err)
 		}
@@ -183,11 +161,11 @@ func (w *countingWriter) Update(ctx context.Context, o client.Object, opts ...cl
 
 // testUnchanged updates a status with what it is. That costs a request only where the
 // cache may not tell what it is.
-func testUnchanged(t *testing.T, live, cached client.Client, s *runtime.Scheme) {
+func testUnchanged(t *testing.T, live, cached client.Client) {
 	t.Helper()
 
 	n := &counter{Client: cached}
-	c := NewClient(n, live, s, clusterv1beta1.WorkspaceGroupVersionKind)
+	c := NewClient(n, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
 
 	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "unchanged", Labels: map[string]string{shardLabel: "a"}}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
@@ -265,10 +243,7 @@ func testUnchanged(t *testing.T, live, cached client.Client, s *runtime.Scheme) 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("never came true: %s", what)
+	if err := wait.UntilTrue(t.Context(), what, condition); err != nil {
+		t.Fatal(err)
 	}
 }

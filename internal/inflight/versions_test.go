@@ -39,7 +39,7 @@ func (c *laggingClient) Get(_ context.Context, _ client.ObjectKey, o client.Obje
 
 // TestLaggingCache reconciles twice while the cache has what was there before both.
 func TestLaggingCache(t *testing.T) {
-	live, _, s := clients(t)
+	live, _ := clients(t)
 
 	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "lagging"}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
@@ -49,7 +49,7 @@ func TestLaggingCache(t *testing.T) {
 	}
 
 	cached := &laggingClient{Client: live, has: ws.DeepCopy()}
-	c := NewClient(cached, live, s, clusterv1beta1.WorkspaceGroupVersionKind)
+	c := NewClient(cached, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
 	key := client.ObjectKeyFromObject(ws)
 
 	// reconcile adds one to what the status has.

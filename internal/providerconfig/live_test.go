@@ -5,21 +5,16 @@
 package providerconfig
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,10 +23,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/background"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // TestLive watches and records usages on a real API server.
@@ -240,31 +236,19 @@ type fixture struct {
 func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 	t.Helper()
 
-	f := &fixture{namespace: namespace}
+	f := &fixture{namespace: namespace, kube: apiserver.Client(t, cfg)}
 
-	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
-		t.Fatal(err)
-	}
+	counted := apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		f.mu.Lock()
+		f.requests = append(f.requests, r)
+		f.mu.Unlock()
 
-	var err error
-	if f.kube, err = client.New(cfg, client.Options{Scheme: s}); err != nil {
-		t.Fatal(err)
-	}
-
-	counted := rest.CopyConfig(cfg)
-	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			f.mu.Lock()
-			f.requests = append(f.requests, r)
-			f.mu.Unlock()
-
-			return next.RoundTrip(r)
-		})
+		return next.RoundTrip(r)
 	})
 
 	// What kinds there are is no matter of the test.
-	if f.counted, err = client.NewWithWatch(counted, client.Options{Scheme: s, Mapper: f.kube.RESTMapper()}); err != nil {
+	var err error
+	if f.counted, err = client.NewWithWatch(counted, client.Options{Scheme: f.kube.Scheme(), Mapper: f.kube.RESTMapper()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -272,10 +256,6 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 
 	return f
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
 
 // requested returns all requests so far, those of the watch of usages included.
 func (f *fixture) requested() []*http.Request {
@@ -298,20 +278,9 @@ func (f *fixture) start(t *testing.T, gvk schema.GroupVersionKind) *Usages {
 	t.Helper()
 
 	usages := NewUsages(f.counted)[gvk]
-	ctx, stop := context.WithCancel(t.Context())
-	stopped := make(chan error, 1)
+	background.Run(t, usages.Start)
 
-	go func() { stopped <- usages.Start(ctx) }()
-
-	t.Cleanup(func() {
-		stop()
-
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
-	})
-
-	if err := usages.WaitForSync(ctx); err != nil {
+	if err := usages.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -350,13 +319,7 @@ func (f *fixture) expectUsers(t *testing.T, u *Usages, config string, want int64
 func (f *fixture) eventually(t *testing.T, check func() error) {
 	t.Helper()
 
-	err := errors.New("not looked at")
-
-	if wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		err = check()
-
-		return err == nil, nil
-	}) != nil {
+	if err := wait.Until(t.Context(), wait.Patience, check); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,14 +18,20 @@ import (
 func Start(t *testing.T, crds ...string) *rest.Config {
 	t.Helper()
 
+	return Environment(t, crds...).Config
+}
+
+// Environment starts an API server as Start does. The test may add users and CRDs.
+func Environment(t *testing.T, crds ...string) *envtest.Environment {
+	t.Helper()
+
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
 	}
 
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
 
-	cfg, err := env.Start()
-	if err != nil {
+	if _, err := env.Start(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -35,5 +41,5 @@ func Start(t *testing.T, crds ...string) *rest.Config {
 		}
 	})
 
-	return cfg
+	return env
 }

@@ -41,6 +41,17 @@ func Until(ctx context.Context, limit time.Duration, check func() error) error {
 	}
 }
 
+// UntilTrue waits until what the supplied words say is true.
+func UntilTrue(ctx context.Context, what string, condition func() bool) error {
+	return Until(ctx, Patience, func() error {
+		if condition() {
+			return nil
+		}
+
+		return errors.Errorf("it is not true that %s", what)
+	})
+}
+
 // For waits for some time.
 func For(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
