@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/background"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// A fixture has a namespace of its own on the API server that all share.
+type fixture struct {
+	kind      providerconfig.Kind
+	cfg       *rest.Config
+	kube      client.WithWatch
+	namespace string
+
+	writes int
+}
+
+func newFixture(t *testing.T, cfg *rest.Config, kind providerconfig.Kind) *fixture {
+	t.Helper()
+
+	f := &fixture{kind: kind, cfg: cfg, kube: apiserver.Client(t, cfg)}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "config-"}}
+	f.create(t, ns)
+	f.namespace = ns.GetName()
+
+	return f
+}
+
+// start the controller. It runs until it is stopped, or to the end of the test.
+func (f *fixture) start(t *testing.T) func() {
+	t.Helper()
+
+	mgr, err := manager.New(f.cfg, manager.Options{
+		Scheme:     f.kube.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	usages := providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage]
+	o := controller.Options{Logger: logging.NewNopLogger(), MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
+
+	if err := errors.Join(mgr.Add(usages), Setup(mgr, f.kind, usages, o)); err != nil {
+		t.Fatal(err)
+	}
+
+	return background.Run(t, mgr.Start)
+}
+
+// reconciler returns one whose watch has seen nothing. What it writes is counted.
+func (f *fixture) reconciler() *reconciler {
+	kube := interceptor.NewClient(f.kube, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			f.writes++
+
+			return c.Update(ctx, o, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			f.writes++
+
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})
+
+	return &reconciler{
+		client:    kube,
+		live:      kube,
+		kind:      f.kind,
+		usages:    providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage],
+		log:       logging.NewNopLogger(),
+		finalizer: resource.NewAPIFinalizer(kube, finalizer),
+		record:    event.NewNopRecorder(),
+	}
+}
+
+func (f *fixture) reconcile(t *testing.T, r *reconciler, pc client.Object) reconcile.Result {
+	t.Helper()
+
+	res, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return res
+}
+
+// config creates a ProviderConfig.
+func (f *fixture) config(t *testing.T, name string, finalizers ...string) resource.ProviderConfig {
+	t.Helper()
+
+	pc, ok := f.kind.Object.DeepCopyObject().(resource.ProviderConfig)
+	if !ok {
+		t.Fatalf("%T is not a ProviderConfig", f.kind.Object)
+	}
+
+	// All names are in one namespace where the kind has none.
+	pc.SetName(f.namespace + "-" + name)
+	pc.SetFinalizers(finalizers)
+
+	if _, ok := pc.(*namespacedv1beta1.ProviderConfig); ok {
+		pc.SetNamespace(f.namespace)
+	}
+
+	f.create(t, pc)
+
+	return pc
+}
+
+// usage of a ProviderConfig by a Workspace that only the usage knows of.
+func (f *fixture) usage(name string, pc client.Object) client.Object {
+	ref := xpv2.TypedReference{APIVersion: "v1", Kind: "Workspace", Name: name}
+	o := metav1.ObjectMeta{
+		Name:            f.namespace + "-" + name,
+		Labels:          map[string]string{xpv2.LabelKeyProviderName: pc.GetName()},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Workspace", Name: name, UID: types.UID(name), Controller: new(true)}},
+	}
+
+	if f.kind.Legacy() {
+		u := &clusterv1beta1.ProviderConfigUsage{ObjectMeta: o}
+		u.ProviderConfigReference = xpv2.Reference{Name: pc.GetName()}
+		u.ResourceReference = ref
+
+		return u
+	}
+
+	o.Namespace = f.namespace
+	o.Labels[xpv2.LabelKeyProviderKind] = f.kind.Config.Kind
+
+	u := &namespacedv1beta1.ProviderConfigUsage{ObjectMeta: o}
+	u.ProviderConfigReference = xpv2.ProviderConfigReference{Kind: f.kind.Config.Kind, Name: pc.GetName()}
+	u.ResourceReference = ref
+
+	return u
+}
+
+func (f *fixture) use(t *testing.T, name string, pc client.Object) {
+	t.Helper()
+	f.create(t, f.usage(name, pc))
+}
+
+// unuse deletes the usage of the supplied name.
+func (f *fixture) unuse(t *testing.T, name string, pc client.Object) {
+	t.Helper()
+
+	if err := f.kube.Delete(t.Context(), f.usage(name, pc)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) create(t *testing.T, o client.Object) {
+	t.Helper()
+
+	if err := f.kube.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) expectUsers(t *testing.T, pc resource.ProviderConfig, want int64) {
+	t.Helper()
+	f.eventually(t, func() error {
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+			return err
+		}
+
+		if have := pc.GetUsers(); have != want {
+			return errors.Errorf("users of %q: want %d, got %d", pc.GetName(), want, have)
+		}
+
+		return nil
+	})
+}
+
+func (f *fixture) expectGone(t *testing.T, o client.Object) {
+	t.Helper()
+	f.eventually(t, func() error {
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(o), o); !kerrors.IsNotFound(err) {
+			return errors.Errorf("want %q to be gone, got %v", o.GetName(), err)
+		}
+
+		return nil
+	})
+}
+
+func (f *fixture) eventually(t *testing.T, check func() error) {
+	t.Helper()
+
+	if err := wait.Until(t.Context(), wait.Patience, check); err != nil {
+		t.Fatal(err)
+	}
+}
