@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// A Workspace is deleted, and one of its name is made that has the same claim.
+func testMadeAgain(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.expectReconciled(t)
+	f.leave()
+
+	if err := f.live.Delete(t.Context(), f.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	f.ws.SetResourceVersion("")
+	f.ws.SetUID("")
+	f.ws.SetAnnotations(nil)
+
+	if err := f.live.Create(t.Context(), f.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	f.claimFor(t, f.claims.me)
+	f.expectReconciled(t)
+	f.expectRuns(t, "The Workspace that was claimed is gone.", 0)
+
+	f.start(t)
+	f.eventuallyForgotten(t)
+	f.expectClaim(t, "What is released is gone: this is another one.", f.me())
+}
+
+func testChangedDuringErase(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+	f.expectReconciled(t)
+	f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		f.change(t, func(o client.Object) { o.SetLabels(map[string]string{shard.LabelKey: "b"}) })
+
+		return next.RoundTrip(r)
+	})
+	f.leave()
+	f.eventuallyClaimed(t, "It is released whatever else changes.", "")
+
+	if diff := cmp.Diff(map[string]string{shard.LabelKey: "b"}, f.get(t).GetLabels()); diff != "" {
+		t.Errorf("labels: -want, +got:\n%s", diff)
+	}
+}
+
+// The only worker of this test is at work on another Workspace, too.
+func testLeavesDuringWork(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+	f.expectReconciled(t)
+	f.look(t)
+
+	began, finish := make(chan struct{}), make(chan struct{})
+	f.work = func() {
+		close(began)
+		<-finish
+	}
+
+	ended := make(chan error, 1)
+
+	go func() { ended <- f.reconcile(t) }()
+
+	<-began
+
+	// Another one has been claimed before, and leaves first.
+	idle := f.create(t)
+
+	if ok, err := f.claims.take(t.Context(), f.refOf(idle), idle); !ok || err != nil {
+		t.Errorf("take(...): %t, %v", ok, err)
+	}
+
+	f.leave()
+	f.reconciler.Handler().OnDelete(idle)
+	f.eventually(t, "the claim on a Workspace that is idle is released although the worker is busy", func() bool {
+		return f.claimOf(t, idle) == ""
+	})
+	f.expectClaim(t, "The claim stays as long as the work takes.", f.me())
+
+	close(finish)
+
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+
+	f.eventuallyClaimed(t, "The work has ended.", "")
+}
+
+func testLeavesLock(t *testing.T, f *fixture) {
+	t.Helper()
+
+	locks := &stubLocks{}
+	locks.left.Store(f.ws.GetUID(), true)
+	f.claims.locks = locks
+	f.start(t)
+	f.expectReconciled(t)
+	f.leave()
+	f.eventuallyClaimed(t, "What left is released.", "")
+
+	if diff := cmp.Diff(f.claims.me.Host(), f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
+		t.Errorf("whoever is next has to know whose lock it may find: -want, +got:\n%s", diff)
+	}
+
+	f.eventually(t, "it is the business of whoever is next", func() bool { return !locks.Any(f.ws.GetUID()) })
+}
+
+// Somebody overwrote the claim, which nobody should.
+func testClaimedByAnotherNow(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+	f.expectReconciled(t)
+	f.claimFor(t, another("host-1_1f33"))
+	f.leave()
+	f.eventuallyForgotten(t)
+	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
+}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+func testOutdated(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.change(t, func(o client.Object) { o.SetLabels(map[string]string{shard.LabelKey: "b"}) })
+
+	if err := f.reconcile(t); err != nil {
+		t.Errorf("somebody was faster, which is nothing to be told of: %v", err)
+	}
+
+	f.expectClaim(t, "The Workspace is not what the decision was about.", "")
+	f.expectHolds(t, "It was not taken.", false)
+}
+
+// Whoever copies a Workspace copies its annotations.
+func testTakesCopy(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.leases.state = lease.Alive
+	f.annotate(t, another("host-1_1f33").On("the-original"))
+	f.expectReconciled(t)
+	f.expectClaim(t, "Nobody has claimed the copy.", f.me())
+}
+
+func testTakesFromDead(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	f.leases.state = lease.Dead
+
+	for _, host := range []string{"host-1", "host-2"} {
+		f.claimFor(t, another(host+"_1f33"))
+		f.expectReconciled(t)
+		f.expectClaim(t, "The dead do nothing.", f.me())
+		f.leave()
+		f.eventuallyClaimed(t, "It leaves again.", "")
+	}
+
+	if diff := cmp.Diff("host-2,host-1", f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
+		t.Errorf("hosts whose locks are nobody's: -want, +got:\n%s", diff)
+	}
+}
+
+// Whoever takes a Workspace knows what it finds there.
+func testInherits(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	f.leases.state = lease.Dead
+
+	for _, tc := range []struct {
+		reason    string
+		claim     Claim
+		inherited bool
+		hosts     []string
+	}{
+		{reason: "An earlier incarnation of this instance had the same disk.", claim: Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"}, hosts: []string{"host-1"}},
+		{reason: "Another instance had another one.", claim: another("host-2_1f33"), inherited: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "Nobody knows who was there before.", inherited: true, hosts: []string{"host-2", "host-1"}},
+	} {
+		f.claimFor(t, tc.claim)
+
+		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.Inherited(f.ws) {
+			t.Errorf("%s\nit is not held, but since %s after %q", tc.reason, since, hosts)
+		}
+
+		before := time.Now()
+		f.expectReconciled(t)
+		f.look(t)
+
+		hosts, since := f.claims.Abandoned(f.ws)
+		if diff := cmp.Diff(tc.hosts, hosts); diff != "" {
+			t.Errorf("%s\nAbandoned(...): -want, +got:\n%s", tc.reason, diff)
+		}
+
+		if since.Before(before) || since.After(time.Now()) {
+			t.Errorf("%s\nAbandoned(...): since %s, but it was taken after %s", tc.reason, since, before)
+		}
+
+		if got := f.claims.Inherited(f.ws); got != tc.inherited {
+			t.Errorf("%s\nInherited(...): want %t, got %t", tc.reason, tc.inherited, got)
+		}
+
+		f.leave()
+		f.eventuallyClaimed(t, "It leaves again.", "")
+	}
+}
+
+func testUnshardedWasFaster(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		f.leases.hold("host-9_u")
+
+		return next.RoundTrip(r)
+	})
+
+	f.expectReconciled(t)
+	f.eventuallyClaimed(t, "An unsharded instance that saw no claim may be at work.", "")
+	f.look(t)
+	f.expectReconciled(t)
+	f.expectRuns(t, "The unsharded instance serves every Workspace.", 0)
+	f.expectClaim(t, "The unsharded instance serves every Workspace.", "")
+	f.expectEvents(t, "People are told.", 1)
+}
+
+func testWaitsForOwner(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.leases.state = lease.Alive
+	f.claimFor(t, another("host-1_1f33"))
+
+	for range 2 {
+		f.expectReconciled(t)
+	}
+
+	f.expectEvents(t, "People are told once.", 1)
+
+	f.leases.state = lease.Unknown
+
+	f.expectReconciled(t)
+	f.expectEvents(t, "It is something else that it waits for.", 2)
+	f.leave()
+	f.expectReconciled(t)
+	f.expectEvents(t, "It has been away: this is another wait.", 3)
+	f.expectRuns(t, "It is another's.", 0)
+	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
+}

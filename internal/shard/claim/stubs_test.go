@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// An oldReader is the cache: it holds the Workspace as it was last looked at.
+type oldReader struct{ f *fixture }
+
+func (r oldReader) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	to, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return errors.Errorf("asked for %T", o)
+	}
+
+	r.f.ws.DeepCopyInto(to)
+
+	return nil
+}
+
+func (r oldReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("nobody lists")
+}
+
+type counter struct{ f *fixture }
+
+func (c counter) Event(runtime.Object, event.Event) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+
+	c.f.events++
+}
+
+func (c counter) WithAnnotations(...string) event.Recorder { return c }
+
+type stubLeases struct {
+	state lease.State
+
+	mu     sync.Mutex
+	holder string
+}
+
+func (l *stubLeases) Namespace() string { return namespace }
+
+func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
+
+func (l *stubLeases) Holder(context.Context, string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.holder, nil
+}
+
+func (l *stubLeases) hold(holder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.holder = holder
+}
+
+// stubLocks are the Workspaces on whose state a lock may be left.
+type stubLocks struct{ left sync.Map }
+
+func (l *stubLocks) Any(uid types.UID) bool {
+	_, ok := l.left.Load(uid)
+
+	return ok
+}
+
+func (l *stubLocks) Forget(uid types.UID) { l.left.Delete(uid) }
