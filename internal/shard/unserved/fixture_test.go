@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package unserved
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+)
+
+// stubLeases are those that are held. Nil is not known yet.
+type stubLeases []shard.ID
+
+func (l *stubLeases) Serving() ([]shard.ID, bool) { return *l, *l != nil }
+
+// A stubMetrics has what was counted last.
+type stubMetrics map[string]int
+
+func (m stubMetrics) Unserved(reason string, n int) { m[reason] = n }
+
+// A recorder has the Events, as the name of the Workspace and a text.
+type recorder struct {
+	mu     sync.Mutex
+	events map[string][]string
+}
+
+func (r *recorder) Event(o runtime.Object, e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	name := "?"
+	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+		name = m.GroupVersionKind().Kind + " " + m.GetName()
+	}
+
+	r.events[name] = append(r.events[name], string(e.Type)+" "+string(e.Reason)+" "+e.Message)
+}
+
+func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
+
+// A brokenReader cannot be reached.
+type brokenReader struct{ client.Reader }
+
+func (brokenReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("boom")
+}
+
+func id(t *testing.T, name string) shard.ID {
+	t.Helper()
+
+	i, err := shard.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return i
+}
+
+// A fixture is a Watcher of shard b, and one Workspace of each kind and of each
+// label: none, a, b and c.
+type fixture struct {
+	*Watcher
+
+	leases  *stubLeases
+	counts  stubMetrics
+	events  *recorder
+	live    client.Client
+	objects []client.Object
+}
+
+func newFixture(t *testing.T, live client.Client) *fixture {
+	t.Helper()
+
+	leases := &stubLeases{id(t, "b")}
+	f := &fixture{leases: leases, counts: stubMetrics{}, events: &recorder{events: map[string][]string{}}, live: live}
+	f.Watcher = New(id(t, "b"), leases, live, workspace.GroupVersionKinds(), 1, f.counts, WithRecorder(f.events))
+
+	for _, kind := range workspace.Kinds() {
+		for _, label := range []string{"", "a", "b", "c"} {
+			ws := apiserver.Workspace(kind.GroupVersionKind, label)
+			if err := live.Create(t.Context(), ws); err != nil {
+				t.Fatal(err)
+			}
+
+			f.objects = append(f.objects, ws)
+		}
+	}
+
+	t.Cleanup(func() {
+		for _, o := range f.objects {
+			if err := live.Delete(context.WithoutCancel(t.Context()), o); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		}
+	})
+
+	return f
+}
+
+// look so many times.
+func (f *fixture) look(t *testing.T, times int) {
+	t.Helper()
+
+	for range times {
+		if err := f.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// expect fails the test unless the counts are these, and people were told that often
+// of each Workspace of the supplied labels.
+func (f *fixture) expect(t *testing.T, reason string, noShard, noCatchAll int, told map[string]int) {
+	t.Helper()
+
+	if diff := cmp.Diff(stubMetrics{ReasonNoLiveShard: noShard, ReasonNoCatchAll: noCatchAll}, f.counts); diff != "" {
+		t.Errorf("\n%s\ncounts: -want, +got:\n%s", reason, diff)
+	}
+
+	want, have := map[string]int{}, map[string]int{}
+
+	for label, n := range told {
+		for _, kind := range workspace.Kinds() {
+			want[kind.GroupVersionKind.Group+"/"+label] = n
+		}
+	}
+
+	for _, o := range f.objects {
+		if n := len(f.events.events["Workspace "+o.GetName()]); n > 0 {
+			have[o.GetObjectKind().GroupVersionKind().Group+"/"+o.GetLabels()[shard.LabelKey]] += n
+		}
+	}
+
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("\n%s\nevents: -want, +got:\n%s", reason, diff)
+	}
+}
+
+func (f *fixture) relabel(t *testing.T, from, to string) {
+	t.Helper()
+
+	for _, o := range f.objects {
+		if o.GetLabels()[shard.LabelKey] != from {
+			continue
+		}
+
+		before, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatalf("%T is not an object", o)
+		}
+
+		o.SetLabels(map[string]string{shard.LabelKey: to})
+
+		if err := f.live.Patch(t.Context(), o, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
