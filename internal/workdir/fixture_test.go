@@ -5,11 +5,12 @@
 package workdir
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 const (
@@ -17,8 +18,7 @@ const (
 	uidB = "7f3c2a9e-55d0-4c57-8f4a-d4f6f2a3b902"
 )
 
-// files are the contents of the files of a directory by their names.
-type files map[string]string
+type files = filesystem.Files
 
 func text(s string) File { return File{Data: []byte(s)} }
 
@@ -65,45 +65,13 @@ func removeSecrets(t *testing.T, d *Dir) {
 // for itself. A symbolic link has the base name of its target for content.
 func content(t *testing.T, dir string) files {
 	t.Helper()
-	got := files{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == manifestName || e.Name() == markerName {
-			return err
+	got := filesystem.Read(t, dir, manifestName, markerName)
+	for name, content := range got {
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			got[name] = "-> " + filepath.Base(target)
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if e.Type() == fs.ModeSymlink {
-			target, err := os.Readlink(path)
-			got[rel] = "-> " + filepath.Base(target)
-			return err
-		}
-		data, err := os.ReadFile(path)
-		got[rel] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return got
-}
-
-// writeFiles writes files below dir. Content that begins with an arrow is the target
-// of a symbolic link.
-func writeFiles(t *testing.T, dir string, f files) {
-	t.Helper()
-	for name, content := range f {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			symlink(t, target, path)
-			continue
-		}
-		write(t, path, content)
-	}
 }
 
 func write(t *testing.T, path, content string) {
@@ -136,18 +104,4 @@ func remove(t *testing.T, path string) {
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// names of all that is directly in a directory.
-func names(t *testing.T, path string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make([]string, 0, len(entries))
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	return got
 }

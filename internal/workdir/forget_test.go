@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestForget(t *testing.T) {
@@ -60,7 +62,7 @@ func TestForget(t *testing.T) {
 			t.Parallel()
 			d := newDir(t)
 			syncDir(t, d, tc.inputs)
-			writeFiles(t, d.Path(), tc.present)
+			filesystem.Write(t, d.Path(), tc.present)
 			mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 			mark(t, d, "", "digest")
 

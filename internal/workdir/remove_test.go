@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestRemove(t *testing.T) {
@@ -104,7 +106,7 @@ func TestRemove(t *testing.T) {
 				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("%s\n%s Remove(%q): -want error, +got error:\n%s", tc.reason, time, tc.uid, diff)
 				}
-				if diff := cmp.Diff(tc.want, names(t, r.Path())); diff != "" {
+				if diff := cmp.Diff(tc.want, filesystem.Names(t, r.Path())); diff != "" {
 					t.Errorf("%s\nleft after the %s Remove(%q): -want, +got:\n%s", tc.reason, time, tc.uid, diff)
 				}
 			}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestOpen(t *testing.T) {
@@ -72,7 +74,7 @@ func TestOpen(t *testing.T) {
 			if diff := cmp.Diff(path, r.Path()); diff != "" {
 				t.Errorf("%s\nPath: -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff([]string{}, names(t, path)); diff != "" {
+			if diff := cmp.Diff([]string{}, filesystem.Names(t, path)); diff != "" {
 				t.Errorf("%s\nwhat Open left behind: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

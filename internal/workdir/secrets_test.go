@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestRemoveSecrets(t *testing.T) {
@@ -57,7 +59,7 @@ func TestRemoveSecrets(t *testing.T) {
 			for _, set := range tc.sync {
 				syncDir(t, d, set)
 			}
-			writeFiles(t, d.Path(), tc.present)
+			filesystem.Write(t, d.Path(), tc.present)
 			for _, time := range []string{"first", "second"} {
 				if err := d.RemoveSecrets(); err != nil {
 					t.Fatalf("%s\n%s RemoveSecrets: %v", tc.reason, time, err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestSync(t *testing.T) {
@@ -123,7 +125,7 @@ func TestSync(t *testing.T) {
 			for _, earlier := range tc.earlier {
 				syncDir(t, d, earlier)
 			}
-			writeFiles(t, d.Path(), tc.present)
+			filesystem.Write(t, d.Path(), tc.present)
 			for _, time := range []string{"first", "second"} {
 				if err := d.Sync(tc.sync); err != nil {
 					t.Fatalf("%s\n%s Sync: %v", tc.reason, time, err)
@@ -178,7 +180,7 @@ func TestSyncRefuses(t *testing.T) {
 			if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
 				t.Errorf("%s\nnothing is written when a name is refused: -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff([]string{uidA}, names(t, filepath.Dir(d.Path()))); diff != "" {
+			if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 				t.Errorf("%s\nbeside the directory: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -340,7 +342,7 @@ func FuzzSync(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		d := newDir(t)
 		err := d.Sync(map[string]File{name: text("a")})
-		if diff := cmp.Diff([]string{uidA}, names(t, filepath.Dir(d.Path()))); diff != "" {
+		if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 			t.Errorf("beside the directory, after Sync of %q: -want, +got:\n%s", name, diff)
 		}
 		if err != nil {

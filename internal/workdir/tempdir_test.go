@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestTempDir(t *testing.T) {
@@ -17,7 +19,7 @@ func TestTempDir(t *testing.T) {
 
 	d := newDir(t)
 	replaceTree(t, d, "v1", files{"main.tf": "m"})
-	writeFiles(t, d.Path(), files{".crossplane-fetch-old/module/x.tf": "left", ".crossplane-other": "kept"})
+	filesystem.Write(t, d.Path(), files{".crossplane-fetch-old/module/x.tf": "left", ".crossplane-other": "kept"})
 
 	dir, err := d.TempDir()
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // replaceTree makes the files the tree of d.
@@ -27,7 +29,7 @@ func newTree(t *testing.T, d *Dir, f files) string {
 	}
 	dir = filepath.Join(dir, "module")
 	mkdir(t, dir, 0o700)
-	writeFiles(t, dir, f)
+	filesystem.Write(t, dir, f)
 	return dir
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestTreeRevision(t *testing.T) {
@@ -122,7 +124,7 @@ func TestTreeRecord(t *testing.T) {
 
 			d := newDir(t)
 			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
-			writeFiles(t, d.Path(), present)
+			filesystem.Write(t, d.Path(), present)
 			write(t, filepath.Join(d.Path(), treeName), fmt.Sprintf(`{"revision":"v1","files":[%q]}`, name))
 
 			if got := d.TreeRevision(); got != "" {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestReplaceTree(t *testing.T) {
@@ -157,7 +159,7 @@ func TestReplaceTree(t *testing.T) {
 				replaceTree(t, d, fmt.Sprint("earlier ", i), earlier)
 			}
 			syncDir(t, d, tc.inputs)
-			writeFiles(t, d.Path(), tc.present)
+			filesystem.Write(t, d.Path(), tc.present)
 
 			for _, time := range []string{"first", "second"} {
 				replaceTree(t, d, time, tc.tree)
@@ -239,7 +241,7 @@ func TestReplaceTreeRefuses(t *testing.T) {
 
 			d := newDir(t)
 			replaceTree(t, d, "old", files{"main.tf": "old", "sub/main.tf": "old"})
-			writeFiles(t, d.Path(), tc.present)
+			filesystem.Write(t, d.Path(), tc.present)
 			src := filepath.Join(d.Path(), tc.dir)
 			if tc.dir == "" {
 				src = newTree(t, d, tc.tree)
@@ -283,7 +285,7 @@ func TestRemoveTree(t *testing.T) {
 	}
 	syncDir(t, d, map[string]File{"vars": text("v")})
 	replaceTree(t, d, "v1", files{"main.tf": "m", "sub/x.tf": "x", ".git/HEAD": "h", "a.tf": "-> main.tf"})
-	writeFiles(t, d.Path(), files{"sub/terraform.tfstate": "s", "kubeconfig": "k", ".crossplane-fetch-x/credentials": "c"})
+	filesystem.Write(t, d.Path(), files{"sub/terraform.tfstate": "s", "kubeconfig": "k", ".crossplane-fetch-x/credentials": "c"})
 
 	for _, time := range []string{"first", "second"} {
 		if err := d.RemoveTree(); err != nil {
@@ -308,7 +310,7 @@ func emptyDirs(t *testing.T, dir string) []string {
 		if strings.HasPrefix(e.Name(), fetchPrefix) {
 			return fs.SkipDir
 		}
-		if len(names(t, path)) == 0 {
+		if len(filesystem.Names(t, path)) == 0 {
 			empty = append(empty, path)
 		}
 		return nil

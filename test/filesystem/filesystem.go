@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filesystem gives a test a second file system.
+// Package filesystem gives a test a second file system, and writes and reads what is in one.
 package filesystem
 
 import (
