@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 var errBoom = errors.New("boom")
@@ -103,7 +105,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("Add(...) of what fails: want %v, got %v", errBoom, err)
 	}
 
-	if diff := cmp.Diff([]string{"key"}, names(t, c)); diff != "" {
+	if diff := cmp.Diff([]string{"key"}, filesystem.Names(t, c.Dir)); diff != "" {
 		t.Errorf("entries: -want, +got:\n%s", diff)
 	}
 
@@ -160,7 +162,7 @@ func TestEvict(t *testing.T) {
 				t.Fatalf("%s\nEvict(): %v", tc.reason, err)
 			}
 
-			if diff := cmp.Diff(tc.want, names(t, c)); diff != "" {
+			if diff := cmp.Diff(tc.want, filesystem.Names(t, c.Dir)); diff != "" {
 				t.Errorf("%s\nentries: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -180,7 +182,7 @@ func TestEvictFull(t *testing.T) {
 		t.Errorf("Add(...): want %v, got %v", errBoom, err)
 	}
 
-	if diff := cmp.Diff([]string{}, names(t, c)); diff != "" {
+	if diff := cmp.Diff([]string{}, filesystem.Names(t, c.Dir)); diff != "" {
 		t.Errorf("entries: -want, +got:\n%s", diff)
 	}
 }
@@ -211,20 +213,4 @@ func add(t *testing.T, c *Cache, key string) {
 	if err := c.Add(key, fill("text")); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func names(t *testing.T, c *Cache) []string {
-	t.Helper()
-
-	entries, err := os.ReadDir(c.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	all := []string{}
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-
-	return all
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // TestCLI ensures that a CLI takes what another directory was initialized to for an
@@ -23,7 +25,7 @@ func TestCLI(t *testing.T) {
 	}
 
 	config := filepath.Join(t.TempDir(), "cli.tfrc")
-	write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
+	filesystem.Write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
 
 	module := files{
 		"main.tf":   "terraform {\n  backend \"local\" {\n    path = \"state\"\n  }\n}\nmodule \"a\" {\n  source = \"./a\"\n}\n",
@@ -50,8 +52,8 @@ func TestCLI(t *testing.T) {
 			}
 
 			first, second := t.TempDir(), t.TempDir()
-			write(t, first, module)
-			write(t, second, module)
+			filesystem.Write(t, first, module)
+			filesystem.Write(t, second, module)
 
 			c, _ := newCache(t)
 

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package initcache
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+func TestEvict(t *testing.T) {
+	t.Parallel()
+
+	c, now := newCache(t)
+	c.entries.MaxEntries = 2
+
+	for _, key := range []string{"a", "b", "c"} {
+		store(t, c, key, initialized())
+
+		*now = now.Add(time.Minute)
+	}
+
+	expectEntries(t, c, "entries when there may be 2", "b", "c")
+
+	c.entries.MaxBytes = dircache.Size(c.entries.Path("c"))
+	if err := c.entries.Evict(); err != nil {
+		t.Fatal(err)
+	}
+
+	expectEntries(t, c, "entries when there may be as many bytes as one has", "c")
+
+	// What a process that was killed left.
+	filesystem.Write(t, c.entries.Dir, files{dircache.TempPrefix + "x/main.tf": "half"})
+
+	if err := os.Chtimes(filepath.Join(c.entries.Dir, dircache.TempPrefix+"x"), *now, *now); err != nil {
+		t.Fatal(err)
+	}
+
+	*now = now.Add(maxAge - time.Second)
+
+	if err := c.entries.Evict(); err != nil {
+		t.Fatal(err)
+	}
+
+	expectEntries(t, c, "entries when all but what may be in progress is too old", dircache.TempPrefix+"x")
+
+	*now = now.Add(2 * time.Second)
+
+	if err := c.entries.Evict(); err != nil {
+		t.Fatal(err)
+	}
+
+	expectEntries(t, c, "entries when all are too old")
+}
+
+// TestStart ensures that secrets of an instance that is gone do not stay longer than
+// they have to.
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	c, now := newCache(t)
+	store(t, c, "key", initialized())
+
+	*now = now.Add(2 * maxAge)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	expectEntries(t, c, "entries after a start")
+}
