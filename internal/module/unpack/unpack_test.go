@@ -6,10 +6,7 @@ package unpack
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,22 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
-
-// wide are limits that no test reaches.
-var wide = Limits{Entries: 1000, Bytes: 1 << 20} //nolint:gochecknoglobals // It is a constant.
-
-// An entry of an archive. A link has a target instead of content.
-type entry struct {
-	kind          byte
-	name, content string
-	mode          int64
-}
-
-func file(name, content string) entry   { return entry{tar.TypeReg, name, content, 0o644} }
-func link(name, target string) entry    { return entry{tar.TypeSymlink, name, target, 0o777} }
-func hard(name, target string) entry    { return entry{tar.TypeLink, name, target, 0o644} }
-func dir(name string, mode int64) entry { return entry{tar.TypeDir, name, "", mode} }
 
 func TestArchives(t *testing.T) {
 	t.Parallel()
@@ -200,7 +184,7 @@ func TestArchives(t *testing.T) {
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}
-			if got := names(t, parent); len(got) != 1 {
+			if got := filesystem.Names(t, parent); len(got) != 1 {
 				t.Errorf("%s\nthere is something outside: %q", tc.reason, got)
 			}
 			if tc.err != "" {
@@ -367,205 +351,4 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check(...) with a named pipe: got %v", err)
 		}
 	})
-}
-
-// FuzzTar unpacks an archive with a link and a file of any name, and looks whether
-// there is anything outside.
-func FuzzTar(f *testing.F) {
-	for _, seed := range [][3]string{
-		{"a", "..", "a/escape"},
-		{"a/b", "../..", "a/b/../escape"},
-		{"a", "/tmp", "a/x"},
-		{"..", "x", "y"},
-		{".", "..", "./x"},
-		{"a", "a", "a"},
-		{"", "", ""},
-		{"a//b/", "./..", "a/./b/x"},
-		{"a\x00b", "\x00", "x\\..\\y"},
-		{"a", "b/..", "a/../../x"},
-	} {
-		f.Add(seed[0], seed[1], seed[2])
-	}
-	f.Fuzz(func(t *testing.T, name, target, second string) {
-		if len(name)+len(target)+len(second) > 4000 {
-			return
-		}
-		entries := []entry{dir("b", 0o755), link(name, target), file(second, "x"), hard(second+"x", name), dir(second, 0o755)}
-		for i := range entries {
-			b := &bytes.Buffer{}
-			w := tar.NewWriter(b)
-			wrote := 0
-			for _, e := range entries[:i+1] {
-				if addToTar(w, e) == nil {
-					wrote++
-				}
-			}
-			if wrote == 0 || w.Close() != nil {
-				return // It is no archive.
-			}
-			parent := t.TempDir()
-			root := newRoot(t, filepath.Join(parent, "root"))
-			_ = Tar(root, b, wide)
-			if got := names(t, parent); len(got) != 1 {
-				t.Fatalf("link %q to %q, file %q: there is something outside: %q", name, target, second, got)
-			}
-			// What is fine is not at odds with what the system makes of it.
-			if Check(root) != nil {
-				continue
-			}
-			expectInside(t, root.Name())
-		}
-	})
-}
-
-// expectInside fails if a symbolic link below dir leads to something outside.
-func expectInside(t *testing.T, dir string) {
-	t.Helper()
-	base, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.Type() != fs.ModeSymlink {
-			return err
-		}
-		resolved, err := filepath.EvalSymlinks(path)
-		if err == nil && resolved != base && !strings.HasPrefix(resolved, base+"/") {
-			t.Errorf("link %q leads out, to %q", path, resolved)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func newRoot(t *testing.T, path string) *os.Root {
-	t.Helper()
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
-	return root
-}
-
-func addToTar(w *tar.Writer, e entry) error {
-	h := &tar.Header{Typeflag: e.kind, Name: e.name, Mode: e.mode}
-	switch e.kind {
-	case tar.TypeXGlobalHeader:
-		h = &tar.Header{Typeflag: e.kind, Name: e.name, PAXRecords: map[string]string{"comment": "c"}}
-	case tar.TypeSymlink, tar.TypeLink:
-		h.Linkname = e.content
-	case tar.TypeReg:
-		h.Size = int64(len(e.content))
-	}
-	if err := w.WriteHeader(h); err != nil {
-		return err
-	}
-	if e.kind != tar.TypeReg {
-		return nil
-	}
-	_, err := w.Write([]byte(e.content))
-	return err
-}
-
-func makeTar(t *testing.T, entries []entry) []byte {
-	t.Helper()
-	b := &bytes.Buffer{}
-	w := tar.NewWriter(b)
-	for _, e := range entries {
-		if err := addToTar(w, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func makeZip(t *testing.T, entries []entry) []byte {
-	t.Helper()
-	b := &bytes.Buffer{}
-	w := zip.NewWriter(b)
-	for _, e := range entries {
-		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
-		mode := (&tar.Header{Typeflag: e.kind, Mode: e.mode}).FileInfo().Mode()
-		h.SetMode(mode)
-		f, err := w.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.kind == tar.TypeDir {
-			continue
-		}
-		if _, err := f.Write([]byte(e.content)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// content of the files below dir, after their permissions; an arrow before the
-// target of a link.
-func content(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	got := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if e.Type() == fs.ModeSymlink {
-			target, err := os.Readlink(path)
-			got[rel] = "-> " + target
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		got[rel] = octal(info.Mode()) + " " + string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
-}
-
-// octal returns the permissions as chmod takes them.
-func octal(m fs.FileMode) string {
-	mode := uint32(m.Perm())
-	if m&fs.ModeSetuid != 0 {
-		mode |= 0o4000
-	}
-	if m&fs.ModeSetgid != 0 {
-		mode |= 0o2000
-	}
-	return fmt.Sprintf("%04o", mode)
-}
-
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	return got
 }

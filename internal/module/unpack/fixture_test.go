@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package unpack
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+// wide are limits that no test reaches.
+var wide = Limits{Entries: 1000, Bytes: 1 << 20} //nolint:gochecknoglobals // It is a constant.
+
+// An entry of an archive. A link has a target instead of content.
+type entry struct {
+	kind          byte
+	name, content string
+	mode          int64
+}
+
+func file(name, content string) entry { return entry{tar.TypeReg, name, content, 0o644} }
+
+func link(name, target string) entry { return entry{tar.TypeSymlink, name, target, 0o777} }
+
+func hard(name, target string) entry { return entry{tar.TypeLink, name, target, 0o644} }
+
+func dir(name string, mode int64) entry { return entry{tar.TypeDir, name, "", mode} }
+
+func newRoot(t *testing.T, path string) *os.Root {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+func addToTar(w *tar.Writer, e entry) error {
+	h := &tar.Header{Typeflag: e.kind, Name: e.name, Mode: e.mode}
+	switch e.kind {
+	case tar.TypeXGlobalHeader:
+		h = &tar.Header{Typeflag: e.kind, Name: e.name, PAXRecords: map[string]string{"comment": "c"}}
+	case tar.TypeSymlink, tar.TypeLink:
+		h.Linkname = e.content
+	case tar.TypeReg:
+		h.Size = int64(len(e.content))
+	}
+	if err := w.WriteHeader(h); err != nil {
+		return err
+	}
+	if e.kind != tar.TypeReg {
+		return nil
+	}
+	_, err := w.Write([]byte(e.content))
+	return err
+}
+
+func makeTar(t *testing.T, entries []entry) []byte {
+	t.Helper()
+	b := &bytes.Buffer{}
+	w := tar.NewWriter(b)
+	for _, e := range entries {
+		if err := addToTar(w, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func makeZip(t *testing.T, entries []entry) []byte {
+	t.Helper()
+	b := &bytes.Buffer{}
+	w := zip.NewWriter(b)
+	for _, e := range entries {
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		mode := (&tar.Header{Typeflag: e.kind, Mode: e.mode}).FileInfo().Mode()
+		h.SetMode(mode)
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.kind == tar.TypeDir {
+			continue
+		}
+		if _, err := f.Write([]byte(e.content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// content of the files below dir, after their permissions; an arrow before the
+// target of a link.
+func content(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	got := filesystem.Read(t, dir)
+	for name, data := range got {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().IsRegular() {
+			got[name] = octal(info.Mode()) + " " + data
+		}
+	}
+	return got
+}
+
+// octal returns the permissions as chmod takes them.
+func octal(m fs.FileMode) string {
+	mode := uint32(m.Perm())
+	if m&fs.ModeSetuid != 0 {
+		mode |= 0o4000
+	}
+	if m&fs.ModeSetgid != 0 {
+		mode |= 0o2000
+	}
+	return fmt.Sprintf("%04o", mode)
+}
