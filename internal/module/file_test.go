@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
 
 	src := filepath.Join(t.TempDir(), "modules v1")
-	writeFiles(t, src, files{"main.tf": "1", "old.tf": "1", "sub/main.tf": "s", "sub/link.tf": "-> main.tf"})
+	filesystem.Write(t, src, files{"main.tf": "1", "old.tf": "1", "sub/main.tf": "s", "sub/link.tf": "-> main.tf"})
 
 	alias := filepath.Join(t.TempDir(), "alias")
 	if err := os.Symlink(src, alias); err != nil {
@@ -66,14 +67,14 @@ func TestPathPolicy(t *testing.T) {
 	t.Parallel()
 
 	src := t.TempDir()
-	writeFiles(t, src, files{"main.tf": "1", "old.tf": "1"})
+	filesystem.Write(t, src, files{"main.tf": "1", "old.tf": "1"})
 
 	always, once := newPlace(t, src), newPlace(t, src)
 	once.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
 
 	always.ensure(t)
 	once.ensure(t)
-	writeFiles(t, src, files{"main.tf": "2"})
+	filesystem.Write(t, src, files{"main.tf": "2"})
 
 	if err := os.Remove(filepath.Join(src, "old.tf")); err != nil {
 		t.Fatal(err)
@@ -93,8 +94,8 @@ func TestPathPrivate(t *testing.T) {
 
 	p := newPlace(t, "")
 	other := filepath.Join(filepath.Dir(p.dir.Path()), "11111111-2222-3333-4444-555555555555")
-	writeFiles(t, p.dir.Path(), files{"main.tf": "m"})
-	writeFiles(t, other, files{"main.tf": "m", "module.zip": "m", ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/keep": "", ".git/refs/keep": ""})
+	filesystem.Write(t, p.dir.Path(), files{"main.tf": "m"})
+	filesystem.Write(t, other, files{"main.tf": "m", "module.zip": "m", ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/keep": "", ".git/refs/keep": ""})
 
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(other, link); err != nil {

@@ -5,198 +5,24 @@
 package module
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
-
-// flux is an API server with the kinds of Flux but for OCIRepository. It starts when
-// it is first used.
-var flux controlPlane //nolint:gochecknoglobals // One control plane serves all tests.
-
-// A controlPlane is an API server for all tests.
-type controlPlane struct {
-	once sync.Once
-	err  error
-	env  *envtest.Environment
-	kube client.Client
-}
-
-func (c *controlPlane) start(t *testing.T) client.Client {
-	t.Helper()
-
-	c.once.Do(func() {
-		c.env = &envtest.Environment{
-			CRDDirectoryPaths: []string{
-				"testdata/flux/source.toolkit.fluxcd.io_gitrepositories.yaml",
-				"testdata/flux/source.toolkit.fluxcd.io_buckets.yaml",
-			},
-			ErrorIfCRDPathMissing: true,
-		}
-
-		if _, c.err = c.env.Start(); c.err == nil {
-			c.kube, c.err = client.New(c.env.Config, client.Options{Scheme: testScheme()})
-		}
-	})
-
-	if c.err != nil {
-		t.Fatalf("cannot start control plane: is KUBEBUILDER_ASSETS what hack/build.sh controlplane prints? %v", c.err)
-	}
-
-	return c.kube
-}
-
-func (c *controlPlane) stop() error {
-	if c.env == nil {
-		return nil
-	}
-
-	return c.env.Stop()
-}
-
-func testScheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	_ = rbacv1.AddToScheme(s)
-	_ = extv1.AddToScheme(s)
-
-	return s
-}
-
-// fetcher returns one that reads with its own client and mapper, as the provider's.
-func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *Fetcher {
-	t.Helper()
-
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	mapper, err := apiutil.NewDynamicRESTMapper(config, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	live, err := client.New(config, client.Options{HTTPClient: h, Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return NewFetcher(live, mapper, o...)
-}
-
-// newFluxPlace returns a new working directory for the artifact of a source.
-func newFluxPlace(t *testing.T, module string, o ...Option) *place {
-	t.Helper()
-
-	flux.start(t)
-
-	p := newPlace(t, module)
-	p.fetcher = flux.fetcher(t, flux.env.Config, o...)
-	p.request.Parameters.Source = commonv1beta1.ModuleSourceFlux
-
-	return p
-}
-
-// An artifact as it is in the status of a source.
-type artifact map[string]any
-
-// newArtifact serves the files, and returns the artifact that they are.
-func newArtifact(t *testing.T, s *fileServer, revision string, f files) artifact {
-	t.Helper()
-
-	data := gzipped(t, f)
-	path := "/" + revision + ".tar.gz"
-	s.serve(path, data)
-
-	sum := sha256.Sum256(data)
-
-	return artifact{
-		"path": path, "url": s.url + path, "revision": "main@sha1:" + revision, "digest": "sha256:" + hex.EncodeToString(sum[:]),
-		"lastUpdateTime": "2025-01-01T00:00:00Z",
-	}
-}
-
-// newSource creates a Flux source with an artifact, or without.
-func newSource(t *testing.T, version, kind, name string, a artifact) *unstructured.Unstructured {
-	t.Helper()
-
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: version, Kind: kind})
-	o.SetNamespace("default")
-	o.SetName(name)
-
-	spec := map[string]any{"interval": "1m", "url": "https://example.org/repo"}
-
-	switch kind {
-	case "Bucket":
-		spec = map[string]any{"interval": "1m", "endpoint": "example.org", "bucketName": "b"}
-	case "OCIRepository":
-		spec["url"] = "oci://example.org/repo"
-	}
-
-	o.Object["spec"] = spec
-
-	// A new kind takes a moment until it can be used.
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := flux.kube.Create(ctx, o)
-		if meta.IsNoMatchError(err) || kerrors.IsNotFound(err) {
-			return false, nil
-		}
-
-		return err == nil, err
-	})
-	if err != nil {
-		t.Fatalf("cannot create %s: %v", kind, err)
-	}
-
-	setArtifact(t, o, a)
-
-	return o
-}
-
-func setArtifact(t *testing.T, o *unstructured.Unstructured, a artifact) {
-	t.Helper()
-
-	if a == nil {
-		return
-	}
-
-	if err := unstructured.SetNestedMap(o.Object, a, "status", "artifact"); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := flux.kube.Status().Update(t.Context(), o); err != nil {
-		t.Fatalf("cannot update status: %v", err)
-	}
-}
 
 func TestFlux(t *testing.T) {
 	flux.start(t)
@@ -217,10 +43,7 @@ func TestFlux(t *testing.T) {
 			t.Errorf("%s: want address %q, got %q", what, a["url"], got)
 		}
 
-		if _, downloads := s.counts(); downloads != wantDownloads {
-			t.Errorf("%s: want %d downloads, got %d", what, wantDownloads, downloads)
-		}
-
+		s.expectDownloads(t, what, wantDownloads)
 		p.expect(t, want)
 	}
 
@@ -459,99 +282,6 @@ func TestFluxBrokenDownload(t *testing.T) {
 	p.expect(t, files{"main.tf": "1"})
 }
 
-// TestFluxVersions ensures that the version that the cluster has is used, also when
-// that changes while the provider runs.
-func TestFluxVersions(t *testing.T) {
-	kube := flux.start(t)
-	s := newFileServer(t)
-	a := newArtifact(t, s, "oci", files{"main.tf": "oci"})
-
-	data, err := os.ReadFile("testdata/flux/source.toolkit.fluxcd.io_ocirepositories.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	crd := &extv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(data, crd); err != nil {
-		t.Fatal(err)
-	}
-
-	// An old Flux has this kind as v1beta2 only.
-	current := crd.Spec.Versions[0]
-	old := *current.DeepCopy()
-	old.Name = "v1beta2"
-	crd.Spec.Versions = []extv1.CustomResourceDefinitionVersion{old}
-
-	if err := kube.Create(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = kube.Delete(context.WithoutCancel(t.Context()), crd) })
-	newSource(t, "v1beta2", "OCIRepository", "oci", a)
-
-	p := newFluxPlace(t, "ocirepository::default/oci")
-	p.ensure(t)
-	p.expect(t, files{"main.tf": "oci"})
-
-	// A newer one has v1 as well, and the newest has nothing else.
-	old.Storage = false
-	updateCRD(t, crd, func() { crd.Spec.Versions = []extv1.CustomResourceDefinitionVersion{current, old} }, kube.Update)
-
-	// Who updates Flux has every object stored anew.
-	migrated := &unstructured.Unstructured{}
-	migrated.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: "v1", Kind: "OCIRepository"})
-
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		if err := flux.kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "oci"}, migrated); err != nil {
-			return false, nil //nolint:nilerr // The new version takes a moment to be served.
-		}
-
-		migrated.SetLabels(map[string]string{"stored": "anew"})
-
-		return flux.kube.Update(ctx, migrated) == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("the new version cannot be used: %v", err)
-	}
-
-	updateCRD(t, crd, func() { crd.Status.StoredVersions = []string{"v1"} }, func(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
-		return kube.Status().Update(ctx, o)
-	})
-	updateCRD(t, crd, func() { crd.Spec.Versions = []extv1.CustomResourceDefinitionVersion{current} }, kube.Update)
-
-	gone := &unstructured.Unstructured{}
-	gone.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: "v1beta2", Kind: "OCIRepository"})
-
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := p.fetcher.live.Get(ctx, client.ObjectKey{Namespace: "default", Name: "oci"}, gone)
-
-		return kerrors.IsNotFound(err), nil
-	})
-	if err != nil {
-		t.Fatalf("the old version does not go away: %v", err)
-	}
-
-	p.ensure(t)
-}
-
-// updateCRD changes what the API server, which changes it as well, has by now.
-func updateCRD(t *testing.T, crd *extv1.CustomResourceDefinition, change func(), update func(context.Context, client.Object, ...client.UpdateOption) error) {
-	t.Helper()
-
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := flux.kube.Get(t.Context(), client.ObjectKeyFromObject(crd), crd); err != nil {
-			return err
-		}
-
-		change()
-
-		return update(t.Context(), crd)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestFluxDigests(t *testing.T) {
 	t.Parallel()
 
@@ -602,74 +332,4 @@ func TestFluxDigests(t *testing.T) {
 	if err := p.fetcher.update(t.Context(), p.request, src); err == nil || !strings.Contains(err.Error(), "cannot verify the digest") {
 		t.Errorf("update(...) without a digest: got %v", err)
 	}
-}
-
-func TestParseFluxReference(t *testing.T) {
-	t.Parallel()
-
-	git := fluxReference{"GitRepository", "gitrepositories", "ns", "name"}
-	oci := fluxReference{"OCIRepository", "ocirepositories", "ns", "name"}
-	bucket := fluxReference{"Bucket", "buckets", "my-ns", "a.b-c"}
-
-	cases := map[string]struct {
-		reason, module string
-		want           fluxReference
-		// err says that it is refused.
-		err bool
-	}{
-		"Git":         {reason: "A GitRepository.", module: "GitRepository::ns/name", want: git},
-		"GitLower":    {reason: "Case does not matter.", module: "gitrepository::ns/name", want: git},
-		"OCI":         {reason: "An OCIRepository.", module: "ocirePOSITORY::ns/name", want: oci},
-		"Bucket":      {reason: "A Bucket.", module: "BUCKET::my-ns/a.b-c", want: bucket},
-		"Other":       {reason: "There are other kinds.", module: "HelmRepository::ns/name", err: true},
-		"NoKind":      {reason: "The kind is needed.", module: "ns/name", err: true},
-		"NoNamespace": {reason: "The namespace is needed.", module: "Bucket::name", err: true},
-		"EmptyNs":     {reason: "It must not be empty.", module: "Bucket::/name", err: true},
-		"EmptyName":   {reason: "Nor must the name.", module: "Bucket::ns/", err: true},
-		"More":        {reason: "There is no third part.", module: "Bucket::ns/name/sub", err: true},
-		"Upper":       {reason: "Names are lower case.", module: "Bucket::NS/name", err: true},
-		"Dots":        {reason: "Names are no paths.", module: "Bucket::../name", err: true},
-		"Space":       {reason: "Nothing is trimmed.", module: " Bucket::ns/name", err: true},
-		"Newline":     {reason: "Nor is the end of a line the end.", module: "Bucket::ns/name\n", err: true},
-		"OneColon":    {reason: "There are two colons.", module: "Bucket:ns/name", err: true},
-		"Empty":       {reason: "Something is needed.", module: "", err: true},
-		"Equivalent":  {reason: "Only letters of ASCII are the same in both cases.", module: "Buc\u212Aet::ns/name", err: true},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			got, err := parseFluxReference(tc.module)
-			if (err != nil) != tc.err {
-				t.Errorf("%s\nparseFluxReference(%q): want error %t, got %v", tc.reason, tc.module, tc.err, err)
-			}
-
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(fluxReference{})); diff != "" {
-				t.Errorf("%s\nparseFluxReference(%q): -want, +got:\n%s", tc.reason, tc.module, diff)
-			}
-		})
-	}
-}
-
-func FuzzParseFluxReference(f *testing.F) {
-	for _, seed := range []string{"GitRepository::ns/name", "bucket::a.b/c-d", "Bucket::../x", "OCIRepository::ns/name/x", "", "::/", "Buc\u212Aet::ns/name"} {
-		f.Add(seed)
-	}
-
-	f.Fuzz(func(t *testing.T, module string) {
-		ref, err := parseFluxReference(module)
-		if err != nil {
-			return
-		}
-
-		// There is one way to write it, but for the case of the kind.
-		if got := ref.kind + "::" + ref.namespace + "/" + ref.name; !strings.EqualFold(got, module) || len(got) != len(module) {
-			t.Errorf("parseFluxReference(%q): got %q", module, got)
-		}
-
-		if strings.ContainsAny(ref.namespace+ref.name, "/:% \n") || strings.Trim(ref.namespace, ".-") != ref.namespace || strings.Trim(ref.name, ".-") != ref.name {
-			t.Errorf("parseFluxReference(%q): got namespace %q and name %q", module, ref.namespace, ref.name)
-		}
-	})
 }

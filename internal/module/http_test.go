@@ -5,8 +5,6 @@
 package module
 
 import (
-	"archive/zip"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestArchives(t *testing.T) {
@@ -51,7 +50,7 @@ func TestArchives(t *testing.T) {
 	s.serve("/linkout.zip", zipped(t, files{"main.tf": "m", "a": "-> /etc/passwd"}))
 
 	local := t.TempDir()
-	writeFiles(t, local, files{"m.tar.gz": string(targz)})
+	filesystem.Write(t, local, files{"m.tar.gz": string(targz)})
 
 	cases := map[string]struct {
 		reason  string
@@ -291,107 +290,6 @@ func TestBrokenDownload(t *testing.T) {
 	p.expect(t, files{"main.tf": "2"})
 }
 
-func TestHTTPCredentials(t *testing.T) {
-	t.Parallel()
-
-	s := newFileServer(t)
-	s.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if user, password, _ := r.BasicAuth(); user == "me" && password == "s3cr3t-p4ss" {
-			return false
-		}
-
-		w.WriteHeader(http.StatusUnauthorized)
-
-		return true
-	})
-	s.serve("/m.zip", zipped(t, files{"main.tf": "m"}))
-
-	host := strings.TrimPrefix(s.url, "http://")
-	home := t.TempDir()
-	writeFiles(t, home, files{".netrc": "machine " + host + " login me password s3cr3t-p4ss\n"})
-
-	cases := map[string]struct {
-		reason  string
-		address string
-		env     []string
-		// want is the message, or empty.
-		want string
-	}{
-		"Address": {
-			reason:  "Credentials may be in the address.",
-			address: "http://me:s3cr3t-p4ss@" + host + "/m.zip",
-		},
-		"Home": {
-			reason:  "Or in the home directory that the caller passes.",
-			address: s.url + "/m.zip",
-			env:     []string{"HOME=" + home},
-		},
-		"None": {
-			reason:  "Another home directory is not used.",
-			address: s.url + "/m.zip",
-			env:     []string{"PATH=" + os.Getenv("PATH")},
-			want:    "bad response code: 401",
-		},
-		"Wrong": {
-			reason:  "Wrong ones are not shown.",
-			address: "http://us3r-s3cr3t:wr0ng-s3cr3t@" + host + "/m.zip",
-			want:    `cannot fetch module "` + s.url + `/m.zip": bad response code: 401`,
-		},
-		"Unreachable": {
-			reason:  "Nor when there is no server.",
-			address: "http://us3r-s3cr3t:wr0ng-s3cr3t@127.0.0.1:1/m.zip?token=wr0ng-s3cr3t",
-			want:    `cannot fetch module "http://127.0.0.1:1/m.zip?token=redacted": Get "http://127.0.0.1:1/m.zip?token=redacted": dial tcp 127.0.0.1:1: connect: connection refused`,
-		},
-		"NoURL": {
-			reason:  "Nor when the address is broken.",
-			address: "http://us3r-s3cr3t:wr0ng/s3cr3t%zz@127.0.0.1:1/m.zip",
-			want:    `cannot fetch module "http://127.0.0.1:1/m.zip": it is neither a URL nor an absolute path`,
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			p := newPlace(t, tc.address)
-			if tc.env != nil {
-				p.request.Env = tc.env
-			}
-
-			if tc.want == "" {
-				p.ensure(t)
-			} else if got := p.ensureFails(t); !strings.Contains(got, tc.want) || strings.Contains(got, "s3cr3t") {
-				t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.want, got)
-			}
-
-			expectNoSecret(t, p.dir.Path())
-		})
-	}
-}
-
-// TestNoInheritedHome ensures that the home directory of this process is not that of
-// a fetch. It cannot run in parallel with others, whose process it changes.
-func TestNoInheritedHome(t *testing.T) {
-	s := newFileServer(t)
-	s.serve("/m.zip", zipped(t, files{"main.tf": "m"}))
-
-	home := t.TempDir()
-	writeFiles(t, home, files{".netrc": "machine " + strings.TrimPrefix(s.url, "http://") + " login me password p\n"})
-	t.Setenv("HOME", home)
-	t.Setenv("NETRC", filepath.Join(home, ".netrc"))
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "of the provider")
-
-	p := newPlace(t, s.url+"/m.zip")
-	p.request.Env = []string{"PATH=" + os.Getenv("PATH")}
-	p.ensure(t)
-
-	for _, r := range s.requests {
-		if user, _, ok := r.BasicAuth(); ok {
-			t.Errorf("the fetch used the credentials of %q", user)
-		}
-	}
-}
-
 // TestReferences fetches from servers that refer to another address.
 func TestReferences(t *testing.T) {
 	t.Parallel()
@@ -401,7 +299,7 @@ func TestReferences(t *testing.T) {
 	g.users["repo"] = "me:s3cr3t-p4ss"
 
 	local := t.TempDir()
-	writeFiles(t, local, files{"main.tf": "local"})
+	filesystem.Write(t, local, files{"main.tf": "local"})
 
 	s := newFileServer(t)
 	authorized := "git::http://me:s3cr3t-p4ss@" + g.host() + "/repo"
@@ -476,60 +374,4 @@ func TestReferences(t *testing.T) {
 		p.ensure(t)
 		p.expect(t, files{"main.tf": "1", "sub/main.tf": "s1"})
 	})
-}
-
-// zipped returns the files as a .zip.
-func zipped(t *testing.T, f files) []byte {
-	t.Helper()
-
-	b := &bytes.Buffer{}
-	w := zip.NewWriter(b)
-
-	for name, content := range f {
-		h := &zip.FileHeader{Name: name}
-		h.SetMode(0o644)
-
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			content = target
-
-			h.SetMode(0o777 | os.ModeSymlink)
-		}
-
-		e, err := w.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := io.WriteString(e, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	return b.Bytes()
-}
-
-// compressed returns the files as a .tar, compressed.
-func compressed(t *testing.T, f files, compress func(io.Writer) (io.WriteCloser, error)) []byte {
-	t.Helper()
-
-	b := &bytes.Buffer{}
-
-	w, err := compress(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := w.Write(tarball(t, f)); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	return b.Bytes()
 }

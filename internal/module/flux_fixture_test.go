@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// flux is an API server with the kinds of Flux but for OCIRepository. It starts when
+// it is first used.
+var flux controlPlane //nolint:gochecknoglobals // One control plane serves all tests.
+
+// A controlPlane is an API server for all tests.
+type controlPlane struct {
+	once sync.Once
+	err  error
+	env  *envtest.Environment
+	kube client.Client
+}
+
+func (c *controlPlane) start(t *testing.T) client.Client {
+	t.Helper()
+
+	c.once.Do(func() {
+		c.env = &envtest.Environment{
+			CRDDirectoryPaths: []string{
+				"testdata/flux/source.toolkit.fluxcd.io_gitrepositories.yaml",
+				"testdata/flux/source.toolkit.fluxcd.io_buckets.yaml",
+			},
+			ErrorIfCRDPathMissing: true,
+		}
+
+		if _, c.err = c.env.Start(); c.err == nil {
+			c.kube, c.err = client.New(c.env.Config, client.Options{Scheme: testScheme()})
+		}
+	})
+
+	if c.err != nil {
+		t.Fatalf("cannot start control plane: is KUBEBUILDER_ASSETS what hack/build.sh controlplane prints? %v", c.err)
+	}
+
+	return c.kube
+}
+
+func (c *controlPlane) stop() error {
+	if c.env == nil {
+		return nil
+	}
+
+	return c.env.Stop()
+}
+
+// fetcher returns one that reads with its own client and mapper, as the provider's.
+func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *Fetcher {
+	t.Helper()
+
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	mapper, err := apiutil.NewDynamicRESTMapper(config, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	live, err := client.New(config, client.Options{HTTPClient: h, Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return NewFetcher(live, mapper, o...)
+}
+
+func testScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	_ = rbacv1.AddToScheme(s)
+	_ = extv1.AddToScheme(s)
+
+	return s
+}
+
+// newFluxPlace returns a new working directory for the artifact of a source.
+func newFluxPlace(t *testing.T, module string, o ...Option) *place {
+	t.Helper()
+
+	flux.start(t)
+
+	p := newPlace(t, module)
+	p.fetcher = flux.fetcher(t, flux.env.Config, o...)
+	p.request.Parameters.Source = commonv1beta1.ModuleSourceFlux
+
+	return p
+}
+
+// An artifact as it is in the status of a source.
+type artifact map[string]any
+
+// newArtifact serves the files, and returns the artifact that they are.
+func newArtifact(t *testing.T, s *fileServer, revision string, f files) artifact {
+	t.Helper()
+
+	data := gzipped(t, f)
+	path := "/" + revision + ".tar.gz"
+	s.serve(path, data)
+
+	sum := sha256.Sum256(data)
+
+	return artifact{
+		"path": path, "url": s.url + path, "revision": "main@sha1:" + revision, "digest": "sha256:" + hex.EncodeToString(sum[:]),
+		"lastUpdateTime": "2025-01-01T00:00:00Z",
+	}
+}
+
+// newSource creates a Flux source with an artifact, or without.
+func newSource(t *testing.T, version, kind, name string, a artifact) *unstructured.Unstructured {
+	t.Helper()
+
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: version, Kind: kind})
+	o.SetNamespace("default")
+	o.SetName(name)
+
+	spec := map[string]any{"interval": "1m", "url": "https://example.org/repo"}
+
+	switch kind {
+	case "Bucket":
+		spec = map[string]any{"interval": "1m", "endpoint": "example.org", "bucketName": "b"}
+	case "OCIRepository":
+		spec["url"] = "oci://example.org/repo"
+	}
+
+	o.Object["spec"] = spec
+
+	// A new kind takes a moment until it can be used.
+	if err := wait.Until(t.Context(), wait.Patience, func() error { return flux.kube.Create(t.Context(), o) }); err != nil {
+		t.Fatalf("cannot create %s: %v", kind, err)
+	}
+
+	setArtifact(t, o, a)
+
+	return o
+}
+
+func setArtifact(t *testing.T, o *unstructured.Unstructured, a artifact) {
+	t.Helper()
+
+	if a == nil {
+		return
+	}
+
+	if err := unstructured.SetNestedMap(o.Object, a, "status", "artifact"); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := flux.kube.Status().Update(t.Context(), o); err != nil {
+		t.Fatalf("cannot update status: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSharedNever ensures that a module is not shared with those who might not get
+// it from its source.
+func TestSharedNever(t *testing.T) {
+	t.Parallel()
+
+	s := newGitServer(t)
+	r := s.repo(t, "r", files{"main.tf": "1"})
+	commit := r.git(t, "rev-parse", "HEAD")
+	s.users["r"] = "user:secret"
+
+	shared, env := t.TempDir(), environment(t)
+	credentials := []byte(strings.Replace(s.url, "http://", "http://user:secret@", 1) + "\n")
+
+	// With the name of a commit nobody has to ask the server.
+	address := "git::" + s.url + "/r?ref=" + commit
+
+	owner := newSharingPlace(t, shared, address, env)
+	owner.request.GitCredentials = credentials
+	owner.ensure(t)
+
+	stranger := newSharingPlace(t, shared, address, env)
+	stranger.ensureFails(t)
+	stranger.expect(t, files{})
+
+	// The environment may have credentials, too: whoever has another one has to ask.
+	s.counts()
+
+	other := newSharingPlace(t, shared, address, append(env, "GIT_SSH_COMMAND=other"))
+	other.request.GitCredentials = credentials
+	other.ensure(t)
+
+	s.expectClones(t, "with another environment", 1)
+
+	colleague := newSharingPlace(t, shared, address, append(env, "TF_VAR_x=y"))
+	colleague.request.GitCredentials = credentials
+	colleague.ensure(t)
+	colleague.expect(t, files{"main.tf": "1"})
+
+	if requests, _ := s.counts(); requests != 0 {
+		t.Errorf("requests for a commit that was fetched with the same credentials: want none, got %d", requests)
+	}
+}
+
+// TestSharedNeverByAddress ensures that credentials in an address count as well: the
+// commit that it leads to is not for those who have none, or others.
+func TestSharedNeverByAddress(t *testing.T) {
+	t.Parallel()
+
+	s := newGitServer(t)
+	r := s.repo(t, "r", files{"main.tf": "1", "a/main.tf": "a"})
+	commit := r.git(t, "rev-parse", "HEAD")
+	s.users["r"] = "user:secret"
+	shared, env := t.TempDir(), environment(t)
+
+	owner := newSharingPlace(t, shared, "git::http://user:secret@"+s.host()+"/r?ref=main", env)
+	owner.ensure(t)
+
+	for _, login := range []string{"", "user@", "user:wrong@"} {
+		for _, rest := range []string{"/r?ref=main", "/r?ref=" + commit, "/r//a?ref=" + commit} {
+			stranger := newSharingPlace(t, shared, "git::http://"+login+s.host()+rest, env)
+			stranger.ensureFails(t)
+			stranger.expect(t, files{})
+		}
+	}
+
+	s.counts()
+
+	colleague := newSharingPlace(t, shared, "git::http://user:secret@"+s.host()+"/r//a?ref="+commit, env)
+	colleague.ensure(t)
+	colleague.expect(t, files{"main.tf": "a"})
+
+	if requests, _ := s.counts(); requests != 0 {
+		t.Errorf("requests for a commit that was fetched with the same credentials: want none, got %d", requests)
+	}
+}
