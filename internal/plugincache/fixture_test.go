@@ -5,26 +5,27 @@
 package plugincache
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io/fs"
-	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// configName is the file with the configuration of the CLI.
+	configName = "cli.tfrc"
+
+	// lockName is the file with the checksums of providers.
+	lockName = ".terraform.lock.hcl"
 )
 
 // A cli is a program to test with.
@@ -32,8 +33,16 @@ type cli struct {
 	name, path, registry string
 }
 
+// A fixture is a CLI, a mirror that it gets providers from, and a plugin cache.
+type fixture struct {
+	*mirror
+
+	cli   cli
+	cache string
+}
+
 // eachCLI runs a test with every CLI that there is.
-func eachCLI(t *testing.T, run func(t *testing.T, c cli)) {
+func eachCLI(t *testing.T, run func(t *testing.T, f *fixture)) {
 	t.Helper()
 
 	tofu := os.Getenv("TOFU_BIN")
@@ -49,137 +58,9 @@ func eachCLI(t *testing.T, run func(t *testing.T, c cli)) {
 	for _, c := range clis {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			run(t, c)
+			run(t, &fixture{mirror: newMirror(t), cli: c, cache: t.TempDir()})
 		})
 	}
-}
-
-// A mirror serves providers over HTTPS, and counts what is downloaded.
-type mirror struct {
-	*httptest.Server
-
-	certificate string
-
-	mu        sync.Mutex
-	versions  map[string][]string
-	archives  map[string][]byte
-	downloads map[string]int
-
-	// before is called before each download.
-	before func(w http.ResponseWriter, provider string)
-}
-
-func newMirror(t *testing.T) *mirror {
-	t.Helper()
-
-	m := &mirror{
-		versions:  map[string][]string{},
-		archives:  map[string][]byte{},
-		downloads: map[string]int{},
-		before:    func(http.ResponseWriter, string) {},
-	}
-	m.Server = httptest.NewTLSServer(m)
-	t.Cleanup(m.Close)
-
-	m.certificate = filepath.Join(t.TempDir(), "ca.pem")
-	write(t, m.certificate, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: m.Certificate().Raw})))
-
-	return m
-}
-
-// add a version of a provider of the namespace hashicorp.
-func (m *mirror) add(t *testing.T, name, version string, program []byte) {
-	t.Helper()
-
-	b := &bytes.Buffer{}
-	z := zip.NewWriter(b)
-
-	h := &zip.FileHeader{Name: "terraform-provider-" + name + "_v" + version, Method: zip.Store}
-	h.SetMode(0o755)
-
-	f, err := z.CreateHeader(h)
-	if err == nil {
-		_, err = f.Write(program)
-	}
-
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
-
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	m.versions[name] = append(m.versions[name], version)
-	m.archives[name+"_"+version+".zip"] = b.Bytes()
-}
-
-// intercept downloads.
-func (m *mirror) intercept(before func(w http.ResponseWriter, provider string)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	m.before = before
-}
-
-// downloaded returns how often each archive was asked for.
-func (m *mirror) downloaded() map[string]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return maps.Clone(m.downloads)
-}
-
-func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// HOST/hashicorp/NAME/FILE
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	if len(parts) != 4 {
-		http.NotFound(w, r)
-
-		return
-	}
-
-	name, file := parts[2], parts[3]
-
-	m.mu.Lock()
-	archive, isArchive := m.archives[file]
-	before, versions := m.before, slices.Clone(m.versions[name])
-
-	// Terraform asks whether it is there first.
-	if isArchive && r.Method == http.MethodGet {
-		m.downloads[file]++
-	}
-	m.mu.Unlock()
-
-	var answer any
-
-	switch version, isVersion := strings.CutSuffix(file, ".json"); {
-	case isArchive && r.Method == http.MethodHead:
-		return
-	case isArchive:
-		before(w, name)
-
-		_, _ = w.Write(archive)
-
-		return
-	case file == "index.json" && len(versions) > 0:
-		all := map[string]any{}
-		for _, v := range versions {
-			all[v] = map[string]any{}
-		}
-
-		answer = map[string]any{"versions": all}
-	case isVersion:
-		platform := runtime.GOOS + "_" + runtime.GOARCH
-		answer = map[string]any{"archives": map[string]any{platform: map[string]any{"url": name + "_" + version + ".zip"}}}
-	default:
-		http.NotFound(w, r)
-
-		return
-	}
-
-	w.Header().Set("Content-Type", "application/json")
-
-	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // A place is a directory for runs, with a plugin cache.
@@ -188,28 +69,41 @@ type place struct {
 	run Run
 }
 
-// newPlace returns a directory in which the CLI gets providers from the mirror.
-func newPlace(t *testing.T, c cli, m *mirror, cache string, files map[string]string) *place {
+// place returns a directory with a module, whose CLI gets providers from the mirror.
+func (f *fixture) place(t *testing.T, module string) *place {
 	t.Helper()
 
 	root := t.TempDir()
-	config := filepath.Join(root, "cli.tfrc")
-	write(t, config, fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = %q\n  }\n}\n", m.URL+"/"))
-
-	for name, text := range files {
-		write(t, filepath.Join(root, name), text)
-	}
-
-	return &place{cli: c, run: Run{
+	p := &place{cli: f.cli, run: Run{
 		Root:     root,
 		Dir:      root,
 		Private:  filepath.Join(root, ".private"),
-		Registry: c.registry,
+		Registry: f.cli.registry,
 		Env: []string{
 			"HOME=" + os.DevNull, "PATH=" + os.Getenv("PATH"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
-			"SSL_CERT_FILE=" + m.certificate, "TF_CLI_CONFIG_FILE=" + config, Variable + "=" + cache,
+			"SSL_CERT_FILE=" + f.certificate, "TF_CLI_CONFIG_FILE=" + filepath.Join(root, configName), Variable + "=" + f.cache,
 		},
 	}}
+	p.write(t, configName, fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = %q\n  }\n}\n", f.URL+"/"))
+	p.write(t, "main.tf", module)
+
+	return p
+}
+
+func (p *place) write(t *testing.T, name, text string) {
+	t.Helper()
+	write(t, filepath.Join(p.run.Root, name), text)
+}
+
+func (p *place) read(t *testing.T, name string) string {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join(p.run.Root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(text)
 }
 
 // init initializes the directory.
@@ -269,6 +163,25 @@ func stored(t *testing.T, cache string) []string {
 	return names
 }
 
+// expectStored fails the test unless the packages of these names are in the store, and
+// no others.
+func expectStored(t *testing.T, cache, what string, want ...string) {
+	t.Helper()
+
+	if diff := cmp.Diff(want, stored(t, cache), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("packages %s: -want, +got:\n%s", what, diff)
+	}
+}
+
+// expectPackages fails the test unless there are so many in the store.
+func expectPackages(t *testing.T, cache, what string, want int) {
+	t.Helper()
+
+	if got := stored(t, cache); len(got) != want {
+		t.Errorf("packages %s: want %d, got %q", what, want, got)
+	}
+}
+
 // require returns a module that requires a provider, by name and version.
 func require(provider, version string) string {
 	return fmt.Sprintf("terraform {\n  required_providers {\n    %s = {\n      source  = \"hashicorp/%[1]s\"\n      version = %q\n    }\n  }\n}\n", provider, version)
@@ -284,4 +197,26 @@ func write(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// timeProvider returns the program of a provider that works.
+func timeProvider(t *testing.T) []byte {
+	t.Helper()
+
+	dir := os.Getenv("PROVIDER_MIRROR")
+	if dir == "" {
+		t.Fatal("PROVIDER_MIRROR is not set: run `make test`, which builds what these tests need")
+	}
+
+	found, err := filepath.Glob(filepath.Join(dir, "registry.opentofu.org", "hashicorp", "time", "*", "*", "*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("PROVIDER_MIRROR has %q, %v: want one provider", found, err)
+	}
+
+	program, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return program
 }

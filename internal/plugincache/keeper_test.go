@@ -36,6 +36,23 @@ func newKeeper(cache string, later time.Duration, places ...*place) *Keeper {
 	return k
 }
 
+// newFilledStore returns a store that has packages of these names.
+func newFilledStore(t *testing.T, cache string, packages ...string) *store {
+	t.Helper()
+
+	s := newStore(cache, "")
+
+	if err := s.mkdirs(); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range packages {
+		write(t, s.path(packagesDir, name, "program"), name)
+	}
+
+	return s
+}
+
 func (k *Keeper) mustKeep(t *testing.T) {
 	t.Helper()
 
@@ -48,34 +65,29 @@ func (k *Keeper) mustKeep(t *testing.T) {
 // that whoever needs it then gets it again.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
-		m, cache := newMirror(t), t.TempDir()
-		m.add(t, "time", "0.14.2", timeProvider(t))
-		m.add(t, "unused", "1.0.0", []byte("unused"))
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		f.add(t, "time", "0.14.2", timeProvider(t))
+		f.add(t, "unused", "1.0.0", []byte("unused"))
 
-		used := newPlace(t, c, m, cache, map[string]string{"main.tf": `resource "time_static" "this" {}`})
+		used := f.place(t, `resource "time_static" "this" {}`)
 		used.mustInit(t)
 
-		unused := newPlace(t, c, m, cache, map[string]string{"main.tf": require("unused", "1.0.0")})
+		unused := f.place(t, require("unused", "1.0.0"))
 		unused.mustInit(t)
 
 		kept := filepath.Base(used.provider(t, "time", "0.14.2"))
-		foreign := filepath.Join(cache, c.registry, "hashicorp", "mine", "1.0.0", "linux_amd64", "mine")
+		foreign := filepath.Join(f.cache, f.cli.registry, "hashicorp", "mine", "1.0.0", "linux_amd64", "mine")
 		write(t, foreign, "mine")
 
-		newKeeper(cache, unusedFor-time.Hour, used).mustKeep(t)
+		newKeeper(f.cache, unusedFor-time.Hour, used).mustKeep(t)
 
-		if got := stored(t, cache); len(got) != 2 {
-			t.Errorf("packages before one is old: want 2, got %q", got)
-		}
+		expectPackages(t, f.cache, "before one is old", 2)
 
-		newKeeper(cache, unusedFor+time.Hour, used).mustKeep(t)
+		newKeeper(f.cache, unusedFor+time.Hour, used).mustKeep(t)
 
-		if diff := cmp.Diff([]string{kept}, stored(t, cache)); diff != "" {
-			t.Errorf("packages when one of them was not used for long: -want, +got:\n%s", diff)
-		}
+		expectStored(t, f.cache, "when one of them was not used for long", kept)
 
-		if links, err := filepath.Glob(filepath.Join(cache, storeDir, originsDir, "*", "*", "*", "*", "*", "*")); err != nil || len(links) != 1 {
+		if links, err := filepath.Glob(filepath.Join(f.cache, storeDir, originsDir, "*", "*", "*", "*", "*", "*")); err != nil || len(links) != 1 {
 			t.Errorf("links to packages: want 1, got %q and error %v", links, err)
 		}
 
@@ -90,31 +102,28 @@ func TestKeeper(t *testing.T) {
 		// The directory of a Workspace that nobody answered for.
 		unused.mustInit(t)
 
-		if got := m.downloaded()["unused_1.0.0.zip"]; got != 2 {
-			t.Errorf("downloads of a package that was removed: want 2, got %d", got)
-		}
+		f.expectDownloads(t, "of a package that was removed", "unused", 2)
 	})
 }
 
 // TestKeeperOfInit ensures that what a run of init uses stays, however old it is.
 func TestKeeperOfInit(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
-		m, cache := newMirror(t), t.TempDir()
-		m.add(t, "a", "1.0.0", []byte("a"))
-		newPlace(t, c, m, cache, map[string]string{"main.tf": require("a", "1.0.0")}).mustInit(t)
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		f.add(t, "a", "1.0.0", []byte("a"))
+		f.place(t, require("a", "1.0.0")).mustInit(t)
 
-		old := filepath.Join(cache, storeDir, packagesDir, stored(t, cache)[0])
+		old := filepath.Join(f.cache, storeDir, packagesDir, stored(t, f.cache)[0])
 		past := time.Now().Add(-2 * unusedFor)
 
 		if err := os.Chtimes(old, past, past); err != nil {
 			t.Fatal(err)
 		}
 
-		p := newPlace(t, c, m, cache, map[string]string{"main.tf": require("a", "1.0.0")})
+		p := f.place(t, require("a", "1.0.0"))
 
 		err := Init(t.Context(), p.run, func(env []string) error {
-			newKeeper(cache, 0).mustKeep(t)
+			newKeeper(f.cache, 0).mustKeep(t)
 
 			return p.exec(t.Context(), env, "init", "-input=false", "-no-color")
 		})
@@ -122,7 +131,7 @@ func TestKeeperOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1}, m.downloaded()); diff != "" {
+		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1}, f.downloaded()); diff != "" {
 			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 
@@ -131,7 +140,7 @@ func TestKeeperOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		s := newStore(cache, "other")
+		s := newStore(f.cache, "other")
 		copied := filepath.Join(t.TempDir(), "copy")
 
 		if err := os.CopyFS(copied, os.DirFS(old)); err != nil {
@@ -142,11 +151,9 @@ func TestKeeperOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		newKeeper(cache, 0).mustKeep(t)
+		newKeeper(f.cache, 0).mustKeep(t)
 
-		if got := stored(t, cache); len(got) != 1 {
-			t.Errorf("packages: want 1, got %q", got)
-		}
+		expectPackages(t, f.cache, "that were installed again", 1)
 	})
 }
 
@@ -156,13 +163,7 @@ func TestKeeperWaits(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
-	s := newStore(cache, "")
-
-	if err := s.mkdirs(); err != nil {
-		t.Fatal(err)
-	}
-
-	write(t, s.path(packagesDir, "a", "program"), "a")
+	s := newFilledStore(t, cache, "a")
 
 	k := newKeeper(cache, 2*unusedFor)
 	k.initialized = func() ([]string, error) { return nil, errBoom }
@@ -179,16 +180,12 @@ func TestKeeperWaits(t *testing.T) {
 		t.Errorf("keep(...) while packages are used: want %v, got %v", context.Canceled, err)
 	}
 
-	if diff := cmp.Diff([]string{"a"}, stored(t, cache)); diff != "" {
-		t.Errorf("packages: -want, +got:\n%s", diff)
-	}
+	expectStored(t, cache, "as long as it may be used", "a")
 
 	done()
 	newKeeper(cache, 2*unusedFor).mustKeep(t)
 
-	if diff := cmp.Diff([]string{}, stored(t, cache)); diff != "" {
-		t.Errorf("packages that nobody uses: -want, +got:\n%s", diff)
-	}
+	expectStored(t, cache, "that nobody uses")
 
 	// And the other way around.
 	l := flock.New(s.path(locksDir, packagesLock))
@@ -224,15 +221,11 @@ func TestKeeperSize(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
-	s := newStore(cache, "")
+	names := []string{"today", "yesterday", "before"}
+	s := newFilledStore(t, cache, names...)
 
-	if err := s.mkdirs(); err != nil {
-		t.Fatal(err)
-	}
-
-	for n, name := range []string{"today", "yesterday", "before"} {
+	for n, name := range names {
 		path := s.path(packagesDir, name, "program")
-		write(t, path, name)
 
 		// It takes no room.
 		if err := os.Truncate(path, maxPackages*2/3); err != nil {
@@ -247,9 +240,7 @@ func TestKeeperSize(t *testing.T) {
 
 	newKeeper(cache, 0).mustKeep(t)
 
-	if diff := cmp.Diff([]string{"today"}, stored(t, cache)); diff != "" {
-		t.Errorf("packages: -want, +got:\n%s", diff)
-	}
+	expectStored(t, cache, "that are not too many", "today")
 
 	write(t, s.path(packagesDir, "new", "program"), "new")
 
@@ -259,9 +250,7 @@ func TestKeeperSize(t *testing.T) {
 
 	newKeeper(cache, 0).mustKeep(t)
 
-	if diff := cmp.Diff([]string{"new", "today"}, stored(t, cache)); diff != "" {
-		t.Errorf("packages that may be used: -want, +got:\n%s", diff)
-	}
+	expectStored(t, cache, "that may be used", "new", "today")
 }
 
 // TestKeeperStart ensures that a Keeper looks at once, and ends.
@@ -269,13 +258,7 @@ func TestKeeperStart(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
-	s := newStore(cache, "")
-
-	if err := s.mkdirs(); err != nil {
-		t.Fatal(err)
-	}
-
-	write(t, s.path(packagesDir, "a", "program"), "a")
+	newFilledStore(t, cache, "a")
 
 	asked := 0
 	k := newKeeper(cache, 2*unusedFor)

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package plugincache
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestConcurrentRuns starts many runs with a cold plugin cache at once, all of which
+// execute the provider as soon as they have it.
+func TestConcurrentRuns(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		const runs = 20
+
+		f.add(t, "time", "0.14.2", timeProvider(t))
+
+		var wg sync.WaitGroup
+
+		for n := range runs {
+			// Not all modules ask for it in the same way.
+			text := `resource "time_static" "this" {}`
+			if n%2 == 0 {
+				text = require("time", "~> 0.14") + text
+			}
+
+			p := f.place(t, text)
+
+			wg.Go(func() {
+				if err := p.init(t.Context()); err != nil {
+					t.Error(err)
+
+					return
+				}
+
+				if err := p.exec(t.Context(), p.run.Env, "validate", "-no-color"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		wg.Wait()
+
+		if diff := cmp.Diff(map[string]int{"time_0.14.2.zip": 1}, f.downloaded()); diff != "" {
+			t.Errorf("downloads by %d runs that need the same provider: -want, +got:\n%s", runs, diff)
+		}
+
+		expectPackages(t, f.cache, "in the store", 1)
+	})
+}
+
+// TestNothingNewNeverWaits initializes directories while another one waits for a
+// download that does not end.
+func TestNothingNewNeverWaits(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		f.add(t, "slow", "1.0.0", []byte("1.0.0"))
+		f.add(t, "slow", "2.0.0", []byte("2.0.0"))
+		f.add(t, "other", "1.0.0", []byte("other"))
+
+		f.place(t, require("slow", "1.0.0")).mustInit(t)
+
+		asked, release := make(chan struct{}), make(chan struct{})
+
+		f.intercept(func(_ http.ResponseWriter, name string) {
+			if name == "slow" {
+				close(asked)
+				<-release
+			}
+		})
+
+		slow := f.place(t, require("slow", "2.0.0"))
+		done := make(chan error, 1)
+
+		go func() { done <- slow.init(t.Context()) }()
+
+		<-asked
+
+		// One that needs nothing new of the same provider, and one that needs another.
+		f.place(t, require("slow", "~> 1.0")).mustInit(t)
+		f.place(t, require("other", "1.0.0")).mustInit(t)
+
+		select {
+		case err := <-done:
+			t.Errorf("the slow init ended before its download did: %v", err)
+		default:
+		}
+
+		close(release)
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestKilled kills an init in the middle of a download: nothing of it is ever seen
+// by another one.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		f.add(t, "a", "1.0.0", []byte("complete"))
+
+		ctx, kill := context.WithCancel(t.Context())
+
+		f.intercept(func(w http.ResponseWriter, _ string) {
+			_, _ = w.Write([]byte("half"))
+
+			if flusher, ok := w.(http.Flusher); ok {
+				flusher.Flush()
+			}
+
+			kill()
+		})
+
+		p := f.place(t, require("a", "1.0.0"))
+		if err := p.init(ctx); err == nil {
+			t.Fatal("Init(...) that was killed: want an error")
+		}
+
+		expectStored(t, f.cache, "after an init was killed")
+
+		// What a process leaves that is killed together with its CLI.
+		write(t, filepath.Join(p.run.Private, f.cli.registry, "hashicorp", "a", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-a_v1.0.0"), "half")
+		f.intercept(func(http.ResponseWriter, string) {})
+		p.mustInit(t)
+
+		data, err := os.ReadFile(filepath.Join(p.provider(t, "a", "1.0.0"), "terraform-provider-a_v1.0.0"))
+		if err != nil || string(data) != "complete" {
+			t.Errorf("program of the provider: want %q, got %q, %v", "complete", data, err)
+		}
+	})
+}
+
+// TestFailureFreesWaiting makes the init fail that others wait for: they go on, and
+// do not take turns in failing.
+func TestFailureFreesWaiting(t *testing.T) {
+	t.Parallel()
+
+	cache := t.TempDir()
+
+	// In its time everything that does not wait is over before anything else goes on.
+	synctest.Test(t, func(t *testing.T) {
+		take := func(ctx context.Context) (func(), error) {
+			return newStore(cache, "origin").takeTurns(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
+		}
+
+		done, err := take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		const runs = 3
+
+		freed := make(chan func(), runs)
+
+		for range runs {
+			go func() {
+				done, err := take(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+
+				freed <- done
+			}()
+		}
+
+		synctest.Wait()
+
+		if len(freed) != 0 {
+			t.Errorf("runs that did not wait: want none, got %d", len(freed))
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+
+		if _, err := take(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("takeTurns(...) with a context that ends: want %v, got %v", context.DeadlineExceeded, err)
+		}
+
+		done()
+
+		// All of them go on although none of them is done.
+		all := make([]func(), 0, runs)
+		for range runs {
+			all = append(all, <-freed)
+		}
+
+		for _, done := range all {
+			done()
+		}
+	})
+}
