@@ -11,23 +11,28 @@ import (
 	"testing"
 )
 
-// Run something beside the test until the returned function is called, or to the end of
-// the test. Either waits for it, and the test fails if it ends with an error.
-func Run(t *testing.T, run func(context.Context) error) func() {
+// Run functions beside the test until the returned function is called, or to the end of
+// the test. Either ends their context and waits for them, and the test fails if one of
+// them returns an error.
+func Run(t *testing.T, run ...func(context.Context) error) func() {
 	t.Helper()
 
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
 
-	go func() { ended <- run(ctx) }()
+	var wg sync.WaitGroup
 
-	stop := sync.OnceFunc(func() {
+	for _, fn := range run {
+		wg.Go(func() {
+			if err := fn(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+
+	stop := func() {
 		cancel()
-
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+		wg.Wait()
+	}
 	t.Cleanup(stop)
 
 	return stop

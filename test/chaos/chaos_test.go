@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/test/background"
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
@@ -63,7 +64,7 @@ func TestChaos(t *testing.T) {
 	}
 
 	h := &historian{kube: c.Kube, namespace: namespace}
-	stopWatching := watchAll(t, func(ctx context.Context) error { return watchRuns(ctx, dir) }, h.watch)
+	stopWatching := background.Run(t, func(ctx context.Context) error { return watchRuns(ctx, dir) }, h.watch)
 
 	f := newFleet(&environment{dir: dir, kubeconfig: c.Kubeconfig, namespace: namespace, journal: j})
 	stopFleet := f.start(t)
@@ -101,31 +102,6 @@ func TestChaos(t *testing.T) {
 	if !r.ok() {
 		t.Errorf("laws were broken: the same again is make chaos SEED=%d DURATION=%s", shared.seed, shared.duration)
 	}
-}
-
-// watchAll runs the supplied functions until the function it returns is called.
-func watchAll(t *testing.T, watch ...func(context.Context) error) func() {
-	t.Helper()
-
-	ctx, cancel := context.WithCancel(t.Context())
-
-	var wg sync.WaitGroup
-
-	for _, fn := range watch {
-		wg.Go(func() {
-			if err := fn(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-
-	stop := func() {
-		cancel()
-		wg.Wait()
-	}
-	t.Cleanup(stop)
-
-	return stop
 }
 
 // inject does what the faults say, and waits until all that went away is back.

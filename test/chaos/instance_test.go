@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/test/background"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/process"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
@@ -309,29 +310,16 @@ func (f fleet) byShard() map[string][]string {
 	return names
 }
 
-// start starts all instances. The function it returns stops them, once.
+// start starts all instances. The function it returns stops them.
 func (f fleet) start(t *testing.T) func() {
 	t.Helper()
 
-	ctx, cancel := context.WithCancel(t.Context())
-
-	var wg sync.WaitGroup
-
+	all := []func(context.Context) error{}
 	for _, i := range f {
-		wg.Go(func() {
-			if err := i.serve(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		all = append(all, i.serve)
 	}
 
-	stop := func() {
-		cancel()
-		wg.Wait()
-	}
-	t.Cleanup(stop)
-
-	return stop
+	return background.Run(t, all...)
 }
 
 // ready returns an error unless all instances say they are ready.
