@@ -97,9 +97,7 @@ func TestClaims(t *testing.T) {
 		t.Run("Applying", func(t *testing.T) {
 			t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-			expectDone(t, e, "created")
+			ws, e := c.createGated(t, s, ns, inShard(one), withConfig(cfg))
 			c.relabel(t, ws, two)
 			expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
 			expectClaimed(t, c, ws, leaseName+"-"+one)
@@ -149,10 +147,8 @@ func TestTakeover(t *testing.T) {
 
 			eachScope(t, func(t *testing.T, s scope) {
 				a := startInstance(t, c, withShard(one), withShortLease())
-				e := newEvidence(t)
 				cfg := c.createConfig(t, s, ns, withBackend(ns, "takeover"))
-				ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-				expectDone(t, e, "created")
+				ws, e := c.createGated(t, s, ns, inShard(one), withConfig(cfg))
 
 				c.relabel(t, ws, two)
 				expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
@@ -256,9 +252,7 @@ func testUnshardedNextToShards(t *testing.T) {
 	a := startInstance(t, c, withShard(one), withShortLease())
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "mixed"))
 
-	e := newEvidence(t)
-	applying := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
+	applying, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 
 	u := startInstance(t, c, withShortLease())
 	expectEvent(t, c, applying, "WaitingForOwner", "shard "+one)

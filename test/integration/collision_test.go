@@ -198,7 +198,7 @@ func TestCollisionHalfway(t *testing.T) {
 		e := newEvidence(t)
 		e.write(t, "gate", "")
 
-		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "halfway.tf", e)}
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), withMore(t, "broken.tf")}
 		first := c.createWorkspace(t, namespacedScope, one, opts...)
 		expectCondition(t, c, first, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
 
@@ -212,7 +212,7 @@ func TestCollisionHalfway(t *testing.T) {
 
 		// The second one begins to create, too, and it is the older one.
 		e := newEvidence(t)
-		opts := []workspaceOption{withConfig(cfg), withEvidence(t, "halfway.tf", e)}
+		opts := []workspaceOption{withConfig(cfg), withEvidence(t, "evidence.tf", e), withMore(t, "broken.tf")}
 		second := c.createWorkspace(t, namespacedScope, two, opts...)
 		eventually(t, func() error {
 			if time.Since(second.GetCreationTimestamp().Time) < 2*time.Second {

@@ -83,6 +83,16 @@ func onlyHere() workspaceOption {
 	return func(w *workspaceSpec) { w.params.Module += "\n# " + unique("module") + "\n" }
 }
 
+// withMore adds the named file of testdata to the module, which an earlier option has
+// set and which is HCL.
+func withMore(t *testing.T, name string) workspaceOption {
+	t.Helper()
+
+	text := moduleFile(t, name)
+
+	return func(w *workspaceSpec) { w.params.Module += "\n" + text }
+}
+
 // withJSONModule makes the Workspace run the supplied text as JSON.
 func withJSONModule(text string) workspaceOption {
 	return func(w *workspaceSpec) {
@@ -262,6 +272,18 @@ func withEvidence(t *testing.T, module string, e evidence) workspaceOption {
 		withModule(text)(w)
 		withVar("dir", string(e))(w)
 	}
+}
+
+// createGated creates a Workspace, and waits until its first apply has begun. That goes on
+// until the file "gate" is written.
+func (c *cluster) createGated(t *testing.T, s scope, namespace string, opts ...workspaceOption) (workspace.Workspace, evidence) {
+	t.Helper()
+
+	e := newEvidence(t)
+	ws := c.createWorkspace(t, s, namespace, append(opts, withEvidence(t, "gated.tf", e))...)
+	expectDone(t, e, "created")
+
+	return ws, e
 }
 
 // write writes a file that the module reads or waits for.

@@ -5,7 +5,6 @@
 package integration
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,62 +48,6 @@ type instance struct {
 	output *output
 	cmd    *exec.Cmd
 	ended  chan struct{}
-}
-
-// An instanceConfig says how to start an instance.
-type instanceConfig struct {
-	args          []string
-	env           map[string]string
-	root          string
-	cli           string
-	kubeconfig    string
-	cliKubeconfig string
-	namespace     string
-	poll          time.Duration
-	workers       int
-}
-
-type instanceOption func(*instanceConfig)
-
-// withShard makes the instance serve the named shard.
-func withShard(name string) instanceOption { return withArgs("--shard-name=" + name) }
-
-// withRoot makes the instance keep its workdirs in the supplied directory.
-func withRoot(dir string) instanceOption { return func(c *instanceConfig) { c.root = dir } }
-
-// withPoll makes the instance look at each Workspace that often.
-func withPoll(d time.Duration) instanceOption { return func(c *instanceConfig) { c.poll = d } }
-
-// withCLI makes the instance run the program with the supplied path.
-func withCLI(path string) instanceOption { return func(c *instanceConfig) { c.cli = path } }
-
-// withKubeconfig makes the instance, but not its CLI, reach the API server that way.
-func withKubeconfig(path string) instanceOption {
-	return func(c *instanceConfig) { c.kubeconfig = path }
-}
-
-// withCLIKubeconfig makes the CLI of the instance, but not the instance, reach the API
-// server that way.
-func withCLIKubeconfig(path string) instanceOption {
-	return func(c *instanceConfig) { c.cliKubeconfig = path }
-}
-
-// withWorkers gives each controller of the instance that many workers.
-func withWorkers(n int) instanceOption { return func(c *instanceConfig) { c.workers = n } }
-
-// withNamespace makes the instance keep its Lease in the supplied namespace.
-func withNamespace(name string) instanceOption {
-	return func(c *instanceConfig) { c.namespace = name }
-}
-
-// withEnv sets an environment variable of the instance.
-func withEnv(key, value string) instanceOption {
-	return func(c *instanceConfig) { c.env[key] = value }
-}
-
-// withArgs adds command line arguments.
-func withArgs(args ...string) instanceOption {
-	return func(c *instanceConfig) { c.args = append(c.args, args...) }
 }
 
 // startInstance starts an instance and waits until it is ready. It is stopped in
@@ -370,36 +312,6 @@ func freeAddress(t *testing.T) string {
 	t.Fatal("no port is free")
 
 	return ""
-}
-
-// output is what a process printed. It is safe for concurrent use.
-type output struct {
-	mu   sync.Mutex
-	data bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.data.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.data.String()
-}
-
-// tail returns the last n lines.
-func (o *output) tail(n int) string {
-	lines := strings.Split(o.String(), "\n")
-	if len(lines) <= n {
-		return strings.Join(lines, "\n")
-	}
-
-	return fmt.Sprintf("(%d lines before)\n", len(lines)-n) + strings.Join(lines[len(lines)-n:], "\n")
 }
 
 // workdir returns the directory in which the instance runs the CLI for the

@@ -117,11 +117,9 @@ func TestSharedSecrets(t *testing.T) {
 	ns, one, root := c.namespace(t), unique("shard"), t.TempDir()
 	a := startInstance(t, c, withShard(one), withRoot(root), withArgs("--gc-interval=0s"))
 
-	e := newEvidence(t)
 	spec := withBackend(ns, "shared")
 	spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame"))}
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(c.createConfig(t, namespacedScope, ns, spec)), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(c.createConfig(t, namespacedScope, ns, spec)))
 
 	plan := filepath.Join(root, decoy, ".crossplane.tfplan")
 	if err := errors.Join(os.Mkdir(filepath.Dir(plan), 0o700), os.WriteFile(plan, nil, 0o600)); err != nil {

@@ -105,10 +105,8 @@ func TestRelabelDuringApply(t *testing.T) {
 	b := startInstance(t, c, withShard(two))
 
 	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "moving"))
-		ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-		expectDone(t, e, "created")
+		ws, e := c.createGated(t, s, ns, inShard(one), withConfig(cfg))
 		expectServedBy(t, a, ws)
 
 		// The new shard has its chance to interfere: it has served a Workspace that

@@ -30,10 +30,8 @@ func TestStopInterruptsApply(t *testing.T) {
 		ns, shard := c.namespace(t), unique("shard")
 		i := startInstance(t, c, withShard(shard), withCLI(cli), withArgs("--shutdown-grace=1s"))
 
-		e := newEvidence(t)
 		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
-		expectDone(t, e, "created")
+		ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
 		expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 
 		i.stop(t)
@@ -120,10 +118,8 @@ func TestStopWaitsForApply(t *testing.T) {
 	traces := []evidence{}
 
 	for _, s := range []scope{clusterScope, namespacedScope} {
-		e := newEvidence(t)
 		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
-		expectDone(t, e, "created")
+		ws, e := c.createGated(t, s, ns, inShard(shard), withConfig(cfg))
 
 		applying = append(applying, ws)
 		traces = append(traces, e)

@@ -83,10 +83,8 @@ func testPredecessor(t *testing.T) {
 	ns := c.namespace(t)
 	a := startInstance(t, c, withNamespace(ns), withShortLease())
 
-	e := newEvidence(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "predecessor"))
-	ws := c.createWorkspace(t, namespacedScope, ns, withConfig(cfg), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
+	ws, e := c.createGated(t, namespacedScope, ns, withConfig(cfg))
 	a.kill(t)
 
 	b := startInstance(t, c, withNamespace(ns), withShortLease())
@@ -109,10 +107,8 @@ func testStoppedPredecessor(t *testing.T) {
 	ns := c.namespace(t)
 	a := startInstance(t, c, withNamespace(ns), withCLI(newStubborn(t)), withArgs("--shutdown-grace=1s"))
 
-	e := newEvidence(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-	ws := c.createWorkspace(t, namespacedScope, ns, withConfig(cfg), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
+	ws, e := c.createGated(t, namespacedScope, ns, withConfig(cfg))
 	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
 	a.stop(t)
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
@@ -141,10 +137,8 @@ func testDeadShard(t *testing.T) {
 	ns, one := c.namespace(t), unique("shard")
 	a := startInstance(t, c, withShard(one), withNamespace(ns), withShortLease())
 
-	e := newEvidence(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 	a.kill(t)
 
 	startInstance(t, c, withNamespace(ns))

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+)
+
+// TestOwnLock takes the backend away when an apply wants to give its lock back. The
+// instance knows that nobody holds the lock, and removes it.
+func TestOwnLock(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		const suffix = "own-lock"
+
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		o := newOutage(t, c, "/leases/lock-tfstate-")
+		startInstance(t, c, withShard(shard), withCLI(cli), withCLIKubeconfig(o.kubeconfig))
+
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+		ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+		o.begin()
+		e.write(t, "gate", "")
+		o.expectFelt(t)
+		o.end()
+
+		// The next plan takes a lock although it needs none, and finds the old one.
+		expectReady(t, c, ws)
+		expectEvent(t, c, ws, "RemovedOrphanLock")
+		expectUnlocked(t, c, ws, ns, suffix)
+
+		c.changeModule(t, ws, moduleFile(t, "gated.tf")+`output "more" { value = 1 }`)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`, "more": "1"})
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+	})
+}
+
+// TestLeftLock gives a Workspace to another instance, and takes the backend away when the
+// apply of the first one wants to give its lock back. The other one is told that nobody
+// holds the lock.
+func TestLeftLock(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "left-lock"
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	o := newOutage(t, c, "/leases/lock-tfstate-")
+	startInstance(t, c, withShard(one), withCLIKubeconfig(o.kubeconfig))
+	b := startInstance(t, c, withShard(two))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+	c.relabel(t, ws, two)
+	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+	o.begin()
+	e.write(t, "gate", "")
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+	expectDone(t, e, "created")
+}

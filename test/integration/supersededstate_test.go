@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestSupersededState lets an instance die with a state that it could not save, and
+// another one, with another disk, create everything again. When the Workspace comes
+// back to the first disk, the state there must not replace what the other one made.
+func TestSupersededState(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	a := startInstance(t, c, withShard(one), withShortLease(), withCLIKubeconfig(o.kubeconfig))
+	b := startInstance(t, c, withShard(two), withShortLease())
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "superseded"))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+	o.begin()
+	e.write(t, "gate", "")
+	expectErroredState(t, a, ws, true)
+	a.kill(t)
+	o.end()
+
+	c.relabel(t, ws, two)
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created", "created")
+	c.annotate(t, ws, requestedAt, "now")
+	lineage := expectRemembered(t, c, ws)
+
+	again := startInstance(t, c, withShard(one), withShortLease(), withRoot(a.root))
+	c.relabel(t, ws, one)
+	expectEvent(t, c, ws, "UnsavedState", "errored.tfstate.superseded-", "by hand")
+	expectServedBy(t, again, ws)
+	expectErroredState(t, again, ws, false)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created", "created")
+
+	if s := ws.GetObservation().State; s.Lineage != lineage {
+		t.Errorf("want the state with lineage %s, have %+v", lineage, s)
+	}
+}
+
+// TestStaleState lets an instance go on that could not save a state, and another one,
+// with another disk, work on the Workspace meanwhile. When the Workspace comes back to
+// the first one, it must not trust what it remembers of itself: the state that it has is
+// the one with the higher serial, and not the one to keep.
+func TestStaleState(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	// The timeout ends the time in which it holds on to the Workspace.
+	a := startInstance(t, c, withShard(one), withCLIKubeconfig(o.kubeconfig), withArgs("--timeout=40s"))
+	b := startInstance(t, c, withShard(two))
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "stale"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+
+	again := newEvidence(t)
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
+		"module": moduleFile(t, "gated.tf"),
+		"vars":   []map[string]any{{"key": "dir", "value": string(again)}},
+	}}})
+	expectDone(t, again, "created")
+	o.begin()
+	again.write(t, "gate", "")
+	expectErroredState(t, a, ws, true)
+	raiseSerial(t, a, ws)
+
+	c.relabel(t, ws, two)
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
+	expectDone(t, again, "created", "created")
+	o.end()
+
+	c.relabel(t, ws, one)
+	expectEvent(t, c, ws, "UnsavedState", "errored.tfstate.superseded-", "by hand")
+	expectErroredState(t, a, ws, false)
+	expectReady(t, c, ws)
+	expectDone(t, again, "created", "created")
+}
+
+// raiseSerial makes the serial of a state that the instance could not save what it is
+// after many tries of the CLI to save it.
+func raiseSerial(t *testing.T, i *instance, ws workspace.Workspace) {
+	t.Helper()
+
+	path := filepath.Join(i.workdir(string(ws.GetUID())), "errored.tfstate")
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("cannot read state: %v", err)
+	}
+
+	state := map[string]any{}
+	if err := json.Unmarshal(data, &state); err != nil {
+		t.Fatalf("cannot parse state: %v", err)
+	}
+
+	state["serial"] = 50
+
+	if data, err = json.Marshal(state); err != nil {
+		t.Fatalf("cannot encode state: %v", err)
+	}
+
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatalf("cannot write state: %v", err)
+	}
+}
