@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestInitCommand(t *testing.T) {
@@ -77,13 +79,13 @@ func TestInit(t *testing.T) {
 		if text := strings.Join(log, "\n"); !strings.Contains(text, "has been successfully initialized!") {
 			t.Errorf("want to see what init says, got %q", text)
 		}
-		writeFiles(t, ws, map[string]string{"outputs.tf": `output "a" { value = 1 }`})
+		filesystem.Write(t, ws.Dir, map[string]string{"outputs.tf": `output "a" { value = 1 }`})
 		mustApply(t, c, ws)
 		if _, err := os.Stat(filepath.Join(ws.Dir, "mine.tfstate")); err != nil {
 			t.Errorf("want the backend to be configured by the file: %v", err)
 		}
 
-		writeFiles(t, ws, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"other\" }\n}\n"})
+		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"other\" }\n}\n"})
 		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"})
 		if !NeedsInit(err) {
 			t.Errorf("want the plan to need an init after the backend has changed, got %v", err)
@@ -96,7 +98,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("want arguments to reach the CLI, got %v", err)
 		}
 
-		writeFiles(t, ws, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"third\" }\n}\n"})
+		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"third\" }\n}\n"})
 		if err := c.Init(t.Context(), ws, InitOptions{Reconfigure: true}); err != nil {
 			t.Errorf("want init to forget the old backend, got %v", err)
 		}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // TestMain makes the test binary a CLI when it is started as one: `go test` gives
@@ -137,21 +138,8 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 func newWorkspace(t *testing.T, files map[string]string) Workspace {
 	t.Helper()
 	ws := Workspace{Dir: t.TempDir(), Name: "ws", Env: Environ([]string{"PATH=" + os.Getenv("PATH")})}
-	writeFiles(t, ws, files)
+	filesystem.Write(t, ws.Dir, files)
 	return ws
-}
-
-func writeFiles(t *testing.T, ws Workspace, files map[string]string) {
-	t.Helper()
-	for name, content := range files {
-		path := filepath.Join(ws.Dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // mustPlan plans into the file "plan".

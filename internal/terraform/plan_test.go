@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestPlanCommand(t *testing.T) {
@@ -145,7 +147,7 @@ output "v" { value = data.terraform_remote_state.other.outputs.v }`,
 			"other.tfstate": other("one"),
 		})
 		mustApply(t, c, ws)
-		writeFiles(t, ws, map[string]string{"other.tfstate": other("two")})
+		filesystem.Write(t, ws.Dir, map[string]string{"other.tfstate": other("two")})
 		p := mustPlan(t, c, ws)
 		if !p.Changes || p.Summary != (Summary{}) || p.Prior == nil || p.Prior.Resources != 1 {
 			t.Errorf("want a change of nothing but an output, and a data source in the state, got %+v", p)

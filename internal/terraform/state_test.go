@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestParseState(t *testing.T) {
@@ -90,7 +92,7 @@ output "o" { value = 1 }`})
 			t.Errorf("another workspace: -want, +got:\n%s", diff)
 		}
 
-		writeFiles(t, ws, map[string]string{"main.tf": "foo {"})
+		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "foo {"})
 		_, err := c.PullState(t.Context(), ws)
 		want := `Unsupported block type: Blocks of type "foo" are not expected here. (on main.tf line 1); `
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

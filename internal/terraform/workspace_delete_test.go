@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestDeleteWorkspaceCommand(t *testing.T) {
@@ -38,7 +40,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		}
 
 		// Somebody has selected it, as `workspace new` does.
-		writeFiles(t, ws, map[string]string{".terraform/environment": "ws"})
+		filesystem.Write(t, ws.Dir, map[string]string{".terraform/environment": "ws"})
 		if err := c.DeleteWorkspace(t.Context(), ws); err != nil {
 			t.Errorf("want an empty workspace to be deleted, got %v", err)
 		}
@@ -52,7 +54,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			}
 		}
 
-		writeFiles(t, ws, map[string]string{"main.tf": "terraform {\n  backend \"local\" {}\n}\n"})
+		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" {}\n}\n"})
 		if err := c.DeleteWorkspace(t.Context(), ws); !NeedsInit(err) {
 			t.Errorf("want to be told that an init is needed, got %v", err)
 		}

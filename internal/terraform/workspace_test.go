@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestEnviron(t *testing.T) {
@@ -100,7 +102,7 @@ func TestForgetSelection(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			writeFiles(t, ws, map[string]string{tc.file: "old"})
+			filesystem.Write(t, ws.Dir, map[string]string{tc.file: "old"})
 			ws.forgetSelection()
 			_, err := os.Stat(filepath.Join(ws.Dir, tc.file))
 			if kept := err == nil; kept != tc.kept {
