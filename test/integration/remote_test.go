@@ -18,6 +18,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // fetchedModule is a module of two directories, one of which uses the other. It
@@ -199,7 +200,7 @@ func TestRemoteEscape(t *testing.T) {
 	i := startInstance(t, c, withShard(shard))
 
 	outside := t.TempDir()
-	versionFiles("outside").write(t, outside)
+	filesystem.Write(t, outside, versionFiles("outside"))
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withoutBackend())

@@ -12,34 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// A tree is the text of files by their names. A text that begins with "-> " is the
-// target of a symbolic link.
-type tree map[string]string
-
-// write the files below dir.
-func (f tree) write(t *testing.T, dir string) {
-	t.Helper()
-
-	for name, text := range f {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatalf("cannot create directory: %v", err)
-		}
-
-		var err error
-		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			err = os.Symlink(target, path)
-		} else {
-			err = os.WriteFile(path, []byte(text), 0o600)
-		}
-
-		if err != nil {
-			t.Fatalf("cannot write file: %v", err)
-		}
-	}
-}
+type tree = filesystem.Files
 
 // A repository is a git repository with a working tree and one branch.
 type repository struct{ dir string }
@@ -64,7 +41,7 @@ func (r *repository) commit(t *testing.T, files tree) {
 	t.Helper()
 
 	r.git(t, "rm", "-r", "--force", "--quiet", "--ignore-unmatch", ".")
-	files.write(t, r.dir)
+	filesystem.Write(t, r.dir, files)
 	r.git(t, "add", "--all")
 	r.git(t, "commit", "--quiet", "--message=change")
 }
