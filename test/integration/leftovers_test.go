@@ -90,7 +90,8 @@ func TestMovedBackend(t *testing.T) {
 
 	c.relabel(t, ws, two)
 	expectClaimed(t, c, ws, leaseName+"-"+two)
-	expectAnotherRun(t, b, ws, "plan")
+	c.request(t, ws)
+	expectServedBy(t, b, ws)
 
 	// Nobody has used the directory for a while.
 	past := time.Now().Add(-2 * time.Hour)
@@ -100,9 +101,16 @@ func TestMovedBackend(t *testing.T) {
 
 	expectNothingOnDisk(t, a, ws, "sesame")
 
+	before := len(a.runs.of(string(ws.GetUID())))
+
 	c.relabel(t, ws, one)
-	expectAnotherRun(t, a, ws, "plan")
+	expectClaimed(t, c, ws, leaseName+"-"+one)
+	c.request(t, ws)
 	expectReady(t, c, ws)
+
+	if len(a.runs.of(string(ws.GetUID()))) == before {
+		t.Error("the first shard has not run the CLI again")
+	}
 }
 
 // TestSharedSecrets starts an instance on the disk of another one, which is at work:

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -92,13 +93,15 @@ func TestRecall(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	cases := map[string]struct {
-		reason   string
-		ws       *clusterv1beta1.Workspace
-		seen     bool
-		ok, told bool
+		reason    string
+		ws        *clusterv1beta1.Workspace
+		seen      bool
+		inherited bool
+		ok, told  bool
 	}{
 		"Seen":      {reason: "What this instance saw counts.", ws: settled(), seen: true, ok: true},
 		"Told":      {reason: "The status tells what the instance before this one saw.", ws: settled(), ok: true, told: true},
+		"OtherDisk": {reason: "There is no backend: the state may be on the disk of another instance.", ws: settled(), inherited: true},
 		"Unsettled": {reason: "There was something to do.", ws: workspaceWithUID("a")},
 	}
 
@@ -108,7 +111,7 @@ func TestRecall(t *testing.T) {
 
 			m := newMemory()
 			s := &schedule{memory: m, poll: poll, now: func() time.Time { return now }}
-			e := &external{memory: m, schedule: s}
+			e := &external{memory: m, schedule: s, session: &session{in: &inputs{}}, inherited: func(client.Object) bool { return tc.inherited }}
 
 			if tc.seen {
 				m.keep("a", look{inputs: "seen"})

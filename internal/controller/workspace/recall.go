@@ -17,7 +17,7 @@ import (
 // whenever a new version is rolled out, and whenever there are more or fewer shards.
 func (e *external) recall(ws workspace.Workspace) (look, bool) {
 	l, ok := e.memory.recall(ws.GetUID())
-	if ok || !isSettled(ws) {
+	if ok || !isSettled(ws) || !e.mayBelieve(ws) {
 		return l, ok
 	}
 
@@ -25,6 +25,23 @@ func (e *external) recall(ws workspace.Workspace) (look, bool) {
 	e.memory.keep(ws.GetUID(), l)
 
 	return l, true
+}
+
+// mayBelieve says whether what the status tells is what this instance would see, too. Another
+// one has another disk: the state may have been there, or there may be one here that a run
+// could not save.
+func (e *external) mayBelieve(ws workspace.Workspace) bool {
+	if !e.inherited(ws) {
+		return true
+	}
+
+	if !e.session.in.stateAnywhere() {
+		return false
+	}
+
+	unsaved, err := e.session.erroredState()
+
+	return err == nil && unsaved == ""
 }
 
 // isSettled says whether the status of a Workspace tells that all was well when it
