@@ -70,7 +70,8 @@ output "more" {
 }
 
 // TestDeleteRightAfterCreation deletes a Workspace that has only just been
-// created. Nothing needs to settle: the state says what there is to destroy.
+// created, by a machine whose clock is ahead in one case. Nothing needs to settle: the
+// state says what there is to destroy.
 func TestDeleteRightAfterCreation(t *testing.T) {
 	t.Parallel()
 
@@ -88,6 +89,14 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 		within(t, 20*time.Second, func() error { return isGone(t, c, ws) })
 		expectDone(t, e, "created", "destroyed")
 		expectGone(t, c, stateSecret(ws, ns, "deletion"))
+
+		e = newEvidence(t)
+		ws = c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, meta.AnnotationKeyExternalCreateSucceeded, time.Now().Add(time.Hour).Format(time.RFC3339))
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
 	})
 }
 

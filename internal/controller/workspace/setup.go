@@ -8,6 +8,7 @@ package workspace
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -145,8 +146,9 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		// its state makes creation repeatable.
 		managed.WithDeterministicExternalName(true),
 		// What a plan says of the state is true at once. There is nothing to wait
-		// for before a Workspace that was just created can be deleted.
-		managed.WithCreationGracePeriod(0),
+		// for before a Workspace that was just created can be deleted, not even
+		// until a clock here has reached what one on another machine said then.
+		managed.WithCreationGracePeriod(math.MinInt64),
 		managed.WithMetricRecorder(o.MetricOptions.MRMetrics),
 	}
 
