@@ -98,7 +98,10 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 	}
 
 	err := e.locking(ctx, ws, func() error {
-		return e.session.destroy(ctx, newProgress(e.record, ws, e.schedule.now).report)
+		p := newProgress(e.record, ws)
+		defer p.end()
+
+		return e.session.destroy(ctx, p.report)
 	})
 	if err != nil {
 		e.holdOn(ctx, ws)

@@ -305,7 +305,10 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	var a *terraform.Applied
 
 	err := e.locking(ctx, ws, func() (err error) {
-		a, err = e.session.apply(ctx, e.plan, again, newProgress(e.record, ws, e.schedule.now).report)
+		p := newProgress(e.record, ws)
+		defer p.end()
+
+		a, err = e.session.apply(ctx, e.plan, again, p.report)
 
 		return err
 	})

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,20 +22,52 @@ const progressInterval = 30 * time.Second
 
 const reasonProgress event.Reason = "ApplyProgress"
 
-// A progress tells people how far a long run is, with an event now and then. A run
-// that is over before the first one is due has none. It is safe for concurrent use.
+// A progress tells people how far a long run is, with an event now and then. A run that
+// is over before the first one is due has none. It must be ended.
 type progress struct {
 	record event.Recorder
 	object runtime.Object
-	now    func() time.Time
 
+	ended  chan struct{}
+	teller sync.WaitGroup
+
+	// mu guards what is below.
 	mu   sync.Mutex
-	last time.Time
 	done int
+
+	// running are the resources that were begun and are not done, oldest first.
+	running []terraform.Progress
 }
 
-func newProgress(r event.Recorder, o runtime.Object, now func() time.Time) *progress {
-	return &progress{record: r, object: o, now: now, last: now()}
+// newProgress begins to tell of a run for the supplied object.
+func newProgress(r event.Recorder, o runtime.Object) *progress {
+	// Whoever runs the CLI may write to the object meanwhile.
+	p := &progress{record: r, object: o.DeepCopyObject(), ended: make(chan struct{})}
+	p.teller.Go(p.tell)
+
+	return p
+}
+
+// end of the run. There are no events afterwards.
+func (p *progress) end() {
+	close(p.ended)
+	p.teller.Wait()
+}
+
+// tell how far the run is. It does not take the CLI for that: OpenTofu 1.12 says nothing
+// more of a resource that takes longer than ten seconds.
+func (p *progress) tell() {
+	due := time.NewTicker(progressInterval)
+	defer due.Stop()
+
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-due.C:
+			p.record.Event(p.object, event.Normal(reasonProgress, p.String()))
+		}
+	}
 }
 
 // report what the CLI says of one resource.
@@ -42,15 +75,26 @@ func (p *progress) report(e terraform.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	switch e.Event {
+	case "apply_start":
+		p.running = append(p.running, e)
+	case "apply_complete", "apply_errored":
+		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })
+	}
+
 	if e.Event == "apply_complete" {
 		p.done++
 	}
+}
 
-	now := p.now()
-	if now.Sub(p.last) < progressInterval {
-		return
+func (p *progress) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	text := fmt.Sprintf("%d resources done", p.done)
+	if len(p.running) > 0 {
+		text += fmt.Sprintf("; %s: %s", p.running[0].Address, p.running[0].Action)
 	}
 
-	p.last = now
-	p.record.Event(p.object, event.Normal(reasonProgress, fmt.Sprintf("%d resources done; %s: %s", p.done, e.Address, e.Action)))
+	return text
 }

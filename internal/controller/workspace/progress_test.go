@@ -6,28 +6,28 @@ package workspace
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
 
+	// A step is what the CLI says, and how long it says nothing then.
 	type step struct {
-		after    time.Duration
 		progress terraform.Progress
+		silence  time.Duration
 	}
 
-	created := func(after time.Duration) step {
-		return step{after: after, progress: terraform.Progress{Event: "apply_complete", Address: "a.b", Action: "create"}}
-	}
-	waiting := func(after time.Duration) step {
-		return step{after: after, progress: terraform.Progress{Event: "apply_progress", Address: "c.d", Action: "update"}}
+	say := func(event, address string, silence time.Duration) step {
+		return step{progress: terraform.Progress{Event: event, Address: address, Action: "create"}, silence: silence}
 	}
 
 	cases := map[string]struct {
@@ -37,47 +37,58 @@ func TestProgress(t *testing.T) {
 	}{
 		"Short": {
 			reason: "A run that is over soon needs no progress.",
-			steps:  []step{created(0), waiting(29 * time.Second), created(29*time.Second + 999*time.Millisecond)},
+			steps:  []step{say("apply_start", "a.b", 29*time.Second)},
 		},
 		"Long": {
-			reason: "A long one tells how far it is, twice a minute at most.",
+			reason: "A long one tells how far it is, twice a minute.",
 			steps: []step{
-				created(10 * time.Second), waiting(30 * time.Second), waiting(40 * time.Second),
-				created(59 * time.Second), created(60 * time.Second), waiting(61 * time.Second), created(90 * time.Second),
+				say("apply_start", "a.b", time.Second), say("apply_start", "c.d", 20*time.Second), say("apply_complete", "a.b", 10*time.Second),
+				say("apply_progress", "c.d", 10*time.Second), say("apply_complete", "c.d", 20*time.Second), say("apply_start", "e.f", 30*time.Second),
 			},
-			want: []string{"1 resources done; c.d: update", "3 resources done; a.b: create", "4 resources done; a.b: create"},
+			want: []string{"1 resources done; c.d: create", "2 resources done", "2 resources done; e.f: create"},
+		},
+		"Oldest": {
+			reason: "Of many resources it tells of the one that everybody waits for.",
+			steps:  []step{say("apply_start", "a.b", 0), say("apply_start", "c.d", 0), say("apply_progress", "c.d", 31*time.Second)},
+			want:   []string{"0 resources done; a.b: create"},
 		},
 		"Silent": {
-			reason: "The time between two events counts, not that since the start.",
-			steps:  []step{waiting(100 * time.Second), waiting(120 * time.Second), waiting(130 * time.Second)},
-			want:   []string{"0 resources done; c.d: update", "0 resources done; c.d: update"},
+			reason: "The CLI says nothing more of a resource, which takes long.",
+			steps:  []step{say("apply_start", "a.b", 61*time.Second)},
+			want:   []string{"0 resources done; a.b: create", "0 resources done; a.b: create"},
+		},
+		"Failed": {
+			reason: "What failed is not done, and nobody waits for it.",
+			steps:  []step{say("apply_start", "a.b", 0), say("apply_errored", "a.b", 31*time.Second)},
+			want:   []string{"0 resources done"},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
 
-			var got []string
+				p := newProgress(recorderFunc(func(e event.Event) {
+					if diff := cmp.Diff(event.Normal("ApplyProgress", e.Message), e); diff != "" {
+						t.Errorf("%s\nEvent(...): -want, +got:\n%s", tc.reason, diff)
+					}
 
-			start := time.Now()
-			now := start
-			p := newProgress(recorderFunc(func(e event.Event) {
-				if diff := cmp.Diff(event.Normal("ApplyProgress", e.Message), e); diff != "" {
-					t.Errorf("%s\nEvent(...): -want, +got:\n%s", tc.reason, diff)
+					got = append(got, e.Message)
+				}), &clusterv1beta1.Workspace{})
+
+				for _, s := range tc.steps {
+					p.report(s.progress)
+					time.Sleep(s.silence)
 				}
 
-				got = append(got, e.Message)
-			}), nil, func() time.Time { return now })
+				p.end()
 
-			for _, s := range tc.steps {
-				now = start.Add(s.after)
-				p.report(s.progress)
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
-			}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			})
 		})
 	}
 }
