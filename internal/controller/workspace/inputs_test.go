@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+func TestGatherPluginCache(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		cache  *bool
+		want   bool
+	}{
+		"Absent":   {reason: "A CustomResourceDefinition of before the default leaves it out.", want: true},
+		"Enabled":  {reason: "It can be asked for.", cache: new(true), want: true},
+		"Disabled": {reason: "It can be refused.", cache: new(false)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline}}
+
+			in, err := gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{PluginCache: tc.cache}, nil)
+			if err != nil {
+				t.Fatalf("gather(...): %v", err)
+			}
+
+			if in.pluginCache != tc.want {
+				t.Errorf("%s\ngather(...): want plugin cache %t, got %t", tc.reason, tc.want, in.pluginCache)
+			}
+		})
+	}
+}
