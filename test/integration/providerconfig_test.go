@@ -223,6 +223,46 @@ func TestCorrectedBackend(t *testing.T) {
 	})
 }
 
+// TestChangedBackend gives a ProviderConfig another backend than that which has the
+// state. Nothing begins anew there: somebody has to take the state along, and to say so.
+func TestChangedBackend(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, shard := c.namespace(t), unique("shard")
+		startInstance(t, c, withShard(shard), withCLI(cli))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "before"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, "after").Configuration}})
+			c.request(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Backend configuration changed")
+			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+			expectGone(t, c, stateSecret(ws, ns, "after"))
+
+			state := stateSecret(ws, ns, "before")
+			c.get(t, state)
+
+			moved := stateSecret(ws, ns, "after")
+			moved.Labels, moved.Data = state.GetLabels(), state.Data
+			moved.Labels["tfstateSecretSuffix"] = "after"
+			c.create(t, moved)
+			c.changeArguments(t, ws, "initArgs", "-reconfigure")
+			expectReady(t, c, ws)
+			expectDone(t, e, "created")
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectGone(t, c, moved)
+			expectDone(t, e, "created", "destroyed")
+		})
+	})
+}
+
 // TestChangedConfig changes a ProviderConfig. A Workspace that uses it has that at
 // its next reconcile, although nothing of its own has changed.
 func TestChangedConfig(t *testing.T) {
