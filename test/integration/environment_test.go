@@ -14,7 +14,21 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
+
+// backendOfVariable is a module which a variable tells where its state is.
+const backendOfVariable = `
+variable "states" {}
+
+terraform {
+  backend "local" {
+    workspace_dir = var.states
+  }
+}
+
+resource "terraform_data" "only" {}
+`
 
 // TestBackendOfVariable has Workspaces that differ in nothing but a variable which says
 // where the state is. Each has one of its own, and keeps it.
@@ -27,21 +41,18 @@ func TestBackendOfVariable(t *testing.T) {
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withoutBackend())
+		module := backendOfVariable + "# " + unique("module") + "\n"
 
-		for range 3 {
+		for _, want := range [][]string{
+			{"init", "plan", "apply"},
+			// What the first one has left is no good for the second one, and is forgotten.
+			{"plan", "init", "plan", "apply"},
+			{"init", "plan", "apply"},
+		} {
 			states := t.TempDir()
-			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(`
-variable "states" {}
-
-terraform {
-  backend "local" {
-    workspace_dir = var.states
-  }
-}
-
-resource "terraform_data" "only" {}
-`))
+			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(module))
 			expectReady(t, c, ws)
+			expectRuns(t, i, ws, want...)
 
 			if _, err := os.Stat(filepath.Join(states, ws.GetName(), "terraform.tfstate")); err != nil {
 				t.Error(err)
@@ -58,6 +69,33 @@ resource "terraform_data" "only" {}
 			expectGone(t, c, ws)
 		}
 	})
+}
+
+// TestMovedBackendOfVariable has an instance inherit a Workspace when it has initialized
+// another one with the same module, whose variable says otherwise.
+func TestMovedBackendOfVariable(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	first := startInstance(t, c, withShard(shard))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	create := func() workspace.Workspace {
+		return c.createReferring(t, namespacedScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: t.TempDir()}}},
+			inShard(shard), withConfig(cfg), withModule(backendOfVariable))
+	}
+
+	inherited := create()
+	expectReady(t, c, inherited)
+	first.stop(t)
+
+	second := startInstance(t, c, withShard(shard))
+	expectReady(t, c, create())
+
+	c.request(t, inherited)
+	expectRuns(t, second, inherited, "plan", "init", "plan")
+	expectReady(t, c, inherited)
 }
 
 // TestEnvironment looks at the environment of every run from creation to deletion.
