@@ -27,6 +27,9 @@ const (
 
 	// doorBreaks lets everybody in, but downloads end in the middle.
 	doorBreaks
+
+	// doorHolds keeps everybody waiting until they go away.
+	doorHolds
 )
 
 // A door stands in front of a server of modules. It counts downloads, which are
@@ -39,6 +42,7 @@ type door struct {
 	mu        sync.Mutex
 	state     doorState
 	downloads int
+	held      int
 
 	// password that has to be given as that of a user named git, if there is one.
 	passwords map[string]string
@@ -83,9 +87,22 @@ func (d *door) count() int {
 	return d.downloads
 }
 
+// waiting returns how many came to a door that held them.
+func (d *door) waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.held
+}
+
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	state := d.state
+
+	if state == doorHolds {
+		d.held++
+	}
+
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	want, restricted := d.passwords[first]
 	d.mu.Unlock()
@@ -93,6 +110,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, have, _ := r.BasicAuth(); restricted && have != want {
 		w.Header().Set("WWW-Authenticate", `Basic realm="modules"`)
 		w.WriteHeader(http.StatusUnauthorized)
+
+		return
+	}
+
+	if state == doorHolds {
+		<-r.Context().Done()
 
 		return
 	}

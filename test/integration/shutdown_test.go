@@ -103,6 +103,46 @@ exec '%[2]s' "$@"
 	expectReady(t, c, first)
 }
 
+// TestStopEndsDownload stops an instance in the middle of downloads that do not end. The
+// next one begins anew.
+func TestStopEndsDownload(t *testing.T) {
+	t.Parallel()
+
+	root := t.TempDir()
+	newRepository(t, filepath.Join(root, "repo"), tree{"main.tf": `output "from" { value = "git" }`})
+	repositories := newDoor(t, newGitHandler(t, root))
+	archives := newDoor(t, &archiveServer{archives: map[string][]byte{"/module.tar.gz": archive(t, tree{"main.tf": `output "from" { value = "archive" }`})}})
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withArgs("--shutdown-grace=1s"))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	downloads := map[string]workspace.Workspace{}
+
+	for address, d := range map[string]*door{"git::" + repositories.url + "/repo": repositories, archives.url + "/module.tar.gz": archives} {
+		d.set(doorHolds)
+		downloads[address] = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address))
+		eventually(t, func() error {
+			if d.waiting() == 0 {
+				return errors.Errorf("nobody has come for %q", address)
+			}
+
+			return nil
+		})
+	}
+
+	i.stop(t)
+	repositories.set(doorOpen)
+	archives.set(doorOpen)
+	startInstance(t, c, withShard(shard), withRoot(i.root))
+
+	for address, ws := range downloads {
+		expectReady(t, c, ws)
+		expectSource(t, c, ws, address)
+	}
+}
+
 // TestStopWaitsForApply stops an instance whose apply ends in time. Nothing of it
 // is lost.
 func TestStopWaitsForApply(t *testing.T) {
