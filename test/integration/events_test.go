@@ -5,6 +5,8 @@
 package integration
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,15 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
+// controllerOf returns the name that the events about Workspaces have always had.
+func controllerOf(s scope) string {
+	if s == clusterScope {
+		return "managed/workspace.tf.upbound.io"
+	}
+
+	return "managed/workspace.tf.m.upbound.io"
+}
+
 // TestEvents watches for the events that alerts are made of, from the components
 // that they have always come from.
 func TestEvents(t *testing.T) {
@@ -23,12 +34,8 @@ func TestEvents(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard))
 
-	components := map[scope]string{
-		clusterScope:    "managed/workspace.tf.upbound.io",
-		namespacedScope: "managed/workspace.tf.m.upbound.io",
-	}
 	configComponents := map[scope]string{
 		clusterScope:    "providerconfig/providerconfig.tf.upbound.io",
 		namespacedScope: "providerconfig/providerconfig.tf.m.upbound.io",
@@ -38,7 +45,7 @@ func TestEvents(t *testing.T) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "events"))
 		expect := func(t *testing.T, o client.Object, typ, reason string) {
 			t.Helper()
-			expectEventFrom(t, c, o, components[s], typ, reason)
+			expectEventFrom(t, c, o, controllerOf(s), typ, reason)
 		}
 
 		t.Run("Normal", func(t *testing.T) {
@@ -92,6 +99,27 @@ func TestEvents(t *testing.T) {
 
 			c.changeModule(t, ws, moduleFile(t, "failing.tf"))
 			expectGone(t, c, ws)
+		})
+
+		t.Run("CannotDisconnect", func(t *testing.T) {
+			t.Parallel()
+
+			// The plan that was applied cannot be removed: the module has put something
+			// else in its place.
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "guest" {
+  provisioner "local-exec" {
+    command = "rm .crossplane.tfplan && mkdir .crossplane.tfplan && touch .crossplane.tfplan/guest"
+  }
+}
+`))
+			expect(t, ws, corev1.EventTypeWarning, "CannotDisconnectFromProvider")
+
+			if err := os.RemoveAll(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.tfplan")); err != nil {
+				t.Fatal(err)
+			}
+
+			expectReady(t, c, ws)
 		})
 
 		t.Run("CannotPublish", func(t *testing.T) {

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// refusal is what the API server says when it refuses something.
+const refusal = "refused by a test"
+
+// TestRefusedRecords has an API server that refuses what is to be recorded of a
+// Workspace before and after it is created, as a policy of somebody else may. That is
+// told, and nothing is created without a record or for a second time.
+func TestRefusedRecords(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason     string
+		annotation string
+		event      string
+		want       []string
+	}{
+		"Name": {
+			reason:     "Without a name there is no Terraform workspace to work on.",
+			annotation: meta.AnnotationKeyExternalName,
+			event:      "CannotInitializeManagedResource",
+			want:       []string{},
+		},
+		"Begin": {
+			reason:     "Nothing is created that nobody would know of.",
+			annotation: meta.AnnotationKeyExternalCreatePending,
+			event:      "CannotUpdateManagedResource",
+			want:       []string{},
+		},
+		"End": {
+			reason:     "What is there is in the state, whatever was recorded.",
+			annotation: meta.AnnotationKeyExternalCreateSucceeded,
+			event:      "CannotUpdateManagedResource",
+			want:       []string{"created"},
+		},
+	}
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "refused"))
+
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+
+				e := newEvidence(t)
+				ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+				policy := c.refuseAnnotation(t, ws, tc.annotation)
+				c.create(t, ws)
+
+				expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeWarning, tc.event)
+
+				if diff := cmp.Diff(tc.want, e.lines()); diff != "" {
+					t.Errorf("%s: what the module did: -want, +got:\n%s", tc.reason, diff)
+				}
+
+				c.remove(t, policy)
+				expectReady(t, c, ws)
+				expectDone(t, e, "created")
+			})
+		}
+	})
+}
+
+// refuseAnnotation makes the API server refuse to store the Workspace, which need not
+// exist yet, with the annotation. It returns what has to be removed to end that.
+func (c *cluster) refuseAnnotation(t *testing.T, ws workspace.Workspace, key string) client.Object {
+	t.Helper()
+
+	name := metav1.ObjectMeta{Name: unique("refuse")}
+	c.create(t, &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: name,
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+					Rule: admissionregistrationv1.Rule{
+						APIGroups:   []string{"tf.upbound.io", "tf.m.upbound.io"},
+						APIVersions: []string{"*"},
+						Resources:   []string{"workspaces"},
+					},
+				},
+			}}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "name", Expression: "object.metadata.name == '" + ws.GetName() + "'"}},
+			Validations: []admissionregistrationv1.Validation{{
+				Expression: "!has(object.metadata.annotations) || !('" + key + "' in object.metadata.annotations)",
+				Message:    refusal,
+			}},
+		},
+	})
+
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: name,
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        name.Name,
+			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	c.create(t, binding)
+
+	// The API server needs a moment until it knows its policies.
+	eventually(t, func() error {
+		try, ok := ws.DeepCopyObject().(client.Object)
+		if !ok {
+			return errors.Errorf("%T is not an object", ws)
+		}
+
+		meta.AddAnnotations(try, map[string]string{key: "any"})
+
+		if err := c.kube.Create(t.Context(), try, client.DryRunAll); !kerrors.IsInvalid(err) || !strings.Contains(err.Error(), refusal) {
+			return errors.Errorf("want the API server to refuse annotation %q, got %v", key, err)
+		}
+
+		return nil
+	})
+
+	return binding
+}
