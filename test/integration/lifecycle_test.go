@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -97,6 +99,38 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 		c.remove(t, ws)
 		expectGone(t, c, ws)
 		expectDone(t, e, "created", "destroyed")
+	})
+}
+
+// TestNothingToCreate has a module that asks for nothing. It is complete as it is, for
+// those who only observe as well, and not created over and over again.
+func TestNothingToCreate(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	eachScope(t, func(t *testing.T, s scope) {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "nothing"))
+
+		for name, policies := range map[string][]xpv2.ManagementAction{"All": policyAll(), "Observe": policyObserve()} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+
+				ws := c.createManaged(t, s, ns, policies, inShard(shard), withConfig(cfg), withModule("locals {}"), onlyHere())
+				expectReady(t, c, ws)
+				c.request(t, ws)
+				expectReady(t, c, ws)
+
+				if runs := i.runs.of(string(ws.GetUID())); slices.Contains(runs, "apply") {
+					t.Errorf("want nothing to be applied, got %q", runs)
+				}
+
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+			})
+		}
 	})
 }
 
