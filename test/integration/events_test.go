@@ -5,11 +5,13 @@
 package integration
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -43,9 +45,10 @@ func TestEvents(t *testing.T) {
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "events"))
-		expect := func(t *testing.T, o client.Object, typ, reason string) {
+		expect := func(t *testing.T, o client.Object, typ, reason string) corev1.Event {
 			t.Helper()
-			expectEventFrom(t, c, o, controllerOf(s), typ, reason)
+
+			return expectEventFrom(t, c, o, controllerOf(s), typ, reason)
 		}
 
 		t.Run("Normal", func(t *testing.T) {
@@ -53,7 +56,15 @@ func TestEvents(t *testing.T) {
 
 			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
 			expectReady(t, c, ws)
-			expect(t, ws, corev1.EventTypeNormal, "CreatedExternalResource")
+
+			created := expect(t, ws, corev1.EventTypeNormal, "CreatedExternalResource")
+			if have, want := created.GetAnnotations()["external-name"], meta.GetExternalName(ws); have != want {
+				t.Errorf("want external name %q in the annotations of an event, got %q", want, have)
+			}
+
+			if have, want := created.GetNamespace(), cmp.Or(ws.GetNamespace(), metav1.NamespaceDefault); have != want {
+				t.Errorf("want an event in namespace %q, got %q", want, have)
+			}
 
 			c.changeVars(t, ws, append(ws.GetParameters().Vars, commonv1beta1.Var{Key: "greeting", Value: "bye"})...)
 			expect(t, ws, corev1.EventTypeNormal, "UpdatedExternalResource")
@@ -155,9 +166,13 @@ resource "terraform_data" "guest" {
 	})
 }
 
-// expectEventFrom waits until the component records an event about the object.
-func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, reason string) {
+// expectEventFrom waits until the component records an event about the object, and
+// returns it.
+func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, reason string) corev1.Event {
 	t.Helper()
+
+	var found corev1.Event
+
 	eventually(t, func() error {
 		events := &corev1.EventList{}
 		if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
@@ -168,6 +183,8 @@ func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, 
 
 		for _, e := range events.Items {
 			if e.Source.Component == component && e.Type == typ && e.Reason == reason {
+				found = e
+
 				return nil
 			}
 
@@ -176,4 +193,6 @@ func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, 
 
 		return errors.Errorf("no event %s %s of %s about %q among %q", typ, reason, component, o.GetName(), seen)
 	})
+
+	return found
 }
