@@ -237,7 +237,7 @@ func TestPackages(t *testing.T) {
 		t.Fatalf("want packages to be installed once, got %q", run)
 	}
 
-	want := []string{"ca-certificates", "git", "openssh-client", "tini"}
+	want := []string{"ca-certificates", "curl", "git", "openssh-client", "tini"}
 	if diff := cmp.Diff(want, strings.Fields(install[0][1])); diff != "" {
 		t.Errorf("packages: -want, +got:\n%s", diff)
 	}
