@@ -224,8 +224,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestPackages looks at what is installed: what fetching modules takes, and no
-// downloaders, which nobody here runs.
+// TestPackages looks at what is installed: what fetching modules takes, what modules have
+// always found, and nothing else.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 
