@@ -63,7 +63,7 @@ func parseOptions(args []string) (*options, error) {
 	f.Float64Var(&o.pollRate, "poll-rate", 6, "polls per second, of all Workspaces")
 	f.Func("shards", "how many shards to compare: 1,2,3,4", o.shards.set(strconv.Atoi))
 	f.IntVar(&o.slow, "slow", 6, "slow `Workspaces` of each shard")
-	f.DurationVar(&o.takes, "takes", 6*time.Second, "how long a slow apply waits")
+	f.DurationVar(&o.takes, "takes", 10*time.Second, "how long a slow apply waits")
 	f.Func("sizes", "how many Workspaces to keep in memory: 1000,5000,10000", o.sizes.set(strconv.Atoi))
 	f.IntVar(&o.split, "split", 4, "shards that share the Workspaces in memory")
 
