@@ -27,11 +27,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// claimQPS limits the requests per second about claims. There are two for every
-// Workspace when an instance starts, and the limit for everything else, which
-// follows --max-reconcile-rate, would spread them over many minutes.
-const claimQPS = 50
-
 // identify gives this instance a name and decides whether it holds a Lease.
 func identify(ctx context.Context, cfg *rest.Config, o *Options, log logging.Logger) (string, error) {
 	if err := completeLease(ctx, cfg, o, log); err != nil {
@@ -121,8 +116,11 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		return own, nil
 	}
 
+	// There are four requests about claims for every Workspace when an instance starts,
+	// and any limit per second would spread them over minutes. Each worker has one at a
+	// time.
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Burst = claimQPS, 2*claimQPS
+	cfg.QPS = -1
 
 	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {

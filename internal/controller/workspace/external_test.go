@@ -146,3 +146,50 @@ func TestRecall(t *testing.T) {
 		})
 	}
 }
+
+func TestIsPoll(t *testing.T) {
+	t.Parallel()
+
+	const poll = 10 * time.Minute
+
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	seen := func(l look) func(m *memory) {
+		return func(m *memory) { m.keep("a", l) }
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		seen   func(m *memory)
+		want   bool
+	}{
+		"Told":      {reason: "An instance that has just got it takes the word of the one before it.", ws: settled()},
+		"Unsettled": {reason: "There was something to do.", ws: workspaceWithUID("a"), want: true},
+		"Seen":      {reason: "It was looked at just now.", ws: settled(), seen: seen(look{at: now, exists: true, upToDate: true})},
+		"Due":       {reason: "It was looked at long ago.", ws: settled(), seen: seen(look{at: now.Add(-2 * poll), exists: true, upToDate: true}), want: true},
+		"Drifted":   {reason: "There is something to do.", ws: settled(), seen: seen(look{at: now, exists: true}), want: true},
+		"Failed": {
+			reason: "What failed is tried again, but others go first.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.ReconcileError(context.Canceled)) }),
+			seen:   seen(look{at: now, exists: true, upToDate: true}),
+			want:   true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMemory()
+			s := &schedule{memory: m, poll: poll, now: func() time.Time { return now }}
+
+			if tc.seen != nil {
+				tc.seen(m)
+			}
+
+			if got := s.isPoll(tc.ws); got != tc.want {
+				t.Errorf("\n%s\nisPoll(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

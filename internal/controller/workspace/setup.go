@@ -173,7 +173,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	inner := st.reconciler(w.reconciler(r, mgr.GetClient(), kind), mgr.GetClient(), mgr.GetAPIReader(), kind)
-	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter))
+	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter), mgr.GetClient(), kind, s.isPoll)
 
 	wrapped, err := o.Wrap(l.reconciler(limited, mgr.GetClient(), kind), kind)
 	if err != nil {

@@ -84,12 +84,22 @@ func (w *watch) has(o client.Object) bool {
 	return w.cached[reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}].uid == o.GetUID()
 }
 
-// expressway returns a reconciler that passes urgent requests on to inner, and all others
-// to limited: polls in large numbers use up what a rate limit allows, and what was put off
-// by it has lost its place in the queue.
-func (w *watch) expressway(inner, limited reconcile.Reconciler) reconcile.Reconciler {
+// expressway returns a reconciler that passes polls on to limited, and all others to
+// inner. Polls in large numbers use up what a rate limit allows, and what was put off by
+// it has lost its place in the queue: people wait for what is urgent, and what is no poll
+// costs nothing, such as the first look of an instance that has just started.
+func (w *watch) expressway(inner, limited reconcile.Reconciler, kube client.Client, kind workspace.Kind, isPoll func(workspace.Workspace) bool) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		if w.class(req).Priority == queue.Urgent {
+			return inner.Reconcile(ctx, req)
+		}
+
+		ws, err := get(ctx, kube, kind, req)
+		if ws == nil || err != nil {
+			return reconcile.Result{}, err
+		}
+
+		if !isPoll(ws) {
 			return inner.Reconcile(ctx, req)
 		}
 

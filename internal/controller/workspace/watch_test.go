@@ -133,6 +133,55 @@ func withConfig(name string) *clusterv1beta1.Workspace {
 	return ws
 }
 
+// TestExpressway ensures that the rate limit is for polls.
+func TestExpressway(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		isPoll bool
+		want   []string
+	}{
+		"Urgent":   {reason: "Somebody waits for it.", ws: workspaceWithUID("a"), isPoll: true, want: []string{"inner"}},
+		"Poll":     {reason: "Nobody waits for it.", ws: settled(), isPoll: true, want: []string{"limited"}},
+		"Memory":   {reason: "It is answered from memory.", ws: settled(), want: []string{"inner"}},
+		"Vanished": {reason: "There is nothing to do.", isPoll: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var got []string
+
+			reached := func(name string) reconcile.Reconciler {
+				return reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					got = append(got, name)
+
+					return reconcile.Result{}, nil
+				})
+			}
+
+			w := newTestWatch(newMemory())
+
+			if tc.ws != nil {
+				tc.ws.SetName("a")
+				w.note(tc.ws)
+			}
+
+			r := w.expressway(reached("inner"), reached("limited"), stubClient{ws: tc.ws}, workspace.Kind{Object: &clusterv1beta1.Workspace{}}, func(workspace.Workspace) bool { return tc.isPoll })
+			if _, err := r.Reconcile(t.Context(), requestOf("a")); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nreconcilers: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // newTestWatch returns a watch beside which nothing else remembers anything.
 func newTestWatch(m *memory) *watch {
 	return newWatch(m, newStaller(time.Minute, time.Now), func(client.Object) {})
