@@ -7,6 +7,7 @@ package queue
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,6 +85,24 @@ func TestPop(t *testing.T) {
 				t.Errorf("%s\nan empty queue gave %q", tc.reason, extra)
 			}
 		})
+	}
+}
+
+// TestMany has a tenant with very many items, of whatever priority, beside one with one.
+func TestMany(t *testing.T) {
+	t.Parallel()
+
+	for reason, suffix := range map[string]string{"What is urgent goes on.": "!", "Polls go on.": ""} {
+		f := NewFair(classOf)
+		for n := range 500 {
+			f.Push("many-" + strconv.Itoa(n) + suffix)
+		}
+
+		f.Push("one-0" + suffix)
+
+		if diff := cmp.Diff([]string{"many-0" + suffix, "one-0" + suffix}, []string{f.Pop(), f.Pop()}); diff != "" {
+			t.Errorf("%s\n-want, +got:\n%s", reason, diff)
+		}
 	}
 }
 

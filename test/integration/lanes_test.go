@@ -90,23 +90,24 @@ func TestMaxApplies(t *testing.T) {
 	})
 }
 
-// A busy instance has one worker, which is at work until its gate opens.
+// A busy instance has one worker for a kind, which is at work until its gate opens.
 type busy struct {
 	*instance
 
-	gate evidence
+	scope scope
+	gate  evidence
 }
 
-func startBusy(t *testing.T, c *cluster, shard string, ready func(i *instance)) *busy {
+func startBusy(t *testing.T, c *cluster, s scope, shard string, ready func(i *instance)) *busy {
 	t.Helper()
 
 	i := startInstance(t, c, withShard(shard), withWorkers(1))
 	ready(i)
 
 	ns := c.namespace(t)
-	b := &busy{instance: i, gate: newEvidence(t)}
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "busy"))
-	c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", b.gate))
+	b := &busy{instance: i, scope: s, gate: newEvidence(t)}
+	cfg := c.createConfig(t, s, ns, withBackend(ns, "busy"))
+	c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", b.gate))
 	expectDone(t, b.gate, "created")
 
 	return b
@@ -125,7 +126,7 @@ func (b *busy) expectQueued(t *testing.T, n int) {
 		have := "nothing"
 
 		for line := range strings.Lines(body) {
-			if strings.HasPrefix(line, "workqueue_depth{") && strings.Contains(line, `controller="managed/workspace.tf.m.upbound.io"`) {
+			if strings.HasPrefix(line, "workqueue_depth{") && strings.Contains(line, `controller="`+controllerOf(b.scope)+`"`) {
 				have = strings.Fields(line)[1]
 			}
 		}
@@ -169,66 +170,91 @@ func (b *busy) open(t *testing.T, many int, all ...workspace.Workspace) []string
 	return order[:many]
 }
 
-// TestOrder has Workspaces whose polls are due, and a new one that comes after them: it
-// goes before all but one of them, which has its turn while the new one is claimed.
+// TestOrder has Workspaces whose polls are due, and then one that is changed, one that
+// is deleted and a new one. They go before the polls; but while the new one is claimed,
+// one of those has its turn.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 
-	const polls = 3
+	const polls = 4
 
 	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "order"))
 
-	var all []workspace.Workspace
+	eachScope(t, func(t *testing.T, s scope) {
+		ns, shard := c.namespace(t), unique("shard")
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "order"))
+		create := func(o ...workspaceOption) workspace.Workspace {
+			return c.createWorkspace(t, s, ns, append(o, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))...)
+		}
 
-	b := startBusy(t, c, shard, func(*instance) {
-		for range polls {
-			ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
-			c.create(t, ws)
-			expectReady(t, c, ws)
-			all = append(all, ws)
+		var (
+			all              []workspace.Workspace
+			changed, deleted workspace.Workspace
+		)
+
+		b := startBusy(t, c, s, shard, func(*instance) {
+			changed, deleted = create(), create()
+			expectReady(t, c, changed)
+			expectReady(t, c, deleted)
+
+			for range polls {
+				ws := create()
+				c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
+				expectReady(t, c, ws)
+				all = append(all, ws)
+			}
+		})
+
+		// Nothing but a poll that is due brings one of them to the queue.
+		b.expectQueued(t, polls)
+
+		c.changeModule(t, changed, `output "changed" { value = "changed" }`)
+		c.remove(t, deleted)
+		b.expectQueued(t, polls+2)
+
+		fresh := create()
+		b.expectQueued(t, polls+3)
+
+		first := b.open(t, 4, append(all, changed, deleted, fresh)...)
+
+		for ws, limit := range map[workspace.Workspace]int{changed: 2, deleted: 2, fresh: 4} {
+			if at := slices.Index(first, ws.GetName()); at < 0 || at >= limit {
+				t.Errorf("want %q to be one of the first %d, before the polls, got %q", ws.GetName(), limit, first)
+			}
 		}
 	})
-
-	// Nothing but a poll that is due brings one of them to the queue.
-	b.expectQueued(t, polls)
-
-	fresh := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	b.expectQueued(t, polls+1)
-
-	if first := b.open(t, 2, append(all, fresh)...); !slices.Contains(first, fresh.GetName()) {
-		t.Errorf("want the new Workspace %q to be one of the first two, got %q", fresh.GetName(), first)
-	}
 }
 
-// TestTenants has one tenant with a long queue, and another one with a short one.
+// TestTenants has one tenant with a long queue, and another one with a short one. A
+// tenant is a namespace, or whoever uses a ProviderConfig.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
-	many, few, shard := c.namespace(t), c.namespace(t), unique("shard")
-	b := startBusy(t, c, shard, func(*instance) {})
 
-	create := func(ns string, n int) []workspace.Workspace {
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "tenants"))
-		created := []workspace.Workspace{}
+	eachScope(t, func(t *testing.T, s scope) {
+		many, few, shard := c.namespace(t), c.namespace(t), unique("shard")
+		b := startBusy(t, c, s, shard, func(*instance) {})
 
-		for range n {
-			created = append(created, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
+		create := func(ns string, n int) []workspace.Workspace {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "tenants"))
+			created := []workspace.Workspace{}
+
+			for range n {
+				created = append(created, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
+			}
+
+			return created
 		}
 
-		return created
-	}
+		all := create(many, 30)
+		b.expectQueued(t, len(all))
 
-	all := create(many, 30)
-	b.expectQueued(t, len(all))
+		one := create(few, 1)
+		b.expectQueued(t, len(all)+1)
 
-	one := create(few, 1)
-	b.expectQueued(t, len(all)+1)
-
-	if first := b.open(t, 2, append(all, one...)...); !slices.Contains(first, one[0].GetName()) {
-		t.Errorf("want %q to be one of the first two, got %q", one[0].GetName(), first)
-	}
+		if first := b.open(t, 2, append(all, one...)...); !slices.Contains(first, one[0].GetName()) {
+			t.Errorf("want %q to be one of the first two, got %q", one[0].GetName(), first)
+		}
+	})
 }

@@ -80,7 +80,7 @@ func testQuiet(t *testing.T) {
 func expectIdle(t *testing.T, i *instance, s scope) {
 	t.Helper()
 
-	controller := map[scope]string{clusterScope: "managed/workspace.tf.upbound.io", namespacedScope: "managed/workspace.tf.m.upbound.io"}[s]
+	controller := controllerOf(s)
 
 	expectMetric(t, i, `workqueue_depth{controller="`+controller+`",name="`+controller+`",priority=""} 0`)
 	expectMetric(t, i, `controller_runtime_active_workers{controller="`+controller+`"} 0`)

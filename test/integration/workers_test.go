@@ -4,29 +4,70 @@
 
 package integration
 
-import "testing"
+import (
+	"strconv"
+	"testing"
 
-// TestWorkers has two Workspaces of one kind applied at the same time: neither ends
-// before the other has begun. --max-reconcile-rate, which is more than one in all of
-// these tests, says how many workers a kind has.
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestWorkers has as many Workspaces of a kind applied at the same time as there are
+// workers: none of the applies ends before all of them have begun, so that together
+// they take as long as one. What is beside them does not wait for them: the other kind
+// has workers of its own.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
+
+	const workers = 4
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withWorkers(workers), withArgs("--max-applies="+strconv.Itoa(workers)))
+
+	slow := map[workspace.Workspace]evidence{}
+
+	for _, s := range []scope{clusterScope, namespacedScope} {
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "workers"))
+
+		for range workers {
+			e := newEvidence(t)
+			slow[c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))] = e
+		}
+	}
+
+	for _, e := range slow {
+		expectDone(t, e, "created")
+	}
+
+	for ws, e := range slow {
+		e.write(t, "gate", "")
+		expectReady(t, c, ws)
+	}
+}
+
+// TestSlowWorkspace has a Workspace whose apply does not end, and a worker beside it:
+// everybody else is served.
+func TestSlowWorkspace(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withWorkers(2), withArgs("--max-applies=2"))
 
 	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "workers"))
-		one, two := newEvidence(t), newEvidence(t)
-		first := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", one))
-		second := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", two))
+		cfg := c.createConfig(t, s, ns, withBackend(ns, "slow"))
+		e := newEvidence(t)
+		slow := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+		expectDone(t, e, "created")
 
-		expectDone(t, one, "created")
-		expectDone(t, two, "created")
-		one.write(t, "gate", "")
-		two.write(t, "gate", "")
-		expectReady(t, c, first)
-		expectReady(t, c, second)
+		for range 3 {
+			fast := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, fast)
+			c.remove(t, fast)
+			expectGone(t, c, fast)
+		}
+
+		e.write(t, "gate", "")
+		expectReady(t, c, slow)
 	})
 }
