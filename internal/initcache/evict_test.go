@@ -15,6 +15,16 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
+// TestNew ensures that a cache has bounds, however many entries there are for.
+func TestNew(t *testing.T) {
+	t.Parallel()
+
+	c := New(t.TempDir()).entries
+	if c.MaxAge <= 0 || c.MaxEntries <= 0 || c.MaxBytes <= 0 {
+		t.Errorf("New(...): want bounds, got an age of %s, %d entries and %d bytes", c.MaxAge, c.MaxEntries, c.MaxBytes)
+	}
+}
+
 func TestEvict(t *testing.T) {
 	t.Parallel()
 

@@ -16,7 +16,6 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -70,8 +69,8 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// createCopies of a Workspace, status, claim and name of the Terraform workspace included:
-// each is as good as if it had been made Ready itself.
+// createCopies of a Workspace, status and name of the Terraform workspace included: each
+// is as good as if it had been made Ready itself.
 func (c *cluster) createCopies(t *testing.T, model workspace.Workspace, n int) {
 	t.Helper()
 
@@ -89,8 +88,6 @@ func (c *cluster) createCopies(t *testing.T, model workspace.Workspace, n int) {
 			ws.ObjectMeta = om
 			c.create(t, ws)
 
-			c.copyClaim(t, ws, model)
-
 			ws.Status = *model.Status.DeepCopy()
 			c.updateStatus(t, ws)
 		case *namespacedv1beta1.Workspace:
@@ -98,20 +95,10 @@ func (c *cluster) createCopies(t *testing.T, model workspace.Workspace, n int) {
 			ws.ObjectMeta = om
 			c.create(t, ws)
 
-			c.copyClaim(t, ws, model)
-
 			ws.Status = *model.Status.DeepCopy()
 			c.updateStatus(t, ws)
 		}
 	}
-}
-
-// copyClaim of another Workspace, which names that one as well.
-func (c *cluster) copyClaim(t *testing.T, ws, from workspace.Workspace) {
-	t.Helper()
-
-	claim := strings.ReplaceAll(from.GetAnnotations()[shard.ClaimAnnotationKey], string(from.GetUID()), string(ws.GetUID()))
-	c.annotate(t, ws, shard.ClaimAnnotationKey, claim)
 }
 
 func (c *cluster) updateStatus(t *testing.T, o client.Object) {
