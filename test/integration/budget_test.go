@@ -100,6 +100,35 @@ func TestRunBudgetOfRestart(t *testing.T) {
 	})
 }
 
+// TestRunBudgetOfSharedVolume counts the runs of two shards on one volume: what one of them
+// has initialized is good enough for the other, unless that asks for something newer.
+func TestRunBudgetOfSharedVolume(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		c := shared.sharded.started(t)
+		ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+		home := withEnv("HOME", t.TempDir())
+		a := startInstance(t, c, withShard(one), withCLI(cli), home)
+		b := startInstance(t, c, withShard(two), withRunsOf(a), home, withRoot(a.root))
+
+		eachScope(t, func(t *testing.T, s scope) {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "volume-"+strings.ToLower(string(s))))
+			expect := func(i *instance, shard string, upgrade workspaceOption, runs ...string) {
+				ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)), upgrade)
+				expectReady(t, c, ws)
+				expectRuns(t, i, ws, runs...)
+			}
+
+			expect(a, one, func(*workspaceSpec) {}, "init", "plan", "apply")
+			expect(b, two, func(*workspaceSpec) {}, "plan", "apply")
+
+			upgrade := func(w *workspaceSpec) { w.params.InitArgs = []string{"-upgrade"} }
+			expect(b, two, upgrade, "init", "plan", "apply")
+			expect(a, one, upgrade, "init", "plan", "apply")
+		})
+	})
+}
+
 // TestRunBudgetOfPolls counts the runs of a Workspace for which there is nothing
 // to do.
 func TestRunBudgetOfPolls(t *testing.T) {

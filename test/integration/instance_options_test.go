@@ -14,6 +14,7 @@ type instanceConfig struct {
 	env           map[string]string
 	root          string
 	cli           string
+	runs          *runLog
 	kubeconfig    string
 	cliKubeconfig string
 	namespace     string
@@ -34,6 +35,9 @@ func withPoll(d time.Duration) instanceOption { return func(c *instanceConfig) {
 
 // withCLI makes the instance run the program with the supplied path.
 func withCLI(path string) instanceOption { return func(c *instanceConfig) { c.cli = path } }
+
+// withRunsOf makes the instance run the same program as another one, down to its path.
+func withRunsOf(i *instance) instanceOption { return func(c *instanceConfig) { c.runs = i.runs } }
 
 // withKubeconfig makes the instance, but not its CLI, reach the API server that way.
 func withKubeconfig(path string) instanceOption {

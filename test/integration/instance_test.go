@@ -79,12 +79,16 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 		cfg.namespace = leaseNamespace
 	}
 
+	if cfg.runs == nil {
+		cfg.runs = newRunLog(t, cfg.cli)
+	}
+
 	i := &instance{
 		root:      cfg.root,
 		namespace: cfg.namespace,
 		metrics:   freeAddress(t),
 		probes:    freeAddress(t),
-		runs:      newRunLog(t, cfg.cli),
+		runs:      cfg.runs,
 		output:    &output{},
 		ended:     make(chan struct{}),
 	}
