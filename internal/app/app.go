@@ -275,7 +275,7 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 			Mapper:           mapper,
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
-			DefaultTransform: cache.TransformStripManagedFields(),
+			DefaultTransform: compact(o.Shard),
 		},
 		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
 		// an item to a waiter that has just left because of the shutdown, holding the

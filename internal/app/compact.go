@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// compact returns what makes objects smaller before the cache keeps them. It removes what
+// nobody here reads, and lets all objects share the texts that each comes with once more:
+// in a small Workspace they are a good part of it.
+func compact(id shard.ID) toolscache.TransformFunc {
+	t := texts{}
+	t.add(
+		id.Name(),
+		managed.FinalizerName,
+		shard.LabelKey,
+		shard.ClaimAnnotationKey,
+		xpmeta.AnnotationKeyExternalName,
+		xpmeta.AnnotationKeyExternalCreatePending,
+		xpmeta.AnnotationKeyExternalCreateSucceeded,
+	)
+
+	return func(o any) (any, error) {
+		m, err := meta.Accessor(o)
+
+		// What the cache has already is not to be written to. The API server always
+		// says who manages what.
+		if err != nil || m.GetManagedFields() == nil {
+			return o, nil
+		}
+
+		m.SetManagedFields(nil)
+		m.SetAnnotations(t.replace(m.GetAnnotations()))
+		m.SetLabels(t.replace(m.GetLabels()))
+
+		for i, f := range m.GetFinalizers() {
+			m.GetFinalizers()[i] = t.one(f)
+		}
+
+		return o, nil
+	}
+}
+
+// texts that many objects have, each of which is in memory once.
+type texts map[string]string
+
+func (t texts) add(all ...string) {
+	for _, s := range all {
+		t[s] = s
+	}
+}
+
+// one returns the text that is in memory, if s is one of them.
+func (t texts) one(s string) string {
+	if known, ok := t[s]; ok {
+		return known
+	}
+
+	return s
+}
+
+// replace the texts in labels or annotations.
+func (t texts) replace(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+
+	c := make(map[string]string, len(m))
+	for k, v := range m {
+		c[t.one(k)] = t.one(v)
+	}
+
+	return c
+}
