@@ -46,6 +46,33 @@ func TestPollWritesNothing(t *testing.T) {
 	}
 }
 
+// TestPollsBesideConfigs makes an instance with the lowest rate limit look at more
+// ProviderConfigs than that would let pass in the time that this test waits. Polls do not
+// have to wait for them.
+func TestPollsBesideConfigs(t *testing.T) {
+	t.Parallel()
+
+	const configs = 120
+
+	c := shared.sharded.started(t)
+
+	eachScope(t, func(t *testing.T, s scope) {
+		ns, shard := c.namespace(t), unique("shard")
+		i := startInstance(t, c, withShard(shard), withWorkers(1), withPoll(pollOften))
+
+		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, "beside"))), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+
+		for range configs {
+			c.createConfig(t, s, ns, withoutBackend())
+		}
+
+		for range 3 {
+			expectAnotherRun(t, i, ws, "plan")
+		}
+	})
+}
+
 // lasting returns what tells, for every file of a directory that outlives a run,
 // whether it was written.
 func lasting(t *testing.T, dir string) map[string]string {

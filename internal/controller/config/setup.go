@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -26,7 +25,8 @@ import (
 )
 
 // Setup adds a controller for the supplied kind of ProviderConfig. Somebody has to
-// start the usages.
+// start the usages. It is not subject to the global rate limit: an instance that starts
+// looks at all ProviderConfigs, and the polls of Workspaces would have to wait for that.
 func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig.Usages, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.GroupKind)
 
@@ -46,5 +46,5 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object).
 		WatchesRawSource(&usageSource{usages: usages, kind: kind.Config.Kind}).
-		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter)), "cannot set up controller %s", name)
+		Complete(r), "cannot set up controller %s", name)
 }
