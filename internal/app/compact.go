@@ -5,7 +5,7 @@
 package app
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -30,11 +30,11 @@ func compact(id shard.ID) toolscache.TransformFunc {
 	)
 
 	return func(o any) (any, error) {
-		m, err := meta.Accessor(o)
+		m, ok := o.(metav1.Object)
 
 		// What the cache has already is not to be written to. The API server always
 		// says who manages what.
-		if err != nil || m.GetManagedFields() == nil {
+		if !ok || m.GetManagedFields() == nil {
 			return o, nil
 		}
 
