@@ -102,20 +102,21 @@ func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVer
 	return w
 }
 
-// Start looks until ctx is done.
+// Start looks until ctx is done, but not at once: when all instances are started together
+// the others may not have their Leases yet, and nobody would serve what is theirs.
 func (w *Watcher) Start(ctx context.Context) error {
 	t := time.NewTicker(w.interval)
 	defer t.Stop()
 
 	for {
-		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
-			w.log.Info("Cannot look for Workspaces that nobody serves", "error", err)
-		}
-
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
+		}
+
+		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+			w.log.Info("Cannot look for Workspaces that nobody serves", "error", err)
 		}
 	}
 }
