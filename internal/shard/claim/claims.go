@@ -250,7 +250,7 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 		hosts = append(hosts, previous.Host())
 	}
 
-	return hosts, c.holding(o).since
+	return hosts, c.holding(o).since()
 }
 
 // Inherited says whether this instance holds a Workspace that an earlier incarnation

@@ -28,8 +28,8 @@ func newRef(kind schema.GroupVersionKind, key types.NamespacedName) ref {
 type holding struct {
 	uid types.UID
 
-	// since when it is held.
-	since time.Time
+	// taken is when, in nanoseconds since 1970: a third of a time.Time.
+	taken int64
 
 	// inherited says that it was not an earlier incarnation of this instance that held
 	// it before.
@@ -48,6 +48,15 @@ type holding struct {
 	// unsure is what the Workspace looked like before its claim was written, if
 	// nobody knows whether it was.
 	unsure client.Object
+}
+
+// since when it is held, zero if it is not.
+func (h holding) since() time.Time {
+	if h.taken == 0 {
+		return time.Time{}
+	}
+
+	return time.Unix(0, h.taken)
 }
 
 // holdings are the Workspaces that this instance has taken. No instance but this
@@ -136,7 +145,7 @@ func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
 	case ok && e.uid == uid:
 		e.busy = true
 	default:
-		h.held[r] = &holding{uid: uid, since: time.Now(), inherited: inherited, busy: true}
+		h.held[r] = &holding{uid: uid, taken: time.Now().UnixNano(), inherited: inherited, busy: true}
 	}
 
 	return true
