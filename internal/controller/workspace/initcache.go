@@ -5,23 +5,13 @@
 package workspace
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
-	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
-
-// maxNamedFile bounds the size of a file that an argument of init names: none that
-// configures a backend is as large.
-const maxNamedFile = 1 << 20
 
 // restoreInit spares the directory an init if the same was done elsewhere. It
 // returns whether the directory is initialized.
@@ -74,94 +64,4 @@ func (s *session) forgetInit() error {
 	s.restored = false
 
 	return errors.Wrap(os.RemoveAll(filepath.Join(s.target.Dir, dataDir)), "cannot remove what init left elsewhere")
-}
-
-// wantsInit says whether init has to run because it does more than its inputs say:
-// it looks for something newer, or gets the module itself.
-func (s *session) wantsInit() bool {
-	return slices.ContainsFunc(s.initWords(), func(word string) bool {
-		return strings.Contains(word, "-upgrade") || strings.Contains(word, "-from-module")
-	})
-}
-
-// initWords returns the arguments of init, wherever they come from.
-func (s *session) initWords() []string {
-	words := slices.Clone(s.in.parameters.InitArgs)
-
-	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init"} {
-		value, _ := environ.Lookup(s.target.Env, name)
-		words = append(words, strings.Fields(value)...)
-	}
-
-	return words
-}
-
-// newInitKey returns a digest of everything that init depends on: all files that it
-// may read, what decides where providers and modules come from, and the environment
-// that the Workspace asks for, which has credentials of backends and of module sources.
-// Input variables are left out, so that Workspaces that differ in nothing else share
-// the result: where init depends on one after all, the next run asks for init.
-func (s *session) newInitKey() (string, error) {
-	var variables []string
-	for _, path := range s.varFiles {
-		rel, err := filepath.Rel(s.dir.Path(), path)
-		if err != nil {
-			return "", err
-		}
-
-		variables = append(variables, filepath.ToSlash(rel))
-	}
-
-	files, err := s.dir.Files(variables...)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot read module")
-	}
-
-	maps.Copy(files, s.namedFiles())
-
-	env := slices.DeleteFunc(slices.Clone(s.in.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
-
-	for _, kv := range s.environ {
-		if decidesModules(kv) {
-			env = append(env, kv)
-		}
-	}
-
-	return s.in.initKey(files, env, string(s.cli.Product()), s.cli.Path(), s.cli.Version(), plugincache.Origin(s.target.Env)), nil
-}
-
-// namedFiles returns the files that arguments of init name, a backend configuration
-// for example, by these names: they may be anywhere on this machine.
-func (s *session) namedFiles() map[string]workdir.File {
-	files := map[string]workdir.File{}
-
-	for _, word := range s.initWords() {
-		name := word
-		if _, value, ok := strings.Cut(word, "="); ok {
-			name = value
-		}
-
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.target.Dir, path)
-		}
-
-		// Most arguments name none.
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile {
-			continue
-		}
-
-		if data, err := os.ReadFile(path); err == nil { //nolint:gosec // The CLI reads it as well.
-			files["argument "+name] = workdir.File{Data: data}
-		}
-	}
-
-	return files
-}
-
-// decidesModules says whether a variable of the environment that all Workspaces have in
-// common has a part in which modules may be fetched, and from where. Instances that
-// share a volume may differ in it.
-func decidesModules(kv string) bool {
-	return slices.ContainsFunc([]string{"GIT_", "AWS_", "GOOGLE_"}, func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
 }

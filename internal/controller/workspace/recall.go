@@ -44,17 +44,6 @@ func (e *external) mayBelieve(ws workspace.Workspace) bool {
 	return err == nil && unsaved == ""
 }
 
-// isPoll says whether a new look at a Workspace is due, or the last one failed. Otherwise
-// what memory or the status tells is good enough in all likelihood.
-func (s *schedule) isPoll(ws workspace.Workspace) bool {
-	l, ok := s.memory.recall(ws.GetUID())
-	if !ok {
-		return !isSettled(ws)
-	}
-
-	return !l.settles(ws) || s.isDue(ws, l.at) || ws.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionTrue
-}
-
 // isSettled says whether the status of a Workspace tells that all was well when it
 // was last looked at, and that it has not been changed since.
 func isSettled(ws workspace.Workspace) bool {

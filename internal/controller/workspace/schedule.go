@@ -15,6 +15,8 @@ import (
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // minPollInterval is the shortest interval that the poll interval annotation can
@@ -83,6 +85,17 @@ func (s *schedule) before(mg resource.Managed) time.Time {
 // isDue says whether a new look is due after the supplied one.
 func (s *schedule) isDue(mg resource.Managed, last time.Time) bool {
 	return !s.now().Before(s.due(mg, last, s.interval(mg)))
+}
+
+// isPoll says whether a new look at a Workspace is due, or the last one failed. Otherwise
+// what memory or the status tells is good enough in all likelihood.
+func (s *schedule) isPoll(ws workspace.Workspace) bool {
+	l, ok := s.memory.recall(ws.GetUID())
+	if !ok {
+		return !isSettled(ws)
+	}
+
+	return !l.settles(ws) || s.isDue(ws, l.at) || ws.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionTrue
 }
 
 func (s *schedule) interval(mg resource.Managed) time.Duration {
