@@ -270,7 +270,7 @@ func (c *Claims) holding(o client.Object) holding {
 
 // release a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
-	h, ok := c.held.leavable(r)
+	uid, unsure, ok := c.held.leavable(r)
 	if !ok {
 		return nil
 	}
@@ -278,16 +278,16 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 
-	if err := c.settle(ctx, r, h.unsure); err != nil {
+	if err := c.settle(ctx, r, unsure); err != nil {
 		return err
 	}
 
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return c.erase(ctx, r, h.uid) })
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return c.erase(ctx, r, uid) })
 	if err != nil {
 		return errors.Wrap(err, "cannot remove claim")
 	}
 
-	c.locks.Forget(h.uid)
+	c.locks.Forget(uid)
 	c.held.remove(r)
 
 	return nil

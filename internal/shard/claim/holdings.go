@@ -44,10 +44,6 @@ type holding struct {
 	// leaving says that it is to be released as soon as it is not busy. From then on
 	// nothing begins, whatever a cache that is behind says.
 	leaving bool
-
-	// unsure is what the Workspace looked like before its claim was written, if
-	// nobody knows whether it was.
-	unsure client.Object
 }
 
 // since when it is held, zero if it is not.
@@ -66,12 +62,16 @@ type holdings struct {
 	mu   sync.Mutex
 	held map[ref]*holding
 
+	// unsure is what those Workspaces looked like before their claim was written of
+	// which nobody knows whether it was.
+	unsure map[ref]client.Object
+
 	// release is called for each that can be released, without waiting for it.
 	release func(ref)
 }
 
 func newHoldings(release func(ref)) *holdings {
-	return &holdings{held: map[ref]*holding{}, release: release}
+	return &holdings{held: map[ref]*holding{}, unsure: map[ref]client.Object{}, release: release}
 }
 
 // holds says whether the Workspace is held and not about to be released.
@@ -107,6 +107,11 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 	}
 
 	e.busy = true
+
+	// The texts are those of the object that is in the cache. With the ones of an
+	// object that it replaced, each would be in memory twice.
+	e.uid = uid
+	h.held[r] = e
 
 	return true
 }
@@ -191,7 +196,7 @@ func (h *holdings) doubt(r ref, o client.Object) {
 	defer h.mu.Unlock()
 
 	if e, ok := h.held[r]; ok {
-		e.unsure = o
+		h.unsure[r] = o
 		h.leaveLocked(r, e)
 	}
 }
@@ -214,18 +219,19 @@ func (h *holdings) leaveLocked(r ref, e *holding) {
 	}
 }
 
-// leavable returns the holding of a Workspace that is to be released, and false if
-// there is nothing to be done about it (any more).
-func (h *holdings) leavable(r ref) (holding, bool) {
+// leavable returns the UID of a Workspace that is to be released, and what it looked like
+// before its claim was written, if nobody knows whether it was. It returns false if there
+// is nothing to be done about it (any more).
+func (h *holdings) leavable(r ref) (types.UID, client.Object, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	e, ok := h.held[r]
 	if !ok || !e.leaving || e.busy {
-		return holding{}, false
+		return "", nil, false
 	}
 
-	return *e, true
+	return e.uid, h.unsure[r], true
 }
 
 // remove a Workspace whose claim is gone.
@@ -234,4 +240,5 @@ func (h *holdings) remove(r ref) {
 	defer h.mu.Unlock()
 
 	delete(h.held, r)
+	delete(h.unsure, r)
 }

@@ -5,7 +5,9 @@
 package claim
 
 import (
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,6 +165,16 @@ func TestHoldings(t *testing.T) {
 			},
 			want: want{OK: true, Leavable: true, Unsure: true, Due: 1},
 		},
+		"Settled": {
+			reason: "What was settled once says nothing about the next claim.",
+			before: func(h *holdings) {
+				h.add(r, one, false)
+				h.doubt(r, &metav1.PartialObjectMetadata{})
+				h.remove(r)
+			},
+			do:   func(h *holdings) bool { h.add(r, one, false); h.leave(r); h.end(r); return true },
+			want: want{OK: true, Leavable: true, Due: 1},
+		},
 	}
 
 	for name, tc := range cases {
@@ -179,12 +191,48 @@ func TestHoldings(t *testing.T) {
 			got.OK = tc.do(h)
 			got.Holds = h.holds(r, one)
 
-			e, ok := h.leavable(r)
-			got.Leavable, got.Unsure = ok, e.unsure != nil
+			_, unsure, ok := h.leavable(r)
+			got.Leavable, got.Unsure = ok, unsure != nil
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// What the cache has in memory anyway is not to be there twice: thousands are held.
+func TestHoldingsShareTexts(t *testing.T) {
+	t.Parallel()
+
+	type texts struct{ namespace, name, uid string }
+
+	version := func() texts {
+		return texts{namespace: strings.Clone("default"), name: strings.Clone("cool"), uid: strings.Clone("uid")}
+	}
+	named := func(v texts) ref {
+		return ref{key: types.NamespacedName{Namespace: v.namespace, Name: v.name}}
+	}
+
+	h := newHoldings(func(ref) {})
+	claimed, cached := version(), version()
+
+	h.add(named(claimed), types.UID(claimed.uid), false)
+	h.end(named(claimed))
+
+	if !h.begin(named(cached), types.UID(cached.uid)) {
+		t.Fatal("begin(...): want true, got false")
+	}
+
+	for r, e := range h.held {
+		for _, s := range []struct{ name, want, got string }{
+			{name: "namespace", want: cached.namespace, got: r.key.Namespace},
+			{name: "name", want: cached.name, got: r.key.Name},
+			{name: "UID", want: cached.uid, got: string(e.uid)},
+		} {
+			if unsafe.StringData(s.want) != unsafe.StringData(s.got) {
+				t.Errorf("begin(...): the %s is not the one in the cache", s.name)
+			}
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (m *model) beginRelease(s *state, p, w int) {
 			e.busy = false
 		}
 
-		_, ok = h.leavable(ref{})
+		_, _, ok = h.leavable(ref{})
 	})
 
 	switch {

@@ -44,9 +44,9 @@ const (
 type verdict string
 
 const (
-	fine   verdict = "no Workspace ever has two workers, or none for ever"
-	unsafe verdict = "a Workspace has two workers"
-	stuck  verdict = "a Workspace has no worker, and never will have"
+	fine       verdict = "no Workspace ever has two workers, or none for ever"
+	twoWorkers verdict = "a Workspace has two workers"
+	stuck      verdict = "a Workspace has no worker, and never will have"
 )
 
 // worlds in which every rule holds. Together they have everything that the model
@@ -88,7 +88,7 @@ func judge(t *testing.T, m *model) (verdict, string) {
 	t.Logf("%d states, %d ways between them without a fault", len(g.states), len(g.edges))
 
 	if bad {
-		return unsafe, g.trace(i)
+		return twoWorkers, g.trace(i)
 	}
 
 	if i, bad := g.stuck(); bad {
@@ -136,70 +136,70 @@ func TestModelWithoutRule(t *testing.T) {
 			rule:   claimIsNeeded,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"ClaimNeedsVersion": {
 			reason: "A claim that is decided upon because of an old version would overwrite that of another.",
 			rule:   claimNeedsVersion,
 			world:  "Lossy",
 			faults: faults{relabels: 2},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"LiveClaimIsRespected": {
 			reason: "Who has claimed a Workspace and is alive may work on it.",
 			rule:   liveClaimIsRespected,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"UnknownIsAlive": {
 			reason: "A Lease that cannot be read says nothing about its holder.",
 			rule:   unknownIsAlive,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"DeadNeedsExpiry": {
 			reason: "A Lease that is not old enough may still be renewed.",
 			rule:   deadNeedsExpiry,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"DeadNeedsFreshRead": {
 			reason: "An instance that is younger than what was read of its Lease is not dead.",
 			rule:   deadNeedsFreshRead,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"FenceKills": {
 			reason: "A process that is stopped goes on where it was.",
 			rule:   fenceKills,
 			world:  "Unsharded",
 			faults: faults{pauses: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"ChildrenDie": {
 			reason: "The Lease of a process says nothing about children that it left behind.",
 			rule:   childrenDie,
 			world:  "Unsharded",
 			faults: faults{kills: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"HoldingIsNeeded": {
 			reason: "A cache that is behind shows a claim that was released.",
 			rule:   holdingIsNeeded,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"BeginLooksAgain": {
 			reason: "A Workspace may leave between the decision to work on it and the beginning.",
 			rule:   beginLooksAgain,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"TakeIsWork": {
 			reason: "A release that does not wait for a claim to be written forgets the one after.",
@@ -213,7 +213,7 @@ func TestModelWithoutRule(t *testing.T) {
 			rule:   takeWaitsForRelease,
 			world:  "Lossy",
 			faults: faults{relabels: 3, losses: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"RefusedIsKept": {
 			reason: "A claim that a cache does not show yet cannot be written once more, and must not be forgotten.",
@@ -227,7 +227,7 @@ func TestModelWithoutRule(t *testing.T) {
 			rule:   releaseWaitsForWork,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"LeavingReleases": {
 			reason: "An instance that is alive would keep its claim on what it does not serve any more.",
@@ -241,14 +241,14 @@ func TestModelWithoutRule(t *testing.T) {
 			rule:   eraseNeedsOwnClaim,
 			world:  "Lossy",
 			faults: faults{relabels: 2, losses: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"EraseNeedsVersion": {
 			reason: "A request that took long on its way removes a claim that was made since.",
 			rule:   eraseNeedsVersion,
 			world:  "Lossy",
 			faults: faults{relabels: 3, losses: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"DoubtIsReleased": {
 			reason: "A claim without an answer may have been written, and nobody would release it.",
@@ -268,26 +268,26 @@ func TestModelWithoutRule(t *testing.T) {
 			reason: "An unsharded instance that begins at the same moment sees no claim yet.",
 			rule:   unshardedIsCheckedAfter,
 			world:  "Unsharded",
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"UnshardedReadsLive": {
 			reason: "The cache of an unsharded instance does not have the latest claim, and it writes nothing that would fail.",
 			rule:   unshardedReadsLive,
 			world:  "Unsharded",
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"UnshardedRespectsClaims": {
 			reason: "An unsharded instance that is started next to shards finds them at work.",
 			rule:   unshardedRespectsClaims,
 			world:  "Unsharded",
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 		"LeaseIsReleasedLast": {
 			reason: "All claims end with the Lease, and so must all work.",
 			rule:   leaseIsReleasedLast,
 			world:  "Replica",
 			faults: faults{stops: 1},
-			want:   unsafe,
+			want:   twoWorkers,
 		},
 	}
 

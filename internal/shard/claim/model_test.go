@@ -179,7 +179,7 @@ func (w *work) holdings(fn func(h *holdings)) {
 	}
 
 	if w.unsure != none {
-		h.held[ref{}].unsure = &metav1.PartialObjectMetadata{}
+		h.unsure[ref{}] = &metav1.PartialObjectMetadata{}
 	}
 
 	fn(h)
@@ -192,7 +192,7 @@ func (w *work) holdings(fn func(h *holdings)) {
 	}
 
 	w.held, w.claimed, w.busy, w.leaving = true, e.claimed, e.busy, e.leaving
-	if e.unsure == nil {
+	if h.unsure[ref{}] == nil {
 		w.unsure = none
 	}
 }

@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	switch a := Decide(s); a {
 	case Run:
-		return r.run(ctx, req, name, o)
+		return r.run(ctx, req, o)
 	case Take:
 		// The claim comes back as an event, and with it the next request.
 		_, err := r.claims.take(ctx, name, o)
@@ -88,13 +88,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
-func (r *Reconciler) run(ctx context.Context, req reconcile.Request, name ref, o client.Object) (reconcile.Result, error) {
+func (r *Reconciler) run(ctx context.Context, req reconcile.Request, o client.Object) (reconcile.Result, error) {
 	r.claims.told.forget(o.GetUID())
 
 	if r.claims.me == (Claim{}) {
 		return r.inner.Reconcile(ctx, req)
 	}
 
+	name := newRef(r.kind, client.ObjectKeyFromObject(o))
 	if !r.claims.held.begin(name, o.GetUID()) {
 		return reconcile.Result{}, nil
 	}
