@@ -115,6 +115,15 @@ type memory struct {
 	Goroutines float64 `json:"goroutines"`
 }
 
+// plus adds one of n readings to their mean.
+func (m memory) plus(one memory, n int) memory {
+	m.Heap += one.Heap / float64(n)
+	m.RSS += one.RSS / float64(n)
+	m.Goroutines += one.Goroutines / float64(n)
+
+	return m
+}
+
 // held is the heap that Workspaces need.
 func (m memory) held() float64 { return m.Heap - m.Before }
 
