@@ -29,14 +29,8 @@ type fileGetter struct {
 
 // Get copies a directory.
 func (g *fileGetter) Get(dst string, u *url.URL) error {
-	if err := g.check(); err != nil {
-		return err
-	}
-	path := u.Path
-	if u.RawPath != "" {
-		path = u.RawPath
-	}
-	if err := outside(g.private, path); err != nil {
+	path, err := g.path(u)
+	if err != nil {
 		return err
 	}
 	src, err := os.OpenRoot(path)
@@ -57,26 +51,23 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 
 // GetFile gets a file, which is an archive to be unpacked.
 func (g *fileGetter) GetFile(dst string, u *url.URL) error {
-	if err := g.check(); err != nil {
-		return err
-	}
-	path := u.Path
-	if u.RawPath != "" {
-		path = u.RawPath
-	}
-	if err := outside(g.private, path); err != nil {
+	if _, err := g.path(u); err != nil {
 		return err
 	}
 	return g.FileGetter.GetFile(dst, u)
 }
 
-// check that it was the user, and not a server somewhere, who asked for a file of
-// this machine.
-func (g *fileGetter) check() error {
+// path of a file of this machine, unless it was not the user but a server somewhere who
+// asked for it, or it is private.
+func (g *fileGetter) path(u *url.URL) (string, error) {
 	if g.look.indirect {
-		return errors.New("the server refers to a file of this machine")
+		return "", errors.New("the server refers to a file of this machine")
 	}
-	return nil
+	path := u.Path
+	if u.RawPath != "" {
+		path = u.RawPath
+	}
+	return path, outside(g.private, path)
 }
 
 // outside fails if path is private or below, or if private is below path, which could
