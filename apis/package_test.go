@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
@@ -31,9 +32,11 @@ func TestPackage(t *testing.T) {
 	if p.Name != "provider-terraform" {
 		t.Errorf("crossplane.yaml: want the name under which users installed it, provider-terraform, got %q", p.Name)
 	}
-	// Without it Crossplane withholds the right to watch CRDs, which starting one
-	// controller per activated kind needs.
-	if !pkgmetav1.CapabilitiesContainFuzzyMatch(p.Spec.Capabilities, pkgmetav1.ProviderCapabilitySafeStart) {
-		t.Errorf("crossplane.yaml: want capability %q, got %q", pkgmetav1.ProviderCapabilitySafeStart, p.Spec.Capabilities)
+	// Without SafeStart Crossplane withholds the right to watch CRDs, which starting
+	// one controller per activated kind needs. With dependencies or constraints, an
+	// upgrade would need more than itself.
+	want := pkgmetav1.ProviderSpec{MetaSpec: pkgmetav1.MetaSpec{Capabilities: []string{"SafeStart"}}}
+	if diff := cmp.Diff(want, p.Spec); diff != "" {
+		t.Errorf("crossplane.yaml: spec: -want, +got:\n%s", diff)
 	}
 }

@@ -104,13 +104,75 @@ func TestParseOptions(t *testing.T) {
 		"DerivedVariables": {
 			reason: "Other flags have a variable that begins with the name of the program.",
 			env: map[string]string{
-				"CROSSPLANE_TERRAFORM_PROVIDER_DEBUG":              "true",
-				"CROSSPLANE_TERRAFORM_PROVIDER_POLL":               "3m",
-				"CROSSPLANE_TERRAFORM_PROVIDER_MAX_RECONCILE_RATE": "5",
+				"CROSSPLANE_TERRAFORM_PROVIDER_DEBUG":                     "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_LOG_ENCODING":              "json",
+				"CROSSPLANE_TERRAFORM_PROVIDER_SYNC":                      "2h",
+				"CROSSPLANE_TERRAFORM_PROVIDER_POLL":                      "3m",
+				"CROSSPLANE_TERRAFORM_PROVIDER_POLL_JITTER":               "4s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_POLL_STATE_METRIC":         "6s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_TIMEOUT":                   "7m",
+				"CROSSPLANE_TERRAFORM_PROVIDER_GC_INTERVAL":               "8h",
+				"CROSSPLANE_TERRAFORM_PROVIDER_SHUTDOWN_GRACE":            "9s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_MAX_RECONCILE_RATE":        "5",
+				"CROSSPLANE_TERRAFORM_PROVIDER_MAX_APPLIES":               "3",
+				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_DURATION":            "30s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RENEW_DEADLINE":      "20s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RETRY_PERIOD":        "1s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_NO_CROSS_NAMESPACE_REFS":   "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_METRICS_BIND_ADDRESS":      ":1",
+				"CROSSPLANE_TERRAFORM_PROVIDER_HEALTH_PROBE_BIND_ADDRESS": ":2",
 			},
 			want: func(o *Options) {
-				o.Debug, o.PollInterval, o.MaxReconcileRate, o.MaxApplies = true, 3*time.Minute, 5, 4
+				o.Debug, o.LogEncoding, o.NoCrossNamespaceRefs = true, "json", true
+				o.SyncInterval, o.PollInterval, o.PollJitter, o.PollStateMetricInterval = 2*time.Hour, 3*time.Minute, 4*time.Second, 6*time.Second
+				o.Timeout, o.GCInterval, o.ShutdownGrace = 7*time.Minute, 8*time.Hour, 9*time.Second
+				o.MaxReconcileRate, o.MaxApplies = 5, 3
+				o.Lease = lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}
+				o.MetricsBindAddress, o.HealthProbeBindAddress = ":1", ":2"
 			},
+		},
+		"ReplacedVariables": {
+			reason: "A flag whose variable has a name of its own has no other, and one that is unsafe has none.",
+			env: map[string]string{
+				"CROSSPLANE_TERRAFORM_PROVIDER_LEADER_ELECTION":            "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_NAMESPACE":            "ns",
+				"CROSSPLANE_TERRAFORM_PROVIDER_SHARD_NAME":                 "a",
+				"CROSSPLANE_TERRAFORM_PROVIDER_SHARD_CATCH_ALL":            "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_MANAGEMENT_POLICIES": "false",
+				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_CHANGELOGS":          "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_CHANGELOGS_SOCKET_PATH":     "/s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_SECRET_CACHE":        "false",
+				"CROSSPLANE_TERRAFORM_PROVIDER_CLI":                        "tofu",
+				"CROSSPLANE_TERRAFORM_PROVIDER_UNSAFE_DISABLE_CLAIMS":      "true",
+			},
+			want: func(*Options) {},
+		},
+		"LongForms": {
+			reason: "A flag that has a short form has its long one as well.",
+			args:   []string{"--debug", "--sync=2h", "--leader-election", "--lease-namespace=ns"},
+			want: func(o *Options) {
+				o.Debug, o.SyncInterval, o.LeaderElection, o.HoldsLease, o.LeaseNamespace = true, 2*time.Hour, new(true), true, "ns"
+			},
+		},
+		"NegatedFlags": {
+			reason: "Every switch has a form that turns it off, whatever the environment says.",
+			args: []string{
+				"--no-debug", "--no-leader-election", "--no-shard-catch-all", "--no-no-cross-namespace-refs",
+				"--no-enable-management-policies", "--no-enable-changelogs", "--no-enable-secret-cache",
+			},
+			env: map[string]string{
+				"CROSSPLANE_TERRAFORM_PROVIDER_DEBUG": "true", "LEADER_ELECTION": "true", "SHARD_CATCH_ALL": "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_NO_CROSS_NAMESPACE_REFS": "true",
+				"ENABLE_CHANGE_LOGS": "true",
+			},
+			want: func(o *Options) {
+				o.LeaderElection, o.EnableManagementPolicies, o.EnableSecretCache = new(false), false, false
+			},
+		},
+		"EmptyRoot": {
+			reason: "A root that is set counts, even if there is nothing in it.",
+			env:    map[string]string{"XP_TF_DIR": ""},
+			want:   func(o *Options) { o.Root = "" },
 		},
 		"FlagWins": {
 			reason: "The command line wins over the environment.",
@@ -177,22 +239,28 @@ func TestParseOptionsInvalid(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string
+		env    map[string]string
 		want   []string
 	}{
-		"Poll": {
-			reason: "An interval of nothing would be a busy loop.",
-			args:   []string{"--poll=0s"},
-			want:   []string{"--poll", "0s", "greater than 0"},
-		},
-		"NegativeInterval": {
-			reason: "No interval is negative.",
-			args:   []string{"--gc-interval=-1s"},
-			want:   []string{"--gc-interval", "-1s", "0 or greater"},
-		},
 		"NotADuration": {
 			reason: "What is no duration is not guessed at.",
 			args:   []string{"--timeout=soon"},
 			want:   []string{"--timeout", `"soon"`, "10m"},
+		},
+		"NotAnInteger": {
+			reason: "Neither is what is no number.",
+			args:   []string{"--max-reconcile-rate=many"},
+			want:   []string{"--max-reconcile-rate", `"many"`, "an integer"},
+		},
+		"NotABoolean": {
+			reason: "A variable can say what a switch cannot on the command line.",
+			env:    map[string]string{"ENABLE_SECRET_CACHE": "maybe"},
+			want:   []string{"--enable-secret-cache", `"maybe"`, "true or false"},
+		},
+		"NotAnOptionalBoolean": {
+			reason: "Nobody has said anything only if there is nothing.",
+			env:    map[string]string{"LEADER_ELECTION": "maybe"},
+			want:   []string{"--leader-election", `"maybe"`, "true or false"},
 		},
 		"Rate": {
 			reason: "Without workers nothing would ever happen.",
@@ -248,6 +316,10 @@ func TestParseOptionsInvalid(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			for k, v := range tc.env {
+				t.Setenv(k, v)
+			}
+
 			_, err := parse(t, tc.args...)
 			if err == nil {
 				t.Fatalf("\n%s\nParseOptions(...): want an error", tc.reason)
@@ -261,6 +333,41 @@ func TestParseOptionsInvalid(t *testing.T) {
 
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("\n%s\nParseOptions(...): want one line, got %q", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestParseIntervals(t *testing.T) {
+	const (
+		positive    = "greater than 0"
+		nonNegative = "0 or greater"
+	)
+
+	cases := map[string]struct {
+		reason  string
+		flag    string
+		allowed string
+	}{
+		"Sync":            {reason: "Comparing all the time is a busy loop.", flag: "--sync", allowed: positive},
+		"Poll":            {reason: "So is polling all the time.", flag: "--poll", allowed: positive},
+		"PollJitter":      {reason: "Polls may be regular.", flag: "--poll-jitter", allowed: nonNegative},
+		"PollStateMetric": {reason: "Counting all the time is a busy loop.", flag: "--poll-state-metric", allowed: positive},
+		"Timeout":         {reason: "Nothing would ever be in time.", flag: "--timeout", allowed: positive},
+		"GCInterval":      {reason: "Garbage may stay.", flag: "--gc-interval", allowed: nonNegative},
+		"ShutdownGrace":   {reason: "Runs may be interrupted at once.", flag: "--shutdown-grace", allowed: nonNegative},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(t, tc.flag+"=-1s")
+			if err == nil || !strings.Contains(err.Error(), tc.flag+" is -1s") || !strings.Contains(err.Error(), tc.allowed) {
+				t.Errorf("\n%s\nParseOptions(%s=-1s): want an error that names the flag, its value and %q, got %v", tc.reason, tc.flag, tc.allowed, err)
+			}
+
+			_, err = parse(t, tc.flag+"=0s")
+			if refused := err != nil; refused != (tc.allowed == positive) {
+				t.Errorf("\n%s\nParseOptions(%s=0s): want it to be %s, got %v", tc.reason, tc.flag, tc.allowed, err)
 			}
 		})
 	}
