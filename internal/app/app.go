@@ -201,10 +201,6 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		return errors.Wrap(err, "cannot add what removes leftovers")
 	}
 
-	if o.GCInterval == 0 {
-		return nil
-	}
-
 	return errors.Wrap(mgr.Add(gc.New(root, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.GCInterval, gc.WithLogger(log), gc.WithMetrics(m))), "cannot add garbage collector")
 }
 

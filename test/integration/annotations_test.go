@@ -105,6 +105,10 @@ func TestAnnotations(t *testing.T) {
 			c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, "third")
 			expectHandled(t, c, ws, "third")
 			expectRuns(t, i, ws, append(runs, "plan")...)
+
+			if have := ws.GetObservedGeneration(); have != ws.GetGeneration() {
+				t.Errorf("status.observedGeneration: want %d, which was found up to date, got %d", ws.GetGeneration(), have)
+			}
 		})
 
 		t.Run("ExternalName", func(t *testing.T) {

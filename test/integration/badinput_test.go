@@ -117,6 +117,11 @@ func TestBadInput(t *testing.T) {
 			env:    map[string]string{"XP_TF_DIR": filepath.Join(file, "root")},
 			want:   []string{"XP_TF_DIR", filepath.Join(file, "root")},
 		},
+		"UnwritablePluginCache": {
+			reason: "The CLI would fail for every Workspace.",
+			env:    map[string]string{"TF_PLUGIN_CACHE_DIR": filepath.Join(file, "cache")},
+			want:   []string{"TF_PLUGIN_CACHE_DIR", filepath.Join(file, "cache")},
+		},
 		"NoLeaseNamespace": {
 			reason: "A guess would let two instances of one shard hold a Lease each.",
 			args:   []string{"--shard-name=a"},

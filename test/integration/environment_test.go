@@ -175,7 +175,8 @@ func TestPluginCache(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	rec := newRecorder(t, shared.tofu())
-	dir := t.TempDir()
+	// The CLI refuses to run when it is not there, so the instance makes it.
+	dir := filepath.Join(t.TempDir(), "plugin-cache")
 	i := startInstance(t, c, withShard(shard), withCLI(rec.cli), withEnv(variable, dir))
 
 	enabled, disabled := true, false

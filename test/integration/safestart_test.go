@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestSafeStart starts an instance where there are no CRDs yet. It begins to work
-// when they come.
+// TestSafeStart starts an instance where there are no CRDs yet. It begins to work on
+// those of each group when they come, whether or not the others do.
 func TestSafeStart(t *testing.T) {
 	t.Parallel()
 
@@ -26,11 +26,18 @@ func TestSafeStart(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard))
 
-	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: shared.unsharded.crds}); err != nil {
-		t.Fatalf("cannot install CRDs: %v", err)
-	}
+	groups := map[scope]string{clusterScope: "tf.upbound.io", namespacedScope: "tf.m.upbound.io"}
 
 	eachScope(t, func(t *testing.T, s scope) {
+		crds, err := filepath.Glob(filepath.Join(shared.source, "package", "crds", groups[s]+"_*.yaml"))
+		if err != nil || len(crds) == 0 {
+			t.Fatalf("cannot find CRDs of %s: %v", groups[s], err)
+		}
+
+		if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: crds}); err != nil {
+			t.Fatalf("cannot install CRDs: %v", err)
+		}
+
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "late"))
 		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, ws)

@@ -39,7 +39,10 @@ func TestSecretFiles(t *testing.T) {
 
 		// A state is as secret as its backend, which is not the disk here.
 		spec := withBackend(ns, "secrets")
-		spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials"))}
+		spec.Credentials = []commonv1beta1.ProviderCredentials{
+			secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials")),
+			secretCredentials(".git-credentials", c.secretKey(t, ns, "https://somebody:sesame-git@example.org")),
+		}
 
 		return c.createReferring(t, namespacedScope, ns, references{
 			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_env", SecretKeyReference: c.secretKey(t, ns, `"sesame-env"`)}},
@@ -59,6 +62,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 	files := []string{
 		"credentials.txt",
+		".git-credentials",
 		"crossplane-provider-terraform-0.tfvars",
 		"crossplane-provider-terraform-1.tfvars.json",
 		"crossplane-provider-terraform-vars.tfvars",

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
@@ -39,6 +41,14 @@ func testUnshardedWithLease(t *testing.T, args ...string) {
 
 	expectLeaseHeld(t, c, i.namespace, leaseName)
 	expectLeases(t, c, i.namespace, leaseName)
+
+	l := newLease(i.namespace, leaseName)
+	c.get(t, l)
+
+	if have := ptr.Deref(l.Spec.LeaseDurationSeconds, 0); have != 60 {
+		t.Errorf("duration of the Lease: want 60 seconds as ever, got %d", have)
+	}
+
 	expectMetric(t, i, `provider_terraform_shard_info{mode="unsharded",shard=""} 1`)
 	expectServesAll(t, c, i)
 }

@@ -239,6 +239,21 @@ func TestHandler(t *testing.T) {
 			})),
 			want: want{Queued: true, Remembered: true, Stalled: true, Priority: queue.Urgent},
 		},
+		"Labelled": {
+			reason: "Whoever changes a label may expect something of that.",
+			do: update(settled(), settled(func(ws *clusterv1beta1.Workspace) {
+				meta.AddLabels(ws, map[string]string{"team": "a"})
+			})),
+			want: want{Queued: true, Remembered: true, Stalled: true},
+		},
+		"Bookkeeping": {
+			reason: "What crossplane-runtime notes down about a creation asks for nothing.",
+			do: update(settled(), settled(func(ws *clusterv1beta1.Workspace) {
+				meta.SetExternalCreatePending(ws, time.Now())
+				meta.SetExternalCreateFailed(ws, time.Now())
+			})),
+			want: want{Remembered: true, Stalled: true},
+		},
 		"Deleted": {
 			reason: "What is remembered would be wrong if it came back, and nobody needs it otherwise.",
 			do: func(ctx context.Context, h handler.EventHandler, q requests) {
