@@ -121,7 +121,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	co, closeOptions, err := controllerOptions(o, log)
+	co, closeOptions, err := controllerOptions(o, metrics.Registry, log)
 	if err != nil {
 		return err
 	}

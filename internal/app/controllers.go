@@ -7,13 +7,13 @@ package app
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	changelogsv1alpha1 "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -33,8 +33,8 @@ import (
 )
 
 // controllerOptions returns what all controllers share, and a function that
-// closes what it opened.
-func controllerOptions(o *Options, log logging.Logger) (controller.Options, func(), error) {
+// closes what it opened. Their metrics are registered with r.
+func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) (controller.Options, func(), error) {
 	co := controller.Options{
 		Logger:                  log,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
@@ -48,11 +48,11 @@ func controllerOptions(o *Options, log logging.Logger) (controller.Options, func
 		},
 	}
 
-	if err := metrics.Registry.Register(co.MetricOptions.MRMetrics); err != nil {
+	if err := r.Register(co.MetricOptions.MRMetrics); err != nil {
 		return controller.Options{}, nil, errors.Wrap(err, "cannot register metrics of managed resources")
 	}
 
-	if err := metrics.Registry.Register(co.MetricOptions.MRStateMetrics); err != nil {
+	if err := r.Register(co.MetricOptions.MRStateMetrics); err != nil {
 		return controller.Options{}, nil, errors.Wrap(err, "cannot register state metrics of managed resources")
 	}
 

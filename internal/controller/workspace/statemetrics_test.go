@@ -7,6 +7,8 @@ package workspace
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,9 +29,12 @@ type cacheOf struct {
 	client.Reader
 
 	items []namespacedv1beta1.Workspace
+	reads int
 }
 
-func (c cacheOf) List(_ context.Context, l client.ObjectList, opts ...client.ListOption) error {
+func (c *cacheOf) List(_ context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	c.reads++
+
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	if o.UnsafeDisableDeepCopy == nil || !*o.UnsafeDisableDeepCopy {
 		return errors.New("asked for a deep copy of everything")
@@ -90,7 +95,7 @@ func TestStateRecorder(t *testing.T) {
 			r := &stateRecorder{kind: workspace.Kinds()[1], metrics: statemetrics.NewMRStateMetrics(), log: logging.NewNopLogger()}
 
 			for _, items := range [][]namespacedv1beta1.Workspace{tc.before, tc.now} {
-				r.cache = cacheOf{items: items}
+				r.cache = &cacheOf{items: items}
 				if err := r.record(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -121,4 +126,23 @@ func TestStateRecorder(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStateRecorderStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cacheOf{}
+		r := &stateRecorder{cache: c, kind: workspace.Kinds()[1], interval: 7 * time.Second, metrics: statemetrics.NewMRStateMetrics(), log: logging.NewNopLogger()}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 3*r.interval+time.Second)
+		defer cancel()
+
+		if err := r.Start(ctx); err != nil {
+			t.Error(err)
+		}
+
+		if c.reads != 3 {
+			t.Errorf("want Workspaces to be counted once per interval, 3 times, got %d", c.reads)
+		}
+	})
 }
