@@ -78,6 +78,10 @@ func (c *cluster) doStart() error {
 		ControlPlaneStopTimeout:  time.Minute,
 	}
 
+	// Some distributions have it: who writes an owner reference that blocks deletion needs
+	// a right for that.
+	c.env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+
 	var err error
 	if c.config, err = c.env.Start(); err != nil {
 		return err

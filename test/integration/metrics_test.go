@@ -49,7 +49,16 @@ func TestMetrics(t *testing.T) {
 	expectSeries(t, i, `provider_terraform_cli_runs_total{command="plan",result="error"}`)
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_reconcile_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_readiness_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
-	expectSeries(t, i, `controller_runtime_reconcile_total{`)
+
+	// What all controllers have.
+	for _, s := range []scope{clusterScope, namespacedScope} {
+		expectSeries(t, i, `controller_runtime_reconcile_total{controller="`+controllerOf(s)+`"`)
+		expectSeries(t, i, `workqueue_depth{controller="`+controllerOf(s)+`"`)
+	}
+
+	for _, name := range []string{`rest_client_requests_total{`, `certwatcher_read_certificate_total `, `go_goroutines `, `process_cpu_seconds_total `} {
+		expectSeries(t, i, name)
+	}
 
 	// What happens later in the life of a Workspace.
 	e := newEvidence(t)

@@ -144,7 +144,7 @@ func TestStopEndsDownload(t *testing.T) {
 }
 
 // TestStopWaitsForApply stops an instance whose apply ends in time. Nothing of it
-// is lost.
+// is lost, and nobody else gets the Lease before that.
 func TestStopWaitsForApply(t *testing.T) {
 	t.Parallel()
 
@@ -152,7 +152,7 @@ func TestStopWaitsForApply(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withArgs("--shutdown-grace=1m"))
+	i := startInstance(t, c, withShard(shard), withArgs("--shutdown-grace=1m", "--lease-retry-period=500ms"))
 
 	applying := []workspace.Workspace{}
 	traces := []evidence{}
@@ -166,12 +166,14 @@ func TestStopWaitsForApply(t *testing.T) {
 	}
 
 	i.terminate(t)
+	expectRenewals(t, c, leaseName+"-"+shard, 5)
 
 	for _, e := range traces {
 		e.write(t, "gate", "")
 	}
 
 	i.expectEnded(t)
+	expectReleased(t, c, leaseName+"-"+shard)
 
 	for _, ws := range applying {
 		expectUnlocked(t, c, ws, ns, suffix)
@@ -239,6 +241,47 @@ func TestRestart(t *testing.T) {
 	c.remove(t, ws)
 	expectGone(t, c, ws)
 	expectDone(t, e, "created", "destroyed")
+}
+
+// expectRenewals waits until whoever holds the Lease has renewed it n times.
+func expectRenewals(t *testing.T, c *cluster, name string, n int) {
+	t.Helper()
+
+	l := newLease(leaseNamespace, name)
+	c.get(t, l)
+
+	who, when := holder(l), l.Spec.RenewTime
+
+	eventually(t, func() error {
+		c.get(t, l)
+
+		if have := holder(l); have != who {
+			t.Fatalf("Lease %q: want it to be held by %q, got %q", name, who, have)
+		}
+
+		if !l.Spec.RenewTime.Equal(when) {
+			when = l.Spec.RenewTime
+			n--
+		}
+
+		if n > 0 {
+			return errors.Errorf("want the Lease %q to be renewed %d times more", name, n)
+		}
+
+		return nil
+	})
+}
+
+// expectReleased fails the test if anybody holds the Lease.
+func expectReleased(t *testing.T, c *cluster, name string) {
+	t.Helper()
+
+	l := newLease(leaseNamespace, name)
+	c.get(t, l)
+
+	if have := holder(l); have != "" {
+		t.Errorf("the Lease %q is still held by %q", name, have)
+	}
 }
 
 // lockOf returns the name of the Lease by which the kubernetes backend locks the

@@ -187,6 +187,37 @@ func newTestWatch(m *memory) *watch {
 	return newWatch(m, newStaller(time.Minute, time.Now), func(client.Object) {})
 }
 
+// A slowest limiter lets nothing in before the test is over.
+type slowest struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+
+	asked []reconcile.Request
+}
+
+func (l *slowest) When(r reconcile.Request) time.Duration {
+	l.asked = append(l.asked, r)
+
+	return time.Hour
+}
+
+func TestNewQueue(t *testing.T) {
+	t.Parallel()
+
+	l, req := &slowest{}, requestOf("a")
+	q := newTestWatch(newMemory()).newQueue("test", l)
+	t.Cleanup(q.ShutDown)
+
+	q.AddRateLimited(req)
+
+	if diff := cmp.Diff([]reconcile.Request{req}, l.asked); diff != "" {
+		t.Errorf("The limiter of the controller says when what failed is tried again.\nrequests: -want, +got:\n%s", diff)
+	}
+
+	if q.Len() > 0 {
+		t.Errorf("want nothing in the queue before the limiter says so, got %d requests", q.Len())
+	}
+}
+
 func TestHandler(t *testing.T) {
 	t.Parallel()
 
