@@ -5,6 +5,11 @@
 package integration
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -64,4 +69,48 @@ func TestLeftLock(t *testing.T) {
 	expectReady(t, c, ws)
 	expectUnlocked(t, c, ws, ns, suffix)
 	expectDone(t, e, "created")
+}
+
+// TestLockBeforeState kills an instance whose CLI has locked a state that is not there
+// yet. No command of the CLI removes such a lock. The next instance does, with the rights
+// that the example for an installation by hand gives it.
+func TestLockBeforeState(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "before-state"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	reached := make(chan struct{})
+	reach := sync.OnceFunc(func() { close(reached) })
+	p := startProxy(t, c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+
+		// The state of the workspace default is made by init.
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/secrets") || bytes.Contains(body, []byte("tfstate-default-")) {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+
+			return
+		}
+
+		reach()
+		<-r.Context().Done()
+	})
+	a := startInstance(t, c, withShard(shard), withShortLease(), withCLIKubeconfig(p.kubeconfig))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	<-reached
+	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
+	a.kill(t)
+
+	startInstance(t, c, withShard(shard), withShortLease(),
+		withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election", "provider-terraform-state")...)))
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
 }

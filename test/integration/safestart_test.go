@@ -15,7 +15,8 @@ import (
 )
 
 // TestSafeStart starts an instance where there are no CRDs yet. It begins to work on
-// those of each group when they come, whether or not the others do.
+// those of each group when they come, whether or not the others do. For that it needs no
+// other rights than the example for an installation by hand gives it.
 func TestSafeStart(t *testing.T) {
 	t.Parallel()
 
@@ -24,7 +25,7 @@ func TestSafeStart(t *testing.T) {
 	c.started(t)
 
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election")...)))
 
 	groups := map[scope]string{clusterScope: "tf.upbound.io", namespacedScope: "tf.m.upbound.io"}
 
