@@ -41,6 +41,9 @@ type cluster struct {
 	start func() error
 	env   *envtest.Environment
 
+	// users is held while a user is added: that is not safe for concurrent use.
+	users sync.Mutex
+
 	config     *rest.Config
 	kubeconfig string
 	kube       client.Client

@@ -108,8 +108,7 @@ func TestLockBeforeState(t *testing.T) {
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 	a.kill(t)
 
-	startInstance(t, c, withShard(shard), withShortLease(),
-		withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election", "provider-terraform-state")...)))
+	startInstance(t, c, withShard(shard), withShortLease(), withKubeconfig(c.exampleUser(t, ns)))
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	expectReady(t, c, ws)
 	expectUnlocked(t, c, ws, ns, suffix)

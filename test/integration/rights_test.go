@@ -24,7 +24,7 @@ func TestRights(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard),
-		withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election")...)),
+		withKubeconfig(c.exampleUser(t)),
 		withCLIKubeconfig(c.user(t, exampleRules(t, "provider-terraform-state")...)))
 
 	source := newFluxUpstream(t, c, "OCIRepository", ns, tree{"main.tf": echo("public", "private")})
@@ -61,9 +61,25 @@ func TestRights(t *testing.T) {
 	})
 }
 
-// exampleRules returns the rules of the roles of the supplied names in the example for
-// an installation by hand.
-func exampleRules(t *testing.T, names ...string) []rbacv1.PolicyRule {
+// exampleUser makes a user with the rights that the example for an installation by hand
+// gives an instance which keeps states in the supplied namespaces.
+func (c *cluster) exampleUser(t *testing.T, states ...string) string {
+	t.Helper()
+
+	name, kubeconfig := c.newUser(t)
+	c.grant(t, name, "", exampleRules(t, "provider-terraform"))
+	c.grant(t, name, leaseNamespace, exampleRules(t, "provider-terraform-leader-election"))
+
+	for _, ns := range states {
+		c.grant(t, name, ns, exampleRules(t, "provider-terraform-state"))
+	}
+
+	return kubeconfig
+}
+
+// exampleRules returns the rules of the role of the supplied name in the example for an
+// installation by hand.
+func exampleRules(t *testing.T, name string) []rbacv1.PolicyRule {
 	t.Helper()
 
 	found := map[string][]rbacv1.PolicyRule{}
@@ -81,15 +97,9 @@ func exampleRules(t *testing.T, names ...string) []rbacv1.PolicyRule {
 		found[o.GetName()] = role.Rules
 	}
 
-	var rules []rbacv1.PolicyRule
-
-	for _, name := range names {
-		if len(found[name]) == 0 {
-			t.Fatalf("the example has no role %q", name)
-		}
-
-		rules = append(rules, found[name]...)
+	if len(found[name]) == 0 {
+		t.Fatalf("the example has no role %q", name)
 	}
 
-	return rules
+	return found[name]
 }

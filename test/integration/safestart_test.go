@@ -25,7 +25,7 @@ func TestSafeStart(t *testing.T) {
 	c.started(t)
 
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withKubeconfig(c.user(t, exampleRules(t, "provider-terraform", "provider-terraform-leader-election")...)))
+	startInstance(t, c, withShard(shard), withKubeconfig(c.exampleUser(t)))
 
 	groups := map[scope]string{clusterScope: "tf.upbound.io", namespacedScope: "tf.m.upbound.io"}
 
@@ -71,29 +71,55 @@ func TestStartWithoutSightOfCRDs(t *testing.T) {
 func (c *cluster) user(t *testing.T, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 
-	name := unique("user")
+	name, kubeconfig := c.newUser(t)
+	c.grant(t, name, "", rules)
+
+	return kubeconfig
+}
+
+// newUser makes a user who may do nothing, and returns the user's name and the path of
+// the user's kubeconfig.
+func (c *cluster) newUser(t *testing.T) (name, kubeconfig string) {
+	t.Helper()
+
+	name = unique("user")
+
+	c.users.Lock()
+	defer c.users.Unlock()
 
 	u, err := c.env.AddUser(envtest.User{Name: name}, nil)
 	if err != nil {
 		t.Fatalf("cannot add user: %v", err)
 	}
 
-	c.create(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules})
-	c.create(t, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-	})
-
 	config, err := u.KubeConfig()
 	if err != nil {
 		t.Fatalf("cannot make kubeconfig: %v", err)
 	}
 
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, config, 0o600); err != nil {
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, config, 0o600); err != nil {
 		t.Fatalf("cannot write kubeconfig: %v", err)
 	}
 
-	return path
+	return name, kubeconfig
+}
+
+// grant a user what the supplied rules say, in one namespace or, if that is empty, in all
+// of them.
+func (c *cluster) grant(t *testing.T, user, namespace string, rules []rbacv1.PolicyRule) {
+	t.Helper()
+
+	o := metav1.ObjectMeta{Namespace: namespace, Name: unique("role")}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+
+	if namespace == "" {
+		c.create(t, &rbacv1.ClusterRole{ObjectMeta: o, Rules: rules})
+		c.create(t, &rbacv1.ClusterRoleBinding{ObjectMeta: o, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: o.Name}})
+
+		return
+	}
+
+	c.create(t, &rbacv1.Role{ObjectMeta: o, Rules: rules})
+	c.create(t, &rbacv1.RoleBinding{ObjectMeta: o, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: o.Name}})
 }
