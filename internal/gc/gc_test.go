@@ -131,6 +131,28 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// A directory that is made while the Workspaces are listed belongs to one that the
+// listing may have missed.
+func TestCollectBornMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	dirs := &fakeDirectories{uids: []string{"gone"}}
+	reader := &fakeReader{before: func(context.Context) error {
+		dirs.uids = append(dirs.uids, "born")
+
+		return nil
+	}}
+
+	deleted, err := New(dirs, reader, []schema.GroupVersionKind{{Kind: "Apple"}}, time.Hour).Collect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"gone"}, deleted); diff != "" {
+		t.Errorf("deleted: -want, +got:\n%s", diff)
+	}
+}
+
 func TestStart(t *testing.T) {
 	t.Parallel()
 
