@@ -9,6 +9,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"io"
 	"maps"
 	"os"
@@ -75,6 +76,19 @@ func compressed(t *testing.T, f files, compress func(io.Writer) (io.WriteCloser,
 	}
 
 	return b.Bytes()
+}
+
+// bzipped returns a .tar.bz2 with main.tf and a link to it. The standard library does
+// not write any.
+func bzipped(t *testing.T) []byte {
+	t.Helper()
+
+	b, err := base64.StdEncoding.DecodeString("QlpoOTFBWSZTWbXk5DEAAI77gMmAAQBAAX+AACBhLx4ACAggAHQSUTQ0DTQ0NGmgkimgyaAAA+0URxANw8EkIun0YZyCE1IsCLCQOAy8myLgThgI5GiH2Mi2UtH3Q5vwuaxqNyiJnuttZworypU+VesRIPxdyRThQkLXk5DE")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
 }
 
 // zipped returns the files as a .zip.

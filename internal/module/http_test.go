@@ -38,8 +38,15 @@ func TestArchives(t *testing.T) {
 	s.serve("/download", targz)
 	s.serve("/m.tar", tarball(t, module))
 	s.serve("/m.zip", zipped(t, module))
-	s.serve("/m.tar.xz", compressed(t, module, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }))
-	s.serve("/m.tzst", compressed(t, module, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }))
+	tarxz := compressed(t, module, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) })
+	tarzst := compressed(t, module, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
+
+	s.serve("/m.tar.xz", tarxz)
+	s.serve("/m.txz", tarxz)
+	s.serve("/m.tar.zst", tarzst)
+	s.serve("/m.tzst", tarzst)
+	s.serve("/m.tar.bz2", bzipped(t))
+	s.serve("/m.tbz2", bzipped(t))
 	s.serve("/plain.gz", targz)
 	s.serve("/half.tar.gz", targz[:len(targz)/2])
 	s.serve("/text.tar.gz", []byte("<html>not found</html>"))
@@ -63,8 +70,12 @@ func TestArchives(t *testing.T) {
 		"Tgz":           {reason: "Known by the short name.", address: s.url + "/m.tgz?x=y", want: module},
 		"Tar":           {reason: "Not compressed.", address: s.url + "/m.tar", want: module},
 		"Zip":           {reason: "A ZIP archive.", address: s.url + "/m.zip", want: module},
-		"Xz":            {reason: "Compressed by xz.", address: s.url + "/m.tar.xz", want: module},
-		"Zstd":          {reason: "Compressed by zstd.", address: s.url + "/m.tzst", want: module},
+		"TarXz":         {reason: "Compressed by xz.", address: s.url + "/m.tar.xz", want: module},
+		"Txz":           {reason: "By xz, with the short name.", address: s.url + "/m.txz", want: module},
+		"TarZst":        {reason: "Compressed by zstd.", address: s.url + "/m.tar.zst", want: module},
+		"Tzst":          {reason: "By zstd, with the short name.", address: s.url + "/m.tzst", want: module},
+		"TarBz2":        {reason: "Compressed by bzip2.", address: s.url + "/m.tar.bz2", want: files{"main.tf": "m", "link.tf": "-> main.tf"}},
+		"Tbz2":          {reason: "By bzip2, with the short name.", address: s.url + "/m.tbz2", want: files{"main.tf": "m", "link.tf": "-> main.tf"}},
 		"Named":         {reason: "Named by a parameter.", address: s.url + "/download?archive=tar.gz", want: module},
 		"Forced":        {reason: "With the getter in front.", address: "http::" + s.url + "/m.tgz", want: module},
 		"Directory":     {reason: "One directory of it.", address: s.url + "/m.tar.gz//sub/a", want: files{"main.tf": "a", "b.tf": "-> main.tf"}},
