@@ -266,7 +266,7 @@ func linesWith(text, part string) string {
 }
 
 // TestSecretsOfTenants runs two Workspaces at the same time, with environment
-// variables and files of the same names. Each has its own.
+// variables and files of the same names. Each has its own, and nothing of the other's.
 func TestSecretsOfTenants(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
@@ -286,10 +286,16 @@ func TestSecretsOfTenants(t *testing.T) {
 		for name, s := range map[string]scope{"red": clusterScope, "blue": namespacedScope} {
 			e := newEvidence(t)
 			cfg := c.createConfig(t, s, ns, configSpec{
-				Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, name+"-credentials"))},
+				Credentials: []commonv1beta1.ProviderCredentials{
+					secretCredentials("credentials.txt", c.secretKey(t, ns, name+"-credentials")),
+					secretCredentials(".git-credentials", c.secretKey(t, ns, name+"-git")),
+				},
 			})
 			ws := c.createReferring(t, s, ns, references{
-				env:      []commonv1beta1.EnvVar{{Name: "TOKEN", SecretKeyReference: c.secretKey(t, ns, name+"-env")}},
+				env: []commonv1beta1.EnvVar{
+					{Name: "TOKEN", SecretKeyReference: c.secretKey(t, ns, name+"-env")},
+					{Name: "ONLY_" + name, SecretKeyReference: c.secretKey(t, ns, "only-"+name)},
+				},
 				varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "`+name+`-file"`), nil)},
 			}, inShard(shard), withConfig(cfg), withEvidence(t, "tenant.tf", e))
 			tenants = append(tenants, tenant{evidence: e, Workspace: ws, name: name})
@@ -307,7 +313,7 @@ func TestSecretsOfTenants(t *testing.T) {
 		for _, own := range tenants {
 			expectReady(t, c, own.Workspace)
 
-			want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file"}
+			want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file", own.name + "-git", "only-" + own.name}
 			if diff := cmp.Diff(want, own.lines()); diff != "" {
 				t.Errorf("what %s saw: -want, +got:\n%s", own.name, diff)
 			}

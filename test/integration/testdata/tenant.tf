@@ -14,7 +14,7 @@ resource "terraform_data" "tenant" {
     command = <<-EOT
       echo started >>'${var.dir}/done'
       until [ -e '${var.dir}/gate' ] || [ ! -d '${var.dir}' ]; do sleep 0.1; done
-      echo "$TOKEN" "$(cat credentials.txt)" '${var.file}' >>'${var.dir}/done'
+      echo "$TOKEN" "$(cat credentials.txt)" '${var.file}' "$(cat "$GIT_CRED_DIR/.git-credentials")" $(env | grep -o 'only-.*') >>'${var.dir}/done'
     EOT
   }
 }
