@@ -63,11 +63,19 @@ func TestAdoption(t *testing.T) {
 			t.Errorf("a Workspace that may only look changed the state: runs %q", i.runs.of(string(ws.GetUID())))
 		}
 
+		if sum := ws.GetObservation().Checksum; sum != "" {
+			t.Errorf("a Workspace that may only look has the mark of an owner: checksum %q", sum)
+		}
+
 		c.changePolicies(t, ws, policyAll())
 		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
 		expectReady(t, c, ws)
 		expectDone(t, e, "created")
+
+		if ws.GetObservation().Checksum == "" {
+			t.Error("a Workspace that took over a state does not own it: it has no checksum")
+		}
 
 		c.remove(t, ws)
 		expectGone(t, c, ws)

@@ -127,6 +127,13 @@ func TestManagementPolicies(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
 			expectDone(t, e, []string{}...)
 
+			// No Terraform workspace is made for it, either.
+			for _, run := range i.runs.of(string(ws.GetUID())) {
+				if run != "init" && run != "plan" {
+					t.Errorf("want nothing but looks, got run %q", run)
+				}
+			}
+
 			c.remove(t, ws)
 			expectGone(t, c, ws)
 		})
