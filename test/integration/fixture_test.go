@@ -259,7 +259,19 @@ type evidence string
 func newEvidence(t *testing.T) evidence {
 	t.Helper()
 
-	return evidence(t.TempDir())
+	dir := filepath.Join(t.TempDir(), "evidence")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		// A run may still leave a trace: not in a directory that is being removed.
+		if err := os.Rename(dir, dir+"-of-the-past"); err != nil {
+			t.Error(err)
+		}
+	})
+
+	return evidence(dir)
 }
 
 // withEvidence runs the named module of testdata with its traces in e.
