@@ -5,6 +5,8 @@
 package integration
 
 import (
+	"cmp"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -119,6 +122,36 @@ func TestCollision(t *testing.T) {
 		expectGone(t, c, heir)
 		expectDone(t, e, "created", "destroyed")
 		expectExists(t, c, stateSecret(first, one, suffix))
+	})
+
+	t.Run("Heirs", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+		former := c.createManaged(t, namespacedScope, one, policyNoDelete(), opts...)
+		expectReady(t, c, former)
+		c.remove(t, former)
+		expectGone(t, c, former)
+
+		// Both want what is left, and neither has looked at it when the other is there.
+		elder, younger := newTwin(former, one, opts...), newTwin(former, two, opts...)
+		for _, ws := range []workspace.Workspace{elder, younger} {
+			meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+			c.create(t, ws)
+		}
+
+		// They may have been created in the same second.
+		if cmp.Or(elder.GetCreationTimestamp().Compare(younger.GetCreationTimestamp().Time), strings.Compare(string(elder.GetUID()), string(younger.GetUID()))) > 0 {
+			elder, younger = younger, elder
+		}
+
+		c.annotate(t, younger, meta.AnnotationKeyReconciliationPaused, nil)
+		expectCondition(t, c, younger, xpv2.TypeSynced, corev1.ConditionFalse, elder.GetNamespace()+"/"+elder.GetName(), "belongs to")
+
+		c.annotate(t, elder, meta.AnnotationKeyReconciliationPaused, nil)
+		expectReady(t, c, elder)
+		expectDone(t, e, "created")
 	})
 
 	t.Run("Simultaneous", func(t *testing.T) {
