@@ -74,6 +74,8 @@ func TestEndpoints(t *testing.T) {
 
 	expectServing(t, i, "/healthz")
 	expectServing(t, i, "/readyz")
+	expectServing(t, i, "/readyz/caches")
+	expectServing(t, i, "/readyz/lease")
 	expectMetric(t, i, `provider_terraform_shard_info{mode="shard",shard="`+shard+`"} 1`)
 	expectMetric(t, i, `crossplane_managed_resource_ready{gvk="tf.upbound.io/v1beta1, Kind=Workspace"} 1`)
 
