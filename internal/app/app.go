@@ -9,8 +9,6 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +30,7 @@ import (
 
 	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
 	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
@@ -191,7 +190,7 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		return errors.Wrap(err, "cannot add cache of initialized directories")
 	}
 
-	if dir := pluginCacheDir(o.Environ); filepath.IsAbs(dir) {
+	if dir, _ := environ.Lookup(o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
 		if err := mgr.Add(plugincache.NewKeeper(dir, root.Initialized)); err != nil {
 			return errors.Wrap(err, "cannot add what keeps providers")
 		}
@@ -312,8 +311,8 @@ func newFetcher(mgr manager.Manager, o *Options, shared string) *module.Fetcher 
 
 // ensurePluginCache makes the directory that TF_PLUGIN_CACHE_DIR names, because
 // the CLI refuses to run without it.
-func ensurePluginCache(environ []string) error {
-	dir := pluginCacheDir(environ)
+func ensurePluginCache(env []string) error {
+	dir, _ := environ.Lookup(env, plugincache.Variable)
 	if dir == "" {
 		return nil
 	}
@@ -321,15 +320,4 @@ func ensurePluginCache(environ []string) error {
 	_, err := workdir.Open(filepath.Clean(dir))
 
 	return errors.Wrap(err, plugincache.Variable)
-}
-
-// pluginCacheDir returns what TF_PLUGIN_CACHE_DIR is, empty if it is not set.
-func pluginCacheDir(environ []string) string {
-	for _, kv := range slices.Backward(environ) {
-		if dir, ok := strings.CutPrefix(kv, plugincache.Variable+"="); ok {
-			return dir
-		}
-	}
-
-	return ""
 }

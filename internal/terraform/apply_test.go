@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestApplyCommand(t *testing.T) {
@@ -164,7 +163,7 @@ output "v" { value = var.v }`,
 			{Event: "apply_start", Address: "terraform_data.x", Action: "create"},
 			{Event: "apply_complete", Address: "terraform_data.x", Action: "create"},
 		}
-		if diff := cmp.Diff(wantProgress, progress, cmpopts.IgnoreFields(Progress{}, "Elapsed")); diff != "" {
+		if diff := cmp.Diff(wantProgress, progress); diff != "" {
 			t.Errorf("progress: -want, +got:\n%s", diff)
 		}
 

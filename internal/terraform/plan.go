@@ -40,8 +40,6 @@ type Plan struct {
 	Summary Summary
 	// Drift has the addresses of what was changed outside of Terraform.
 	Drift []string
-	// Changed has what would be done with which resource instance.
-	Changed []Change
 	// Prior is the state that was planned from, as PullState would have returned
 	// it: changes found outside are not in it yet. It is nil if the plan does not
 	// tell, which is so if OpenTofu encrypts plans.
@@ -81,7 +79,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 		res.interrupted != nil:      // Nobody knows whether it has looked at everything.
 		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
 	}
-	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift, Changed: r.changed}
+	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift}
 	if r.summary != nil {
 		p.Summary = *r.summary
 	}

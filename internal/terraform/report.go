@@ -7,7 +7,6 @@ package terraform
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 )
 
 // maxDiagnostics is how many diagnostics of a run are kept.
@@ -18,14 +17,6 @@ type Summary struct {
 	Add, Change, Destroy, Import int
 }
 
-// A Change is what a plan would do with one resource instance.
-type Change struct {
-	Address string
-	// Action is the word of the CLI: create, update, delete, replace, read, move,
-	// import, remove, forget.
-	Action string
-}
-
 // A Progress tells how far a run is with one resource instance.
 type Progress struct {
 	// Event is apply_start, apply_progress (every 10 seconds), apply_complete or
@@ -33,8 +24,7 @@ type Progress struct {
 	Event   string
 	Address string
 	// Action is the word of the CLI: create, update, delete, read.
-	Action  string
-	Elapsed time.Duration
+	Action string
 }
 
 // An Output is one output value of the root module.
@@ -54,7 +44,6 @@ type report struct {
 	diagnostics []Diagnostic
 	began       bool // There was work on a resource.
 	drift       []string
-	changed     []Change
 	summary     *Summary // The last one; nil if there was none.
 	outputs     map[string]Output
 }
@@ -68,7 +57,6 @@ type message struct {
 	Diagnostic *jsonDiagnostic `json:"diagnostic"`
 	Change     *struct {
 		Resource jsonResource `json:"resource"`
-		Action   string       `json:"action"`
 	} `json:"change"`
 	Changes *struct {
 		Add    int `json:"add"`
@@ -87,7 +75,6 @@ type jsonResource struct {
 type jsonHook struct {
 	Resource jsonResource `json:"resource"`
 	Action   string       `json:"action"`
-	Elapsed  float64      `json:"elapsed_seconds"`
 }
 
 type jsonOutput struct {
@@ -125,8 +112,6 @@ func (r *report) add(line []byte) string {
 		r.diagnose(m.Diagnostic.diagnostic())
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift = append(r.drift, m.Change.Resource.Address)
-	case m.Type == "planned_change" && m.Change != nil:
-		r.changed = append(r.changed, Change{Address: m.Change.Resource.Address, Action: m.Change.Action})
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = &Summary{Add: m.Changes.Add, Change: m.Changes.Change, Destroy: m.Changes.Remove, Import: m.Changes.Import}
 	case m.Type == "outputs":
@@ -158,7 +143,6 @@ func (r *report) follow(event string, h jsonHook) {
 			Event:   event,
 			Address: h.Resource.Address,
 			Action:  h.Action,
-			Elapsed: time.Duration(h.Elapsed * float64(time.Second)),
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,7 +18,6 @@ func TestReport(t *testing.T) {
 		Text        []string
 		Diagnostics []Diagnostic
 		Drift       []string
-		Changed     []Change
 		Summary     *Summary
 		Outputs     map[string]Output
 		Progress    []Progress
@@ -72,7 +70,6 @@ func TestReport(t *testing.T) {
 			want: want{
 				Text:    []string{"d", "p", "s", "o"},
 				Drift:   []string{"a.d"},
-				Changed: []Change{{Address: `a.p["x"]`, Action: "replace"}},
 				Summary: &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4},
 			},
 		},
@@ -107,8 +104,8 @@ func TestReport(t *testing.T) {
 				Text: []string{"1", "2", "3", "4", "5"},
 				Progress: []Progress{
 					{Event: "apply_start", Address: "a.b", Action: "create"},
-					{Event: "apply_progress", Address: "a.b", Action: "create", Elapsed: 10 * time.Second},
-					{Event: "apply_complete", Address: "a.b", Action: "create", Elapsed: 12500 * time.Millisecond},
+					{Event: "apply_progress", Address: "a.b", Action: "create"},
+					{Event: "apply_complete", Address: "a.b", Action: "create"},
 					{Event: "apply_errored", Address: "a.c", Action: "delete"},
 				},
 			},
@@ -122,7 +119,7 @@ func TestReport(t *testing.T) {
 			for line := range strings.Lines(tc.lines) {
 				got.Text = append(got.Text, r.add([]byte(strings.TrimSpace(line))))
 			}
-			got.Diagnostics, got.Drift, got.Changed, got.Summary, got.Outputs = r.diagnostics, r.drift, r.changed, r.summary, r.outputs
+			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.diagnostics, r.drift, r.summary, r.outputs
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

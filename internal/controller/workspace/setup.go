@@ -172,6 +172,14 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
+	// A request goes through these, from the last one to the first:
+	//
+	//  1. outermost takes the lane back when everything else is over, whoever gave up;
+	//  2. Wrap lets nothing begin during a stop, and nobody go on but the owner;
+	//  3. lanes makes what is going to be applied wait in the queue, not on a worker;
+	//  4. expressway puts off polls that are too many, and nothing else;
+	//  5. the staller puts off what keeps failing;
+	//  6. watch sees to it that nothing is remembered of what left meanwhile.
 	inner := st.reconciler(w.reconciler(r, mgr.GetClient(), kind), mgr.GetClient(), mgr.GetAPIReader(), kind)
 	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter), mgr.GetClient(), kind, s.isPoll)
 

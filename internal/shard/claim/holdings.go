@@ -107,13 +107,17 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 	}
 
 	e.busy = true
-
-	// The texts are those of the object that is in the cache. With the ones of an
-	// object that it replaced, each would be in memory twice.
-	e.uid = uid
-	h.held[r] = e
+	h.share(r, uid, e)
 
 	return true
+}
+
+// share the texts of the object that is in the cache: with those of an object that it
+// replaced, each would be in memory twice. A map that is assigned to takes the new key,
+// although it is equal, if there are strings in it.
+func (h *holdings) share(r ref, uid types.UID, e *holding) {
+	e.uid = uid
+	h.held[r] = e
 }
 
 // end what made the Workspace busy.
