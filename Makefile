@@ -64,9 +64,9 @@ build: ## Build the provider into _output/bin and print its version
 verify: test lint check-generated ## Run test, lint and check-generated: do this before a pull request
 
 .PHONY: test
-test: ## Run every test, with the race detector, on a real API server and CLI
-	@$(call with-tools,controlplane opentofu provider-time) \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" CGO_ENABLED=1 \
+test: ## Run every test, with the race detector, on a real API server and both CLIs
+	@$(call with-tools,controlplane opentofu terraform provider-time) \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CGO_ENABLED=1 \
 	exec go test -race -timeout 20m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
