@@ -16,8 +16,9 @@ type WorkspaceObservation struct {
 	// +optional
 	Outputs map[string]extv1.JSON `json:"outputs,omitempty"`
 
-	// Checksum of what the CLI was initialized with. It is opaque, and only good
-	// to be compared with another one.
+	// Checksum of everything that a plan depends on, as it was when the Workspace
+	// was last found up to date. It is opaque, and only good to be compared with
+	// another one.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
 

@@ -65,7 +65,7 @@ type Var struct {
 type ModuleParameters struct {
 	// Module that this Workspace runs: its address when the source is Remote, its
 	// text when the source is Inline, and "<kind>::<namespace>/<name>" of a
-	// GitRepository or an OCIRepository when the source is Flux.
+	// GitRepository, an OCIRepository or a Bucket when the source is Flux.
 	Module string `json:"module"`
 
 	// Source says how to read the module field.
@@ -78,9 +78,9 @@ type ModuleParameters struct {
 	// +kubebuilder:validation:Enum=HCL;JSON
 	InlineFormat *FileFormat `json:"inlineFormat,omitempty"`
 
-	// RemotePullPolicy says when a Remote or Flux module is fetched: on every
-	// reconcile, or only when it is missing or its source has changed. It has no
-	// meaning for Inline modules.
+	// RemotePullPolicy says when a Remote or Flux module is fetched: Always looks
+	// for a newer one before each plan, IfNotPresent fetches it only when it is
+	// missing or its address has changed. It has no meaning for Inline modules.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent
 	// +kubebuilder:default=Always
