@@ -205,7 +205,8 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 
 // A creation needs more than a dozen requests, which would take one worker longer than
 // the CLI does if all that limits them is --max-reconcile-rate. These are the limits of
-// kube-controller-manager.
+// kube-controller-manager. They are for each kind of object: controller-runtime has a REST
+// client for each, and nothing that all of them share.
 const (
 	minQPS   = 20
 	minBurst = 30

@@ -14,9 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// compact returns what makes objects smaller before the cache keeps them. It removes what
-// nobody here reads, and lets all objects share the texts that each comes with once more:
-// in a small Workspace they are a good part of it.
+// compact returns what makes objects smaller before the cache keeps them. It removes who
+// manages which field, which nobody here reads, and has all objects share one copy of the
+// keys and the finalizer that most of them have: in a small Workspace these are a good part
+// of what it takes in memory.
 func compact(id shard.ID) toolscache.TransformFunc {
 	t := texts{}
 	t.add(

@@ -65,8 +65,8 @@ type Options struct {
 	// Shard that this instance serves. Set by complete.
 	Shard shard.ID
 
-	// HoldsLease says whether this instance holds a Lease. Set by complete. If it
-	// is nobody's wish, it depends on whether that is allowed.
+	// HoldsLease says whether this instance holds a Lease. Set by complete. Where
+	// nobody said anything about it, it becomes false if Leases may not be written.
 	HoldsLease bool
 }
 
@@ -99,13 +99,13 @@ func (o *Options) addFlags(a *kingpin.Application) {
 
 	durationFlag(a, "sync", "How often the cache is compared with what the controllers have seen.", "1h", &o.SyncInterval).Short('s')
 	durationFlag(a, "poll", "How often a Workspace that is up to date is checked for drift.", "10m", &o.PollInterval)
-	durationFlag(a, "poll-jitter", "Random part of each poll interval, added or taken away; at most a quarter of the interval.", "1m", &o.PollJitter)
+	durationFlag(a, "poll-jitter", "By how much polls differ from their interval, in either direction; at most a quarter of the interval.", "1m", &o.PollJitter)
 	durationFlag(a, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", "5s", &o.PollStateMetricInterval)
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
 	intFlag(a, "max-reconcile-rate", "Workers of each controller, and polls per second.", 1, &o.MaxReconcileRate)
-	intFlag(a, "max-applies", "How many of the workers of each controller may apply or destroy at the same time; 0 is all but one.", 0, &o.MaxApplies)
+	intFlag(a, "max-applies", "How many of the workers of each controller may apply or destroy at the same time; 0 is all but one, at least 1. A single worker cannot poll during an apply.", 0, &o.MaxApplies)
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)

@@ -138,7 +138,8 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
 
 	if o.HoldsLease {
-		// Twice within a minute.
+		// It takes two looks, so that people are told within the duration of a Lease that
+		// nobody serves a label. An instance that was killed serves until its Lease is dead.
 		w := unserved.New(o.Shard, leases, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.Lease.Duration/3, m, unserved.WithLogger(log), unserved.WithRecorder(recorder))
 		if err := mgr.Add(w); err != nil {
 			return nil, errors.Wrap(err, "cannot add watcher of Workspaces that nobody serves")

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package child runs programs that leave nothing behind: whatever they have started, and
-// whenever this process is killed.
+// Package child runs programs that leave nothing behind: what is left of their process
+// group is killed when they end, and they are killed when this process is.
 package child
 
 import (

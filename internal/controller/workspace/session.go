@@ -67,7 +67,7 @@ type session struct {
 	// restored says that what is initialized is what init left in another directory.
 	restored bool
 
-	// varFiles to pass to plan and destroy, as absolute paths. Set by prepare.
+	// varFiles to pass to plan, apply and destroy, as absolute paths. Set by prepare.
 	varFiles []string
 }
 

@@ -70,7 +70,8 @@ type Options struct {
 	// one, served a Workspace before.
 	Inherited func(o client.Object) bool
 
-	// PollJitter is added to or taken from each poll interval, at random.
+	// PollJitter is the most by which a poll is put off or brought forward. How much
+	// it is depends on the UID of the Workspace.
 	PollJitter time.Duration
 
 	// Host is the name of the host of this instance.
