@@ -8,9 +8,11 @@ package examples
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,9 +32,8 @@ import (
 const crossplaneNamespace = "crossplane-system"
 
 // TestApply creates every manifest in a dry run that refuses fields it does not
-// know, as `kubectl apply --dry-run=server --validate=strict` does, and in the
-// order of `kubectl apply -f DIRECTORY`. A Namespace is made for real: whatever is
-// in it would be refused without.
+// know, as `kubectl apply --dry-run=server --validate=strict` does. A Namespace is made
+// for real, and first: whatever is in it would be refused without.
 func TestApply(t *testing.T) {
 	kube := newControlPlane(t)
 	all := manifests(t)
@@ -42,6 +43,8 @@ func TestApply(t *testing.T) {
 	}
 
 	createNamespace(t, kube, crossplaneNamespace)
+
+	slices.SortStableFunc(all, func(a, b manifest) int { return cmp.Compare(rank(a), rank(b)) })
 
 	for _, m := range all {
 		t.Run(m.file+"/"+m.object.GetKind()+"/"+m.object.GetName(), func(t *testing.T) {
@@ -60,6 +63,15 @@ func TestApply(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rank of a manifest: Namespaces come before what may be in them.
+func rank(m manifest) int {
+	if m.object.GetKind() == "Namespace" {
+		return 0
+	}
+
+	return 1
 }
 
 // crossplaneType returns an empty object of the supplied kind if that is one of

@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestExamples applies the examples of both kinds, file by file, until every
+// TestExamples applies the examples of Workspaces, file by file, until every
 // Workspace is ready. A git server of ours stands in for GitHub, and the test for
 // Flux: the module here has the variables and the output of the real one that the
 // examples use, and nothing else of it.
@@ -58,7 +58,7 @@ output "id" { value = "${var.namespace}-${var.name}" }
 
 	var workspaces []workspace.Workspace
 
-	for _, o := range examples(t, "cluster", "namespaced") {
+	for _, o := range examples(t, "cluster", "namespaced", "flux") {
 		switch o.GetKind() {
 		case "ProviderConfig", "ClusterProviderConfig":
 			outsideOfCluster(t, o)
