@@ -6,7 +6,8 @@ package workspace
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
 // accepts that a Terraform state is lost. Its value is the lineage of that state,
-// or LineageUnknown, so that it is of no effect on what is created afterwards.
+// or LineageUnknown, and for an old copy of it also the serial that the state had, so
+// that it is of no effect on what is lost later.
 // The keys that sharding needs are in internal/shard.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 

@@ -126,6 +126,14 @@ func TestFailingUpdate(t *testing.T) {
 			expectReady(t, c, ws)
 		}
 
+		// So does what fails before there is anything to plan.
+		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "../elsewhere"}}})
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed")
+		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+
+		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": nil}}})
+		expectReady(t, c, ws)
+
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 	})
 }

@@ -110,6 +110,21 @@ func TestLostState(t *testing.T) {
 			expectDone(t, e, "created")
 		})
 
+		t.Run("DeletedUnseen", func(t *testing.T) {
+			t.Parallel()
+
+			ws, e, lineage := lose(t)
+
+			// Nobody has looked since.
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
+			expectExists(t, c, ws)
+			expectDone(t, e, "created")
+
+			c.annotate(t, ws, acceptLostState, lineage)
+			expectGone(t, c, ws)
+		})
+
 		t.Run("OldCopy", func(t *testing.T) {
 			t.Parallel()
 
@@ -139,6 +154,15 @@ func TestLostState(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", lineage, fmt.Sprintf("found serial %d", serial))
 			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
 			expectDone(t, e, "created")
+
+			// To accept the copy is not to accept that it goes away one day.
+			c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d", lineage, ws.GetObservation().State.Serial))
+			expectReady(t, c, ws)
+			c.annotate(t, ws, requestedAt, "fourth")
+			expectHandled(t, c, ws, "fourth")
+			c.remove(t, stateSecret(ws, ns, suffix))
+			c.annotate(t, ws, requestedAt, "fifth")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
 		})
 
 		t.Run("Observed", func(t *testing.T) {

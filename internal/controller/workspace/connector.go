@@ -53,6 +53,11 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	if err != nil {
 		c.staller.failed(ws)
 
+		// Deletion changes the specification for the API server only.
+		if !meta.WasDeleted(ws) {
+			notReadyIfChanged(ws)
+		}
+
 		return nil, err
 	}
 

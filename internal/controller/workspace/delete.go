@@ -97,11 +97,15 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 		return err
 	}
 
-	err := e.locking(ctx, ws, func() error {
+	destroyed := 0
+
+	err := e.locking(ctx, ws, func() (err error) {
 		p := newProgress(e.record, ws)
 		defer p.end()
 
-		return e.session.destroy(ctx, p.report)
+		destroyed, err = e.session.destroy(ctx, p.report)
+
+		return err
 	})
 	if err != nil {
 		e.holdOn(ctx, ws)
@@ -109,7 +113,7 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 
 	switch {
 	case err == nil:
-		err = e.destroyedAll(ctx, ws)
+		err = e.destroyedAll(ctx, ws, destroyed)
 	case mayBeBroken(err) && e.nothingToDestroy(ctx, ws):
 		err = nil
 	}
@@ -124,19 +128,31 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 // leftBehind is how a destroy can succeed that does not destroy everything.
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
 
-// destroyedAll returns an error if a destroy that succeeded has left resources. It is
-// not asked where the Terraform workspace can be deleted: that is refused then.
-func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace) error {
-	if meta.GetExternalName(ws) != terraform.DefaultWorkspace {
+// destroyedAll returns an error if a destroy that succeeded has left resources: in a state
+// that was lost since the last look at it, or in the one that there is. The latter is not
+// asked where the Terraform workspace can be deleted: that is refused then.
+func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, destroyed int) error {
+	mayBeLost := destroyed == 0 && remembersResources(ws)
+	isDefault := meta.GetExternalName(ws) == terraform.DefaultWorkspace
+
+	if !mayBeLost && !isDefault {
 		return nil
 	}
 
 	state, err := e.session.state(ctx)
-	if err == nil && state.Managed > 0 {
+	if err != nil {
+		return err
+	}
+
+	if isDefault && state.Managed > 0 {
 		return errors.Errorf("%s: %d in the state", leftBehind, state.Managed)
 	}
 
-	return err
+	if mayBeLost {
+		return e.lostState(ws, state)
+	}
+
+	return nil
 }
 
 // remembersResources says whether there must be something to destroy.

@@ -23,7 +23,9 @@ type Failures struct {
 }
 
 // maxSpans is how many failed runs on a Workspace are remembered: the first one that
-// takes a lock and succeeds ends that, but a module that is broken has none.
+// takes a lock and succeeds ends that, but a module that is broken has none. The first of
+// them is: when the backend goes away, that is the run that had the lock, and all that
+// follow fail soon, one after the other.
 const maxSpans = 8
 
 // A span is from the start of a run to its end.
@@ -48,7 +50,9 @@ func (f *Failures) add(uid types.UID, s span) {
 	defer f.mu.Unlock()
 
 	f.spans[uid] = append(f.spans[uid], s)
-	f.spans[uid] = f.spans[uid][max(len(f.spans[uid])-maxSpans, 0):]
+	if len(f.spans[uid]) > maxSpans {
+		f.spans[uid] = slices.Delete(f.spans[uid], 1, 2)
+	}
 }
 
 // Forget all runs on a Workspace, because its state turned out not to be locked, or has

@@ -180,6 +180,28 @@ func TestFailures(t *testing.T) {
 			at:   start,
 			want: true,
 		},
+		"FirstOfMany": {
+			reason: "The backend went away during the first one, and none of the others got a lock.",
+			do: func(f *Failures) {
+				f.add("a", span{start: start, end: end})
+				for n := range time.Duration(100) {
+					f.add("a", span{start: end.Add(1 + n), end: end.Add(1 + n)})
+				}
+			},
+			at:   start,
+			want: true,
+		},
+		"LastOfMany": {
+			reason: "It is the one that counts, if the others were about something else.",
+			do: func(f *Failures) {
+				for n := range time.Duration(100) {
+					f.add("a", span{start: start.Add(n - 101), end: start.Add(n - 101)})
+				}
+				f.add("a", span{start: start, end: end})
+			},
+			at:   end,
+			want: true,
+		},
 		"Forgotten": {
 			reason: "It turned out that nothing was left.",
 			do: func(f *Failures) {

@@ -44,8 +44,8 @@ func lostState(ws workspace.Workspace, found *terraform.State, backend bool) err
 		return nil
 	}
 
-	lineage := cmp.Or(had.Lineage, workspace.LineageUnknown)
-	if ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == lineage {
+	loss := lossOf(had, found)
+	if ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == loss {
 		return nil
 	}
 
@@ -55,7 +55,19 @@ func lostState(ws workspace.Workspace, found *terraform.State, backend bool) err
 	}
 
 	return errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
-		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, lineage)
+		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
+}
+
+// lossOf returns how a person names the loss to accept it. What is accepted once has no
+// effect on any later loss: a new state has a new lineage, and an old copy, which goes on
+// with the lineage, has other serials from then on.
+func lossOf(had *commonv1beta1.StateSummary, found *terraform.State) string {
+	lineage := cmp.Or(had.Lineage, workspace.LineageUnknown)
+	if found.Lineage == had.Lineage && found.Lineage != "" {
+		return fmt.Sprintf("%s/%d", lineage, had.Serial)
+	}
+
+	return lineage
 }
 
 // remembered returns what the Workspace remembers of its state, nil if nothing.

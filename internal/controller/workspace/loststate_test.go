@@ -163,6 +163,7 @@ func TestLostState(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		had     commonv1beta1.StateSummary
+		found   terraform.State
 		accept  string
 		backend bool
 		want    []string
@@ -207,6 +208,31 @@ func TestLostState(t *testing.T) {
 			accept: workspace.LineageUnknown,
 			want:   []string{"is gone"},
 		},
+		"OldCopy": {
+			reason: "What is accepted is this copy.",
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			found:  terraform.State{Lineage: "l", Serial: 6},
+			want:   []string{"is an old copy", workspace.AcceptLostStateAnnotationKey + "=l/7"},
+		},
+		"AcceptedOldCopy": {
+			reason: "A person says that there is no newer one.",
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			found:  terraform.State{Lineage: "l", Serial: 6},
+			accept: "l/7",
+		},
+		"LostAfterOldCopy": {
+			reason: "A copy was accepted once, and not that everything is lost.",
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			accept: "l/7",
+			want:   []string{"is gone"},
+		},
+		"OldCopyAfterLoss": {
+			reason: "That everything was lost is not that a copy is good.",
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			found:  terraform.State{Lineage: "l", Serial: 6},
+			accept: "l",
+			want:   []string{"is an old copy"},
+		},
 		"NotLost": {
 			reason: "There is nothing to accept.",
 			had:    commonv1beta1.StateSummary{Lineage: "l"},
@@ -225,7 +251,7 @@ func TestLostState(t *testing.T) {
 			}
 
 			got := ""
-			if err := lostState(ws, &terraform.State{}, tc.backend); err != nil {
+			if err := lostState(ws, &tc.found, tc.backend); err != nil {
 				got = err.Error()
 			}
 

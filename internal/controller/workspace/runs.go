@@ -97,17 +97,25 @@ func (s *session) applyPlan(ctx context.Context, p *terraform.Plan, progress fun
 	return s.cli.Apply(ctx, *s.target, o)
 }
 
-// destroy everything that is in the state.
-func (s *session) destroy(ctx context.Context, progress func(terraform.Progress)) error {
-	return s.initialized(ctx, func() error {
-		_, err := s.cli.Destroy(ctx, *s.target, terraform.DestroyOptions{
+// destroy everything that is in the state, and return how many resources those were.
+func (s *session) destroy(ctx context.Context, progress func(terraform.Progress)) (int, error) {
+	destroyed := 0
+
+	err := s.initialized(ctx, func() error {
+		sum, err := s.cli.Destroy(ctx, *s.target, terraform.DestroyOptions{
 			VarFiles: s.varFiles,
 			Args:     s.in.parameters.DestroyArgs,
 			Progress: progress,
 		})
 
+		if sum != nil {
+			destroyed = sum.Destroy
+		}
+
 		return errors.Wrap(err, "cannot destroy")
 	})
+
+	return destroyed, err
 }
 
 // state returns the whole state, sensitive outputs included.

@@ -137,7 +137,8 @@ func (s *staller) reconciler(inner reconcile.Reconciler, kube client.Client, liv
 		}
 
 		f, stalled := s.stalled(ws)
-		if stalled {
+		// Nothing is due for a paused one: its next try is never nearer.
+		if stalled && !meta.IsPaused(ws) {
 			// The backoff of the queue ends at a minute: too short by now.
 			result = reconcile.Result{RequeueAfter: max(f.retry.Sub(s.now()), time.Second)}
 		}

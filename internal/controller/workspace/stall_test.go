@@ -5,8 +5,16 @@
 package workspace
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -108,6 +116,85 @@ func TestStaller(t *testing.T) {
 
 			if got := f.retry.Sub(now); stalled && got != tc.wait {
 				t.Errorf("\n%s\nstalled(...): want a retry after %s, got %s", tc.reason, tc.wait, got)
+			}
+		})
+	}
+}
+
+func TestStallerReconciler(t *testing.T) {
+	t.Parallel()
+
+	now := time.Now()
+	stalled := workspaceWithUID("a")
+	stalled.SetConditions(xpv2.Condition{
+		Type:    typeStalled,
+		Status:  corev1.ConditionTrue,
+		Reason:  reasonRepeatedFailure,
+		Message: fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Synced has the last failure", stallAfter),
+	})
+
+	paused := stalled.DeepCopy()
+	paused.SetAnnotations(map[string]string{xpmeta.AnnotationKeyReconciliationPaused: "true"})
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		later  time.Duration
+		want   reconcile.Result
+		runs   int
+	}{
+		"NotDue": {
+			reason: "It is put off until it is.",
+			ws:     stalled,
+			want:   reconcile.Result{RequeueAfter: stallBase},
+		},
+		"Due": {
+			reason: "It does not wait for the queue to try it again.",
+			ws:     stalled,
+			later:  stallBase,
+			want:   reconcile.Result{RequeueAfter: time.Second},
+			runs:   1,
+		},
+		"Paused": {
+			reason: "There is nothing to do before a person says so.",
+			ws:     paused,
+			later:  2 * stallBase,
+			runs:   1,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newStaller(time.Hour, func() time.Time { return now })
+			for range stallAfter {
+				s.failed(tc.ws)
+			}
+
+			at := now.Add(tc.later)
+			s.now = func() time.Time { return at }
+
+			runs := 0
+			inner := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				runs++
+
+				return reconcile.Result{}, nil
+			})
+
+			kube := stubClient{ws: tc.ws}
+
+			got, err := s.reconciler(inner, kube, kube, workspace.Kinds()[0]).Reconcile(t.Context(), requestOf("a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if runs != tc.runs {
+				t.Errorf("\n%s\nReconcile(...): want %d runs, got %d", tc.reason, tc.runs, runs)
 			}
 		})
 	}
