@@ -30,6 +30,13 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 	// SetObservation replaces status.atProvider.
 	SetObservation(o commonv1beta1.WorkspaceObservation)
 
+	// GetOwnership returns a copy of status.ownership, the zero value if it was written
+	// for another Workspace.
+	GetOwnership() commonv1beta1.Ownership
+
+	// SetOwnership replaces status.ownership.
+	SetOwnership(o commonv1beta1.Ownership)
+
 	// GetLastHandledReconcileAt returns the last request for a reconcile that was
 	// handled.
 	GetLastHandledReconcileAt() string

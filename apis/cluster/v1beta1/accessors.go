@@ -25,6 +25,17 @@ func (w *Workspace) SetObservation(o commonv1beta1.WorkspaceObservation) {
 	w.Status.AtProvider = *o.DeepCopy()
 }
 
+// GetOwnership returns a copy of the ownership of this Workspace. One that was written
+// for another Workspace is as good as none.
+func (w *Workspace) GetOwnership() commonv1beta1.Ownership {
+	return w.Status.Ownership.Of(w.GetUID())
+}
+
+// SetOwnership records a copy of o as the ownership of this Workspace.
+func (w *Workspace) SetOwnership(o commonv1beta1.Ownership) {
+	w.Status.Ownership = o.For(w.GetUID())
+}
+
 // GetLastHandledReconcileAt returns the last reconcile request that was handled.
 func (w *Workspace) GetLastHandledReconcileAt() string {
 	return w.Status.GetLastHandledReconcileAt()

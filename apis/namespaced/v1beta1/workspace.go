@@ -95,6 +95,10 @@ type WorkspaceStatus struct {
 	// AtProvider is what the last successful look at the Workspace found.
 	// +optional
 	AtProvider commonv1beta1.WorkspaceObservation `json:"atProvider,omitempty"`
+
+	// Ownership says which instance may work on the Workspace, and what belongs to it.
+	// +optional
+	Ownership *commonv1beta1.Ownership `json:"ownership,omitempty"`
 }
 
 // A Workspace keeps the infrastructure of one Terraform or OpenTofu module as the

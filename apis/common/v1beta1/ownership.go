@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An Ownership says which instance may work on a Workspace, and what belongs to the
+// Workspace. Only the provider writes it.
+//
+// It is in the status because annotations cannot be believed: `kubectl replace`, GitOps
+// tools, restored backups and copies of manifests write annotations that belong to
+// another time or to another object. None of them writes the status.
+type Ownership struct {
+	// UID of the Workspace that this was written for. An ownership with another UID
+	// was copied from another Workspace, and is ignored.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
+	// Claim names the instance that may run the CLI for the Workspace now. It is
+	// absent if there is none, and for an instance that serves all Workspaces.
+	// +optional
+	Claim *Claim `json:"claim,omitempty"`
+
+	// PreviousHosts are the hosts of the last instances that ended without releasing
+	// the Workspace, or that may have left a lock on its state, the latest first. A
+	// lock on the state that one of them made is held by no process any more.
+	// +optional
+	PreviousHosts []string `json:"previousHosts,omitempty"`
+
+	// Lineage of the Terraform state that belongs to the Workspace. A state belongs to
+	// one Workspace only.
+	// +optional
+	Lineage string `json:"lineage,omitempty"`
+
+	// CreationStarted is when the Workspace began to create infrastructure for the
+	// first time.
+	// +optional
+	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
+
+	// CreationSucceeded is when the Workspace had created all its infrastructure for
+	// the first time.
+	// +optional
+	CreationSucceeded *metav1.Time `json:"creationSucceeded,omitempty"`
+}
+
+// Of returns a copy of this ownership if it was written for the Workspace with the
+// supplied UID, and the zero value otherwise.
+func (o *Ownership) Of(uid types.UID) Ownership {
+	if o == nil || o.UID != uid {
+		return Ownership{}
+	}
+
+	return *o.DeepCopy()
+}
+
+// For returns a copy of this ownership that is written for the Workspace with the
+// supplied UID, nil if it says nothing.
+func (o *Ownership) For(uid types.UID) *Ownership {
+	out := o.DeepCopy()
+	out.UID = uid
+
+	if out.Claim == nil && len(out.PreviousHosts) == 0 && out.Lineage == "" && out.CreationStarted == nil && out.CreationSucceeded == nil {
+		return nil
+	}
+
+	return out
+}
+
+// A Claim names one incarnation of one instance of the provider.
+type Claim struct {
+	// Namespace of the Lease that the instance holds.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Lease is the name of the Lease that the instance holds.
+	// +optional
+	Lease string `json:"lease,omitempty"`
+
+	// Holder is the identity under which this incarnation of the instance holds the
+	// Lease. No other incarnation has the same.
+	// +optional
+	Holder string `json:"holder,omitempty"`
+}

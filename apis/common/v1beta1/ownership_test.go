@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOwnership(t *testing.T) {
+	t.Parallel()
+
+	written := Ownership{Lineage: "lineage", PreviousHosts: []string{"host"}, Claim: &Claim{Holder: "holder"}}
+
+	status := written.For("uid")
+	written.Claim.Holder, written.PreviousHosts[0] = "changed", "changed"
+
+	want := Ownership{UID: "uid", Lineage: "lineage", PreviousHosts: []string{"host"}, Claim: &Claim{Holder: "holder"}}
+	if diff := cmp.Diff(want, status.Of("uid")); diff != "" {
+		t.Errorf("It is what was written, and no later change of that reaches it.\nOf(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(Ownership{}, status.Of("another")); diff != "" {
+		t.Errorf("What was copied from another Workspace counts for nothing.\nOf(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(Ownership{}, (*Ownership)(nil).Of("uid")); diff != "" {
+		t.Errorf("Of(...) of none: -want, +got:\n%s", diff)
+	}
+
+	if got := (&Ownership{UID: "uid"}).For("uid"); got != nil {
+		t.Errorf("An ownership that says nothing is none.\nFor(...): got %+v", got)
+	}
+}
