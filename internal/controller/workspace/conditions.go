@@ -35,6 +35,7 @@ const (
 const (
 	reasonPlanHasChanges  xpv2.ConditionReason = "PlanHasChanges"
 	reasonUpToDate        xpv2.ConditionReason = "UpToDate"
+	reasonNothingExists   xpv2.ConditionReason = "NothingExists"
 	reasonRepeatedFailure xpv2.ConditionReason = "RepeatedFailure"
 	reasonRetried         xpv2.ConditionReason = "Retried"
 )
@@ -58,8 +59,9 @@ func notReadyIfChanged(ws workspace.Workspace) {
 	}
 }
 
-// drifted marks a Workspace that nobody will update, or takes the mark away.
-func drifted(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
+// drifted marks a Workspace that nobody will update, or takes the mark away. Where
+// nothing exists there is nothing that could differ: Synced says so.
+func drifted(ws workspace.Workspace, l look) {
 	c := xpv2.Condition{
 		Type:               typeDrifted,
 		Status:             corev1.ConditionFalse,
@@ -69,13 +71,15 @@ func drifted(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
 	}
 
 	switch {
-	case s != nil && !mayUpdate(ws):
+	case l.exists && l.summary != nil && !mayUpdate(ws):
 		c.Status = corev1.ConditionTrue
 		c.Reason = reasonPlanHasChanges
-		c.Message = describe(s)
+		c.Message = describe(l.summary)
 	case ws.GetCondition(typeDrifted).Status != corev1.ConditionTrue:
 		// Most Workspaces never drift, and have no such condition.
 		return
+	case !l.exists:
+		c.Reason = reasonNothingExists
 	}
 
 	ws.SetConditions(c)

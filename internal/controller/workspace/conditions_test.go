@@ -102,31 +102,43 @@ func TestDrifted(t *testing.T) {
 		reason   string
 		policies xpv2.ManagementPolicies
 		was      corev1.ConditionStatus
-		summary  *commonv1beta1.PlanSummary
-		want     corev1.ConditionStatus
+		look     look
+		want     xpv2.ConditionReason
 	}{
 		"ObserveOnly": {
 			reason:   "A difference that nobody will correct is drift.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
-			summary:  changes,
-			want:     corev1.ConditionTrue,
+			look:     look{exists: true, summary: changes},
+			want:     reasonPlanHasChanges,
+		},
+		"ObserveNothing": {
+			reason:   "What does not exist cannot have drifted.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			look:     look{summary: changes},
+		},
+		"ObserveNoMore": {
+			reason:   "What had drifted and is gone does not count as up to date.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			was:      corev1.ConditionTrue,
+			look:     look{summary: changes},
+			want:     reasonNothingExists,
 		},
 		"ObserveOnlyUpToDate": {
 			reason:   "It is over when there is none left.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			was:      corev1.ConditionTrue,
-			want:     corev1.ConditionFalse,
+			look:     look{exists: true},
+			want:     reasonUpToDate,
 		},
 		"MayUpdate": {
 			reason:   "A difference that is about to be corrected is not worth a condition.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
-			summary:  changes,
-			want:     corev1.ConditionUnknown,
+			look:     look{exists: true, summary: changes},
 		},
 		"NeverDrifted": {
 			reason:   "Nothing is said of a Workspace that is as it should be.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
-			want:     corev1.ConditionUnknown,
+			look:     look{exists: true},
 		},
 	}
 
@@ -141,10 +153,10 @@ func TestDrifted(t *testing.T) {
 				ws.SetConditions(xpv2.Condition{Type: typeDrifted, Status: tc.was})
 			}
 
-			drifted(ws, tc.summary)
+			drifted(ws, tc.look)
 
-			if got := ws.GetCondition(typeDrifted).Status; got != tc.want {
-				t.Errorf("\n%s\ndrifted(...): want %s, got %s", tc.reason, tc.want, got)
+			if got := ws.GetCondition(typeDrifted).Reason; got != tc.want {
+				t.Errorf("\n%s\ndrifted(...): want reason %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -203,7 +203,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 	o.State = l.state
 	ws.SetObservation(o)
 
-	drifted(ws, l.summary)
+	drifted(ws, l)
 
 	if l.upToDate {
 		ready(ws)

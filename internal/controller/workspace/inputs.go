@@ -22,8 +22,11 @@ import (
 
 // inputs are all that the runs of a Workspace depend on, but for the CLI itself.
 type inputs struct {
-	// parameters of the Workspace.
+	// parameters of the Workspace. The entrypoint among them is clean.
 	parameters commonv1beta1.WorkspaceParameters
+
+	// entrypoint is the one that the Workspace has, for messages about it.
+	entrypoint string
 
 	// module holds the files of the module, config those that are written beside
 	// it. Names are relative to the directory of the Workspace.
@@ -54,8 +57,10 @@ type inputs struct {
 
 // gather everything that the supplied parameters and configuration refer to.
 func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*inputs, error) {
+	entrypoint := p.Entrypoint
+
 	var err error
-	if p.Entrypoint, err = workdir.CleanEntrypoint(p.Entrypoint); err != nil {
+	if p.Entrypoint, err = workdir.CleanEntrypoint(entrypoint); err != nil {
 		return nil, err
 	}
 
@@ -66,6 +71,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	in := &inputs{
 		parameters:  p,
+		entrypoint:  entrypoint,
 		module:      newFileSet(""),
 		config:      newFileSet(p.Entrypoint),
 		pluginCache: ptr.Deref(pc.PluginCache, true),
@@ -204,6 +210,7 @@ func (in *inputs) stateWithoutModule() bool {
 // beside the module go there.
 func (in *inputs) enter(dir string) {
 	in.parameters.Entrypoint = dir
+	in.entrypoint = dir
 	in.config.dir = dir
 }
 

@@ -5,9 +5,11 @@
 package workspace
 
 import (
+	"strings"
 	"testing"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 func TestGatherPluginCache(t *testing.T) {
@@ -38,5 +40,34 @@ func TestGatherPluginCache(t *testing.T) {
 				t.Errorf("%s\ngather(...): want plugin cache %t, got %t", tc.reason, tc.want, in.pluginCache)
 			}
 		})
+	}
+}
+
+// An entrypoint that is not there is named as the Workspace has it, so that people find it.
+func TestWriteInputsEntrypoint(t *testing.T) {
+	t.Parallel()
+
+	for _, entrypoint := range []string{"elsewhere", "....//", "/a//b/"} {
+		p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceRemote, Entrypoint: entrypoint}}
+
+		in, err := gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{}, nil)
+		if err != nil {
+			t.Fatalf("gather(...): %v", err)
+		}
+
+		root, err := workdir.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		dir, err := root.Dir("11111111-1111-1111-1111-111111111111")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		s := &session{in: in, dir: dir}
+		if _, _, err := s.writeInputs(); err == nil || !strings.Contains(err.Error(), `"`+entrypoint+`"`) {
+			t.Errorf("writeInputs(): want an error that names the entrypoint %q, got %v", entrypoint, err)
+		}
 	}
 }

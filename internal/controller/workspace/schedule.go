@@ -113,7 +113,7 @@ func told(mg resource.Managed, l look) bool {
 		return mg.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 	}
 
-	return mayUpdate(mg) || mg.GetCondition(typeDrifted).Status == corev1.ConditionTrue
+	return mayUpdate(mg) || !l.exists || mg.GetCondition(typeDrifted).Status == corev1.ConditionTrue
 }
 
 // wait is a managed.PollIntervalHook. It returns how long to wait for the next

@@ -174,10 +174,11 @@ func TestWait(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	cases := map[string]struct {
-		reason string
-		look   *look
-		ready  bool
-		want   time.Duration
+		reason   string
+		look     *look
+		policies xpv2.ManagementPolicies
+		ready    bool
+		want     time.Duration
 	}{
 		"NeverLooked": {
 			reason: "Without a look the whole interval is ahead.",
@@ -199,6 +200,12 @@ func TestWait(t *testing.T) {
 			look:   &look{at: now, upToDate: true},
 			want:   time.Millisecond,
 		},
+		"ObserveNothing": {
+			reason:   "Where there is nothing to look at, the next look is that of a poll.",
+			look:     &look{at: now},
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			want:     (&schedule{}).due(workspaceWithUID("a"), now, time.Minute).Sub(now),
+		},
 		"Overdue": {
 			reason: "A look that is overdue is taken at once, and not never.",
 			look:   &look{at: now.Add(-time.Hour)},
@@ -212,6 +219,7 @@ func TestWait(t *testing.T) {
 
 			s := &schedule{memory: newMemory(), now: func() time.Time { return now }}
 			ws := workspaceWithUID("a")
+			ws.SetManagementPolicies(tc.policies)
 
 			if tc.ready {
 				ws.SetConditions(xpv2.Available())

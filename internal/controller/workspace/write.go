@@ -129,7 +129,7 @@ func (s *session) writeInputs() (path string, varFiles []string, err error) {
 		return "", nil, errors.Wrap(err, "cannot write module")
 	}
 
-	path, err = s.dir.Entrypoint(s.in.parameters.Entrypoint)
+	path, err = s.dir.Entrypoint(s.in.entrypoint)
 	if err != nil || len(later) == 0 {
 		return path, varFiles, err
 	}
