@@ -106,7 +106,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
 	m := newMemory()
-	st := newStaller(o.PollInterval, time.Now)
+	st := newStaller(o.PollInterval, time.Now, log)
 	w := newWatch(m, st, func(ws client.Object) {
 		o.Left(ws)
 

@@ -19,6 +19,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -64,18 +65,22 @@ type failure struct {
 	retry   time.Time
 }
 
+// nextTry is when the Workspace is tried again, as people read it.
+func (f failure) nextTry() string { return f.retry.UTC().Format(time.RFC3339) }
+
 // A staller keeps Workspaces that fail over and over again from taking the workers
 // that healthy ones need. It is safe for concurrent use.
 type staller struct {
 	poll time.Duration
 	now  func() time.Time
+	log  logging.Logger
 
 	mu       sync.Mutex
 	failures map[types.UID]failure
 }
 
-func newStaller(poll time.Duration, now func() time.Time) *staller {
-	return &staller{poll: poll, now: now, failures: map[types.UID]failure{}}
+func newStaller(poll time.Duration, now func() time.Time, log logging.Logger) *staller {
+	return &staller{poll: poll, now: now, log: log, failures: map[types.UID]failure{}}
 }
 
 // failed records that a reconcile of the supplied Workspace failed.
@@ -143,17 +148,50 @@ func (s *staller) reconciler(inner reconcile.Reconciler, kube client.Client, liv
 			result = reconcile.Result{RequeueAfter: max(f.retry.Sub(s.now()), time.Second)}
 		}
 
-		return result, s.tell(ctx, kube, live, ws, stalled)
+		return result, s.tell(ctx, kube, live, ws, f, stalled)
 	})
 }
 
-// tell records in a condition whether a Workspace is stalled, if that changed.
-func (s *staller) tell(ctx context.Context, kube client.Client, live client.Reader, ws workspace.Workspace, stalled bool) error {
+// tell records in a condition whether a Workspace is stalled and when it is tried again,
+// if that changed. That it stalls, and that it does no longer, is logged: there is no
+// other trace of a failure in the log, unless it is that of --debug.
+func (s *staller) tell(ctx context.Context, kube client.Client, live client.Reader, ws workspace.Workspace, f failure, stalled bool) error {
 	was := ws.GetCondition(typeStalled)
 	if !stalled && was.Status != corev1.ConditionTrue {
 		return nil
 	}
 
+	c := stalledCondition(ws, f, stalled)
+	if was.Equal(c) {
+		return nil
+	}
+
+	// The reconcile has just written the status. The cache may not know it yet, and
+	// the whole status is written back.
+	if err := live.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
+		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+	}
+
+	// Another try of a stalled Workspace is no transition.
+	was = ws.GetCondition(typeStalled)
+	if was.Status == c.Status {
+		c.LastTransitionTime = was.LastTransitionTime
+	}
+
+	ws.SetConditions(c)
+
+	if err := kube.Status().Update(ctx, ws); err != nil {
+		return errors.Wrap(resource.IgnoreNotFound(err), "cannot update status of Workspace")
+	}
+
+	if was.Status != c.Status {
+		s.logTransition(ws, f, stalled)
+	}
+
+	return nil
+}
+
+func stalledCondition(ws workspace.Workspace, f failure, stalled bool) xpv2.Condition {
 	c := xpv2.Condition{
 		Type:               typeStalled,
 		Status:             corev1.ConditionFalse,
@@ -165,20 +203,23 @@ func (s *staller) tell(ctx context.Context, kube client.Client, live client.Read
 	if stalled {
 		c.Status = corev1.ConditionTrue
 		c.Reason = reasonRepeatedFailure
-		c.Message = fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Synced has the last failure", stallAfter)
+		c.Message = fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure",
+			stallAfter, f.nextTry())
 	}
 
-	if was.Equal(c) {
-		return nil
+	return c
+}
+
+// logTransition logs that a Workspace has stalled, or does no longer. Its condition Synced
+// has the last failure, without secrets.
+func (s *staller) logTransition(ws workspace.Workspace, f failure, stalled bool) {
+	log := s.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+
+	if stalled {
+		log.Info("Workspace is stalled: it keeps failing, and is tried less often", "error", ws.GetCondition(xpv2.TypeSynced).Message, "next-try", f.nextTry())
+
+		return
 	}
 
-	// The reconcile has just written the status. The cache may not know it yet, and
-	// the whole status is written back.
-	if err := live.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
-		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
-	}
-
-	ws.SetConditions(c)
-
-	return errors.Wrap(resource.IgnoreNotFound(kube.Status().Update(ctx, ws)), "cannot update status of Workspace")
+	log.Info("Workspace is not stalled any more")
 }

@@ -10,12 +10,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -98,7 +105,7 @@ func TestStaller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			s := newStaller(poll, func() time.Time { return now })
+			s := newStaller(poll, func() time.Time { return now }, logging.NewNopLogger())
 			ws := workspaceWithUID("a")
 
 			for range tc.failures {
@@ -121,6 +128,11 @@ func TestStaller(t *testing.T) {
 	}
 }
 
+// stalledMessage is the message of the condition of a stalled Workspace.
+func stalledMessage(next time.Time) string {
+	return fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", stallAfter, next.UTC().Format(time.RFC3339))
+}
+
 func TestStallerReconciler(t *testing.T) {
 	t.Parallel()
 
@@ -130,7 +142,7 @@ func TestStallerReconciler(t *testing.T) {
 		Type:    typeStalled,
 		Status:  corev1.ConditionTrue,
 		Reason:  reasonRepeatedFailure,
-		Message: fmt.Sprintf("Failed %d times or more: it is tried less often, until it succeeds or changes. Synced has the last failure", stallAfter),
+		Message: stalledMessage(now.Add(stallBase)),
 	})
 
 	paused := stalled.DeepCopy()
@@ -167,7 +179,7 @@ func TestStallerReconciler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			s := newStaller(time.Hour, func() time.Time { return now })
+			s := newStaller(time.Hour, func() time.Time { return now }, logging.NewNopLogger())
 			for range stallAfter {
 				s.failed(tc.ws)
 			}
@@ -197,5 +209,93 @@ func TestStallerReconciler(t *testing.T) {
 				t.Errorf("\n%s\nReconcile(...): want %d runs, got %d", tc.reason, tc.runs, runs)
 			}
 		})
+	}
+}
+
+// TestStallerTells follows one Workspace through a series of failures: what its condition
+// says of the next try, how often that is a transition, and what is logged.
+func TestStallerTells(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("elsewhere", 3600))
+	lines := []string{}
+	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+	s := newStaller(time.Hour, func() time.Time { return now }, log)
+
+	past := metav1.NewTime(now.Add(-time.Hour).Truncate(time.Second))
+	ws := workspaceWithUID("a")
+	ws.SetName("a")
+	ws.SetConditions(xpv2.ReconcileError(errors.New("no such region")))
+
+	scheme := runtime.NewScheme()
+	if err := clusterv1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).WithStatusSubresource(ws).Build()
+
+	try := func(outcome func()) xpv2.Condition {
+		t.Helper()
+
+		inner := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			outcome()
+
+			return reconcile.Result{}, nil
+		})
+
+		if _, err := s.reconciler(inner, kube, kube, workspace.Kinds()[0]).Reconcile(t.Context(), requestOf(ws.GetName())); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ws), ws); err != nil {
+			t.Fatal(err)
+		}
+
+		return ws.GetCondition(typeStalled)
+	}
+	fail := func() { s.failed(ws) }
+
+	for range stallAfter - 1 {
+		if got := try(fail); got.Status != corev1.ConditionUnknown {
+			t.Errorf("after a few failures: want no condition, got %v", got)
+		}
+	}
+
+	stalled := try(fail)
+	if diff := cmp.Diff(stalledMessage(now.Add(stallBase)), stalled.Message); diff != "" {
+		t.Errorf("message of a Workspace that has stalled: -want, +got:\n%s", diff)
+	}
+
+	// As if that had been some time ago.
+	stalled.LastTransitionTime = past
+	ws.Status.Conditions = []xpv2.Condition{ws.GetCondition(xpv2.TypeSynced), stalled}
+
+	if err := kube.Status().Update(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	now = now.Add(stallBase)
+
+	again := try(fail)
+	if diff := cmp.Diff(stalledMessage(now.Add(2*stallBase)), again.Message); diff != "" {
+		t.Errorf("message after another failure: -want, +got:\n%s", diff)
+	}
+
+	if !again.LastTransitionTime.Equal(&past) {
+		t.Errorf("another failure is no transition: want one at %s, got %s", past, again.LastTransitionTime)
+	}
+
+	now = now.Add(2 * stallBase)
+
+	if got := try(func() { s.succeeded(ws.GetUID()) }); got.Status != corev1.ConditionFalse {
+		t.Errorf("after a success: want condition False, got %v", got)
+	}
+
+	want := []string{
+		`"level"=0 "msg"="Workspace is stalled: it keeps failing, and is tried less often" "uid"="a" "namespace"="" "name"="a" "error"="no such region" "next-try"="2026-01-02T02:05:05Z"`,
+		`"level"=0 "msg"="Workspace is not stalled any more" "uid"="a" "namespace"="" "name"="a"`,
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("log: -want, +got:\n%s", diff)
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -184,7 +185,7 @@ func TestExpressway(t *testing.T) {
 
 // newTestWatch returns a watch beside which nothing else remembers anything.
 func newTestWatch(m *memory) *watch {
-	return newWatch(m, newStaller(time.Minute, time.Now), func(client.Object) {})
+	return newWatch(m, newStaller(time.Minute, time.Now, logging.NewNopLogger()), func(client.Object) {})
 }
 
 // A slowest limiter lets nothing in before the test is over.
@@ -302,7 +303,7 @@ func TestHandler(t *testing.T) {
 			m := newMemory()
 			m.keep("a", look{})
 
-			st := newStaller(time.Minute, time.Now)
+			st := newStaller(time.Minute, time.Now, logging.NewNopLogger())
 			for range stallAfter {
 				st.failed(workspaceWithUID("a"))
 			}
@@ -382,7 +383,7 @@ func TestLeftMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			got, m, st := want{}, newMemory(), newStaller(time.Minute, time.Now)
+			got, m, st := want{}, newMemory(), newStaller(time.Minute, time.Now, logging.NewNopLogger())
 			w := newWatch(m, st, func(client.Object) { got.Left = true })
 			q := w.newQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			t.Cleanup(q.ShutDown)
