@@ -25,6 +25,9 @@ type Kind struct {
 
 	// Usage is an empty usage of this kind of ProviderConfig.
 	Usage client.Object
+
+	// Users is an empty list of the kind of Workspace that may refer to this kind.
+	Users resource.ManagedList
 }
 
 // Legacy says whether usages of this kind of ProviderConfig do not mention the kind:
@@ -47,6 +50,7 @@ func Kinds() []Kind {
 			GroupKind: clusterv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
 			Object:    &clusterv1beta1.ProviderConfig{},
 			Usage:     &clusterv1beta1.ProviderConfigUsage{},
+			Users:     &clusterv1beta1.WorkspaceList{},
 		},
 		{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -57,6 +61,7 @@ func Kinds() []Kind {
 			GroupKind: namespacedv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
 			Object:    &namespacedv1beta1.ProviderConfig{},
 			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
+			Users:     &namespacedv1beta1.WorkspaceList{},
 		},
 		{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -67,6 +72,7 @@ func Kinds() []Kind {
 			GroupKind: namespacedv1beta1.ClusterProviderConfigGroupVersionKind.GroupKind().String(),
 			Object:    &namespacedv1beta1.ClusterProviderConfig{},
 			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
+			Users:     &namespacedv1beta1.WorkspaceList{},
 		},
 	}
 }

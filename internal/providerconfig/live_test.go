@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,7 @@ func TestLive(t *testing.T) {
 			f := newFixture(t, cfg, "cluster")
 			testTrack(t, f, modernWorkspace(f.namespace, ofCluster))
 		})
+		t.Run("Terminating", func(t *testing.T) { t.Parallel(); testTerminating(t, newFixture(t, cfg, "terminating")) })
 	})
 }
 
@@ -190,14 +192,39 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	}
 }
 
-func refTo(mg resource.Managed) Ref {
-	if mg.GetNamespace() == "" {
-		return newRef("", "", NameOf(mg))
+// In a namespace that is being deleted no usage can be recorded. A Workspace that is
+// deleted with it does without.
+func testTerminating(t *testing.T, f *fixture) {
+	t.Helper()
+
+	pc := &namespacedv1beta1.ProviderConfig{}
+	pc.SetNamespace(f.namespace)
+	pc.SetName(f.name("default"))
+	f.create(t, pc)
+
+	// Without a namespace controller it stays like this.
+	if err := f.kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}); err != nil {
+		t.Fatal(err)
 	}
 
-	mm, _ := mg.(resource.ModernManaged)
+	ws := modernWorkspace(f.namespace, ofNamespace)
+	r := NewResolver(f.counted, nil)
 
-	return newRef(mg.GetNamespace(), mm.GetProviderConfigReference().Kind, NameOf(mg))
+	if _, err := r.Resolve(t.Context(), ws); !kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		t.Errorf("a Workspace that stays needs its usage, got: %v", err)
+	}
+
+	ws.SetDeletionTimestamp(new(metav1.Now()))
+
+	if _, err := r.Resolve(t.Context(), ws); err != nil {
+		t.Errorf("a Workspace that is deleted does not: %v", err)
+	}
+}
+
+func refTo(mg resource.Managed) Ref {
+	ref, _ := RefOf(mg)
+
+	return ref
 }
 
 func legacyWorkspace() resource.Managed {

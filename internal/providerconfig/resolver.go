@@ -11,11 +11,15 @@ package providerconfig
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -53,8 +57,11 @@ func NewResolver(c client.Client, usages map[schema.GroupVersionKind]*Usages) *R
 // Resolve records that the supplied managed resource uses the ProviderConfig it
 // refers to, and returns the specification of that ProviderConfig. The usage is
 // recorded first, so that a ProviderConfig that is being read cannot go away.
+//
+// A managed resource that is being deleted does without where no usage can be created:
+// it is deleted together with its namespace, and the namespace waits for it.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
-	if err := r.track(ctx, mg); err != nil {
+	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
 		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
 	}
 
@@ -63,17 +70,17 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1be
 
 // track records a usage unless it is known. One that was deleted is recorded again.
 func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
+	ref, ok := RefOf(mg)
+
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		ref := mg.GetProviderConfigReference()
-		if ref != nil && r.tracked(namespacedv1beta1.ProviderConfigUsageGroupVersionKind, newRef(mg.GetNamespace(), ref.Kind, ref.Name), mg) {
+		if ok && r.tracked(namespacedv1beta1.ProviderConfigUsageGroupVersionKind, ref, mg) {
 			return nil
 		}
 
 		return r.modern.Track(ctx, mg)
 	case resource.LegacyManaged:
-		ref := mg.GetProviderConfigReference()
-		if ref != nil && r.tracked(clusterv1beta1.ProviderConfigUsageGroupVersionKind, newRef("", "", ref.Name), mg) {
+		if ok && r.tracked(clusterv1beta1.ProviderConfigUsageGroupVersionKind, ref, mg) {
 			return nil
 		}
 
@@ -81,6 +88,12 @@ func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 	default:
 		return errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
+}
+
+// cannotExist says whether an object was not created because nothing can be created
+// there: its namespace is being deleted, or its kind is gone.
+func cannotExist(err error) bool {
+	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
 }
 
 func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.Managed) bool {
@@ -128,19 +141,19 @@ func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) 
 	return c.GetProviderConfigSpec(), nil
 }
 
-// NameOf returns the name of the ProviderConfig that the supplied managed resource
-// refers to, empty if it refers to none.
-func NameOf(mg resource.Managed) string {
+// RefOf returns the ProviderConfig that the supplied managed resource refers to, and
+// false if it refers to none.
+func RefOf(mg resource.Managed) (Ref, bool) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
 		if ref := mg.GetProviderConfigReference(); ref != nil {
-			return ref.Name
+			return newRef(mg.GetNamespace(), ref.Kind, ref.Name), true
 		}
 	case resource.LegacyManaged:
 		if ref := mg.GetProviderConfigReference(); ref != nil {
-			return ref.Name
+			return newRef("", "", ref.Name), true
 		}
 	}
 
-	return ""
+	return Ref{}, false
 }

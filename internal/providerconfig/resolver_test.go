@@ -8,31 +8,60 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-func TestNameOf(t *testing.T) {
+func TestRefOf(t *testing.T) {
 	t.Parallel()
 
 	legacy := &clusterv1beta1.Workspace{}
 	legacy.SetProviderConfigReference(&xpv2.Reference{Name: "legacy"})
 
 	modern := &namespacedv1beta1.Workspace{}
+	modern.SetNamespace("ns")
 	modern.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "modern"})
+
+	anywhere := &namespacedv1beta1.Workspace{}
+	anywhere.SetNamespace("ns")
+	anywhere.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "anywhere"})
 
 	cases := map[string]struct {
 		reason string
 		mg     resource.Managed
-		want   string
+		want   Ref
+		ok     bool
 	}{
-		"Legacy":     {reason: "It refers to one by name.", mg: legacy, want: "legacy"},
-		"Modern":     {reason: "It refers to one by kind and name.", mg: modern, want: "modern"},
+		"Legacy": {
+			reason: "It refers to one by name.",
+			mg:     legacy,
+			want:   Ref{Kind: "ProviderConfig", NamespacedName: types.NamespacedName{Name: "legacy"}},
+			ok:     true,
+		},
+		"Namespace": {
+			reason: "It refers to one of its namespace.",
+			mg:     modern,
+			want:   Ref{Kind: "ProviderConfig", NamespacedName: types.NamespacedName{Namespace: "ns", Name: "modern"}},
+			ok:     true,
+		},
+		"Cluster": {
+			reason: "It refers to one without a namespace.",
+			mg:     anywhere,
+			want:   Ref{Kind: "ClusterProviderConfig", NamespacedName: types.NamespacedName{Name: "anywhere"}},
+			ok:     true,
+		},
 		"LegacyNone": {reason: "It may refer to none yet.", mg: &clusterv1beta1.Workspace{}},
 		"ModernNone": {reason: "It may refer to none yet.", mg: &namespacedv1beta1.Workspace{}},
 	}
@@ -41,8 +70,39 @@ func TestNameOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(tc.want, NameOf(tc.mg)); diff != "" {
-				t.Errorf("\n%s\nNameOf(...): -want, +got:\n%s", tc.reason, diff)
+			got, ok := RefOf(tc.mg)
+			if diff := cmp.Diff(tc.want, got); diff != "" || ok != tc.ok {
+				t.Errorf("\n%s\nRefOf(...): %t, -want, +got:\n%s", tc.reason, ok, diff)
+			}
+		})
+	}
+}
+
+func TestCannotExist(t *testing.T) {
+	t.Parallel()
+
+	gr := schema.GroupResource{Group: namespacedv1beta1.Group, Resource: "providerconfigusages"}
+	terminating := kerrors.NewForbidden(gr, "usage", errors.New("being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Terminating": {reason: "Nothing is created in a namespace that is being deleted.", err: terminating, want: true},
+		"NoKind":      {reason: "The client no longer knows the kind.", err: &kmeta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: "ProviderConfigUsage"}}, want: true},
+		"NotFound":    {reason: "The API server no longer knows the kind.", err: kerrors.NewNotFound(gr, "usage"), want: true},
+		"Forbidden":   {reason: "A right that is missing can be granted.", err: kerrors.NewForbidden(gr, "usage", nil)},
+		"Timeout":     {reason: "The next try may do better.", err: kerrors.NewServerTimeout(gr, "create", 1)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := cannotExist(errors.Wrap(tc.err, "cannot create object")); got != tc.want {
+				t.Errorf("\n%s\ncannotExist(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

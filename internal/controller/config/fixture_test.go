@@ -30,6 +30,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
@@ -165,6 +166,31 @@ func (f *fixture) usage(name string, pc client.Object) client.Object {
 	u.ResourceReference = ref
 
 	return u
+}
+
+// workspace creates a Workspace that refers to a ProviderConfig, without a usage.
+func (f *fixture) workspace(t *testing.T, name string, pc client.Object, finalizers ...string) client.Object {
+	t.Helper()
+
+	o := metav1.ObjectMeta{Name: f.namespace + "-" + name, Finalizers: finalizers}
+	params := commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline}
+
+	if f.kind.Legacy() {
+		ws := &clusterv1beta1.Workspace{ObjectMeta: o}
+		ws.Spec.ForProvider.ModuleParameters = params
+		ws.SetProviderConfigReference(&xpv2.Reference{Name: pc.GetName()})
+		f.create(t, ws)
+
+		return ws
+	}
+
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: o}
+	ws.SetNamespace(f.namespace)
+	ws.Spec.ForProvider.ModuleParameters = params
+	ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: f.kind.Config.Kind, Name: pc.GetName()})
+	f.create(t, ws)
+
+	return ws
 }
 
 func (f *fixture) use(t *testing.T, name string, pc client.Object) {

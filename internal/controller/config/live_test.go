@@ -6,6 +6,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
@@ -31,6 +33,7 @@ func TestLive(t *testing.T) {
 				"InUseAtStart": testInUseAtStart,
 				"Stale":        testStale,
 				"Unseen":       testUnseen,
+				"Referrer":     testReferrer,
 				"Quiet":        testQuiet,
 			} {
 				t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
@@ -142,6 +145,49 @@ func testUnseen(t *testing.T, f *fixture) {
 	}
 
 	f.unuse(t, "user", pc)
+	f.reconcile(t, r, pc)
+	f.expectGone(t, pc)
+}
+
+// A Workspace that has lost its usage, as in a namespace that is being deleted, keeps its
+// ProviderConfig until it has destroyed what it has. One that was never served has nothing.
+func testReferrer(t *testing.T, f *fixture) {
+	t.Helper()
+
+	pc := f.config(t, "referred", finalizer)
+	other := f.config(t, "other", finalizer)
+	served := f.workspace(t, "served", pc, managed.FinalizerName)
+	f.workspace(t, "unserved", other)
+	f.workspace(t, "elsewhere", other, "somebody.example.org/finalizer")
+
+	for _, o := range []client.Object{pc, other} {
+		if err := f.kube.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	r := f.reconciler()
+	f.reconcile(t, r, other)
+	f.expectGone(t, other)
+
+	if res := f.reconcile(t, r, pc); res.RequeueAfter == 0 {
+		t.Error("it was released, or nobody will look again")
+	}
+
+	if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+		t.Fatalf("referred to, and gone: %v", err)
+	}
+
+	if c := pc.GetCondition("Terminating"); !strings.Contains(c.Message, served.GetName()) {
+		t.Errorf("the condition does not say which Workspace refers to it: %+v", c)
+	}
+
+	served.SetFinalizers(nil)
+
+	if err := errors.Join(f.kube.Update(t.Context(), served), f.kube.Delete(t.Context(), served)); err != nil {
+		t.Fatal(err)
+	}
+
 	f.reconcile(t, r, pc)
 	f.expectGone(t, pc)
 }

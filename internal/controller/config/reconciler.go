@@ -6,8 +6,10 @@ package config
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -18,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -32,8 +35,17 @@ const (
 	reasonAccount event.Reason = "UsageAccounting"
 )
 
-// watchLag is how long to wait for the watch to see a usage that the API server has.
-const watchLag = time.Second
+const (
+	// watchLag is how long to wait for the watch to see a usage that the API server has.
+	watchLag = time.Second
+
+	// referrerInterval is how long to wait for a Workspace without a usage to go: no
+	// watch tells.
+	referrerInterval = 10 * time.Second
+
+	// pageSize is how many Workspaces are asked for at once.
+	pageSize = 500
+)
 
 // A reconciler does what crossplane-runtime's reconciler of ProviderConfigs does. That
 // one lists usages, all fields of all of them, whenever one changes, and writes to
@@ -82,7 +94,7 @@ func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 	case !meta.WasDeleted(pc):
 		return reconcile.Result{}, r.account(ctx, pc, users)
 	case users > 0:
-		return reconcile.Result{}, r.block(ctx, pc, users)
+		return reconcile.Result{}, r.block(ctx, pc, users, "Blocking deletion while usages still exist")
 	default:
 		return r.release(ctx, pc)
 	}
@@ -118,10 +130,9 @@ func (r *reconciler) account(ctx context.Context, pc resource.ProviderConfig, us
 	return errors.Wrap(r.client.Status().Update(ctx, pc), "cannot update ProviderConfig status")
 }
 
-// block the deletion of a ProviderConfig that has users, and say so. When they go,
+// block the deletion of a ProviderConfig that is needed, and say why. When its users go,
 // this is called again.
-func (r *reconciler) block(ctx context.Context, pc resource.ProviderConfig, users int64) error {
-	msg := "Blocking deletion while usages still exist"
+func (r *reconciler) block(ctx context.Context, pc resource.ProviderConfig, users int64, msg string) error {
 	blocked := xpproviderconfig.Terminating().WithMessage(msg)
 
 	if pc.GetUsers() == users && pc.GetCondition(xpproviderconfig.TypeTerminating).Equal(blocked) {
@@ -149,6 +160,19 @@ func (r *reconciler) release(ctx context.Context, pc resource.ProviderConfig) (r
 		return reconcile.Result{RequeueAfter: watchLag}, nil
 	}
 
+	referrer, err := r.referrer(ctx, pc)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+
+	if referrer != "" {
+		if err := r.block(ctx, pc, 0, "Blocking deletion while Workspace "+referrer+" refers to it"); err != nil {
+			return reconcile.Result{}, err
+		}
+
+		return reconcile.Result{RequeueAfter: referrerInterval}, nil
+	}
+
 	return reconcile.Result{}, errors.Wrap(r.finalizer.RemoveFinalizer(ctx, pc), "cannot update ProviderConfig")
 }
 
@@ -173,4 +197,38 @@ func (r *reconciler) inUse(ctx context.Context, pc resource.ProviderConfig) (boo
 	}
 
 	return false, nil
+}
+
+// referrer returns a Workspace that refers to pc and may have something to destroy,
+// empty if there is none. In a namespace that is being deleted usages go at any time, and
+// cannot be recorded again, while Workspaces still need their ProviderConfig to go.
+func (r *reconciler) referrer(ctx context.Context, pc resource.ProviderConfig) (string, error) {
+	ref := providerconfig.Ref{Kind: r.kind.Config.Kind, NamespacedName: client.ObjectKeyFromObject(pc)}
+	token := ""
+
+	for {
+		page, ok := r.kind.Users.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			return "", errors.Errorf("%T is not a list of Workspaces", r.kind.Users)
+		}
+
+		err := r.live.List(ctx, page, client.InNamespace(pc.GetNamespace()), client.Limit(pageSize), client.Continue(token))
+		if token == "" && kmeta.IsNoMatchError(err) {
+			return "", nil
+		}
+
+		if err != nil {
+			return "", errors.Wrap(err, "cannot list Workspaces")
+		}
+
+		for _, ws := range page.GetItems() {
+			if used, ok := providerconfig.RefOf(ws); ok && used == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
+				return strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/"), nil
+			}
+		}
+
+		if token = page.GetContinue(); token == "" {
+			return "", nil
+		}
+	}
 }

@@ -219,5 +219,7 @@ func tenantOf(ws workspace.Workspace) string {
 		return ns
 	}
 
-	return providerconfig.NameOf(ws)
+	ref, _ := providerconfig.RefOf(ws)
+
+	return ref.Name
 }
