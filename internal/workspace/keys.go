@@ -4,6 +4,11 @@
 
 package workspace
 
+// KeyPrefix begins the keys of the labels and annotations of this provider. But for
+// AcceptLostStateAnnotationKey they say which instance serves a Workspace, and are of
+// no interest to the plan.
+const KeyPrefix = "terraform.crossplane.io/"
+
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
 // accepts that a Terraform state is lost. Its value is the lineage of that state,
 // or LineageUnknown, and for an old copy of it also the serial that the state had, so

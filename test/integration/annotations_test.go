@@ -25,6 +25,12 @@ func (c *cluster) annotate(t *testing.T, ws workspace.Workspace, key string, val
 	c.patch(t, ws, map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
 }
 
+// label sets a label of the Workspace.
+func (c *cluster) label(t *testing.T, ws workspace.Workspace, key, value string) {
+	t.Helper()
+	c.patch(t, ws, map[string]any{"metadata": map[string]any{"labels": map[string]any{key: value}}})
+}
+
 // expectReason waits until the condition of the Workspace has the supplied reason.
 func expectReason(t *testing.T, c *cluster, ws workspace.Workspace, typ xpv2.ConditionType, reason xpv2.ConditionReason) {
 	t.Helper()
@@ -69,6 +75,13 @@ func TestAnnotations(t *testing.T) {
 			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
 			expectReady(t, c, ws)
 			expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply")
+
+			// What has happened during a pause is seen as soon as it is over.
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcileSuccess)
+			expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply", "plan")
 		})
 
 		t.Run("PollInterval", func(t *testing.T) {
@@ -100,8 +113,19 @@ func TestAnnotations(t *testing.T) {
 				expectRuns(t, i, ws, runs...)
 			}
 
-			// A change of anything else does not repeat an old request.
-			c.annotate(t, ws, "example.org/unrelated", "1")
+			// So does a change of any other annotation, and of a label: people ask for a look
+			// like this. One that is written again as it is asks for nothing.
+			for _, change := range []func(){
+				func() { c.annotate(t, ws, "example.org/unrelated", "1") },
+				func() { c.label(t, ws, "example.org/unrelated", "1") },
+			} {
+				change()
+
+				runs = append(runs, "plan")
+				expectRuns(t, i, ws, runs...)
+				change()
+			}
+
 			c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, "third")
 			expectHandled(t, c, ws, "third")
 			expectRuns(t, i, ws, append(runs, "plan")...)

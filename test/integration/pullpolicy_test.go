@@ -80,9 +80,10 @@ func TestPullAlways(t *testing.T) {
 				t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
 			}
 
-			// A file that is gone takes no part in the next plan.
+			// Any annotation is enough to bring in what is new, long before the next poll. A
+			// file that is gone takes no part in the plan.
 			u.publish(t, versionFiles("2"))
-			c.request(t, ws)
+			c.annotate(t, ws, "example.org/refresh", "1")
 			expectOutputs(t, c, ws, versions("2"))
 
 			if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {

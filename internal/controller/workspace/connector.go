@@ -118,9 +118,6 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		s.log = func(line string) { log.Info(in.redactor.text(line)) }
 	}
 
-	// A new request for a reconcile asks for a new look.
-	request, _ := meta.GetReconcileRequest(ws)
-
 	return &external{
 		kube:       c.kube,
 		record:     redactedRecorder{Recorder: c.record, redactor: in.redactor},
@@ -132,6 +129,6 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		orphans:    c.orphans,
 		inherited:  c.inherited,
 		config:     pc,
-		inputs:     s.digest(request),
+		inputs:     s.digest(desired(ws)),
 	}, nil
 }

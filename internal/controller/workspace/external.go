@@ -41,7 +41,7 @@ type external struct {
 	// config that the Workspace uses.
 	config commonv1beta1.ProviderConfigSpec
 
-	// inputs is the digest of everything that a plan depends on.
+	// inputs is the digest of everything that asks for a plan when it changes.
 	inputs string
 
 	// suspect says that somebody may have left a lock on the state.
@@ -54,7 +54,8 @@ type external struct {
 }
 
 // Observe plans, unless the last look at the Workspace is still good: nothing that
-// it depended on has changed and the next one is not due.
+// it depended on has changed, people have not changed the Workspace, and the next one is
+// not due.
 func (e *external) Observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	o, err := e.observe(ctx, ws)
 	if err != nil {
@@ -74,7 +75,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.recall(ws); ok && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) {
+	if l, ok := e.recall(ws); ok && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) && !wasPaused(ws) {
 		return e.report(ctx, ws, l)
 	}
 

@@ -17,7 +17,7 @@ import (
 
 // A look is what the last successful run told about a Workspace.
 type look struct {
-	// inputs is the digest of everything that the run depended on.
+	// inputs is the digest of everything that asks for another run when it changes.
 	inputs string
 
 	// at is when the run ended.

@@ -54,3 +54,10 @@ func isSettled(ws workspace.Workspace) bool {
 		synced.Status == corev1.ConditionTrue &&
 		o.Checksum != "" && o.State != nil && o.Plan == nil && ownsState(ws)
 }
+
+// wasPaused says whether a Workspace was paused when it was last reconciled. What has
+// happened to the infrastructure meanwhile is what people want to see when they
+// take the pause away.
+func wasPaused(ws workspace.Workspace) bool {
+	return ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused
+}

@@ -37,25 +37,13 @@ const (
 )
 
 // A version of a Workspace is what a person can change to have it tried again.
-// Both annotations are remedies that the message of a failure asks for.
 type version struct {
-	generation   int64
-	request      string
-	deleted      bool
-	externalName string
-	acceptedLoss string
+	desired string
+	deleted bool
 }
 
 func versionOf(o client.Object) version {
-	request, _ := meta.GetReconcileRequest(o)
-
-	return version{
-		generation:   o.GetGeneration(),
-		request:      request,
-		deleted:      meta.WasDeleted(o),
-		externalName: meta.GetExternalName(o),
-		acceptedLoss: o.GetAnnotations()[workspace.AcceptLostStateAnnotationKey],
-	}
+	return version{desired: desired(o), deleted: meta.WasDeleted(o)}
 }
 
 // A failure is a series of them.

@@ -91,6 +91,20 @@ func TestStaller(t *testing.T) {
 				ws.SetAnnotations(map[string]string{workspace.AcceptLostStateAnnotationKey: workspace.LineageUnknown})
 			},
 		},
+		"Annotated": {
+			reason:   "So is one that a person has annotated, for whatever reason.",
+			failures: stallAfter,
+			then: func(_ *staller, ws *clusterv1beta1.Workspace) {
+				xpmeta.AddAnnotations(ws, map[string]string{"example.org/refresh": "1"})
+			},
+		},
+		"Bookkeeping": {
+			reason:   "What the provider writes itself makes up for nothing.",
+			failures: stallAfter,
+			then:     func(_ *staller, ws *clusterv1beta1.Workspace) { xpmeta.SetExternalCreatePending(ws, now) },
+			stalled:  true,
+			wait:     stallBase,
+		},
 		"FailedAfterChange": {
 			reason:   "A failure of the changed specification is its first.",
 			failures: stallAfter,

@@ -48,6 +48,10 @@ type watch struct {
 type cached struct {
 	uid   types.UID
 	class queue.Class
+
+	// desired is the digest of what people have written on it, and tried what that was
+	// when it was last reconciled, empty if it was not.
+	desired, tried string
 }
 
 func newWatch(m *memory, s *staller, left func(o client.Object)) *watch {
@@ -73,7 +77,14 @@ func (w *watch) class(req reconcile.Request) queue.Class {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	return w.cached[req].class
+	c := w.cached[req]
+
+	// People wait for the look that they have asked for.
+	if c.tried != "" && c.tried != c.desired {
+		c.class.Priority = queue.Urgent
+	}
+
+	return c.class
 }
 
 // has says whether the cache has a Workspace.
@@ -114,10 +125,28 @@ func (w *watch) note(o client.Object) reconcile.Request {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 
-		w.cached[req] = cached{uid: ws.GetUID(), class: classify(ws)}
+		now := cached{uid: ws.GetUID(), class: classify(ws), desired: desired(ws)}
+		if was := w.cached[req]; was.uid == now.uid {
+			now.tried = was.tried
+		}
+
+		w.cached[req] = now
 	}
 
 	return req
+}
+
+// reconciled notes that the supplied version of a Workspace was reconciled.
+func (w *watch) reconciled(ws workspace.Workspace) {
+	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	if c := w.cached[req]; c.uid == ws.GetUID() {
+		c.tried = desired(ws)
+		w.cached[req] = c
+	}
 }
 
 func (w *watch) forget(o client.Object) reconcile.Request {
@@ -147,6 +176,8 @@ func (w *watch) reconciler(inner reconcile.Reconciler, kube client.Client, kind 
 		}
 
 		defer func() {
+			w.reconciled(ws)
+
 			if !w.has(ws) {
 				w.startAfresh(ws)
 				w.left(ws)

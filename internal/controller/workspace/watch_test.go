@@ -219,6 +219,58 @@ func TestNewQueue(t *testing.T) {
 	}
 }
 
+// What a person has annotated comes before all polls until it was reconciled once.
+func TestAnnotatedIsUrgent(t *testing.T) {
+	t.Parallel()
+
+	w, req := newTestWatch(newMemory()), requestOf("a")
+	q := w.newQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(q.ShutDown)
+
+	named := func(o func(ws *clusterv1beta1.Workspace)) *clusterv1beta1.Workspace {
+		return settled(func(ws *clusterv1beta1.Workspace) { ws.SetName("a") }, o)
+	}
+	plain := named(func(*clusterv1beta1.Workspace) {})
+	annotated := named(func(ws *clusterv1beta1.Workspace) {
+		meta.AddAnnotations(ws, map[string]string{"example.org/refresh": "1"})
+	})
+
+	expect := func(reason string, want queue.Priority) {
+		t.Helper()
+
+		if got := w.class(req).Priority; got != want {
+			t.Errorf("%s\nclass(...): want priority %v, got %v", reason, want, got)
+		}
+	}
+	reconciled := func(ws *clusterv1beta1.Workspace) {
+		t.Helper()
+
+		inner := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
+		if _, err := w.reconciler(inner, stubClient{ws: ws}, workspace.Kinds()[0]).Reconcile(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	w.handler().Create(t.Context(), event.CreateEvent{Object: plain}, q)
+	expect("An instance that has just started does not know of any change.", queue.Routine)
+	reconciled(plain)
+	expect("It is polled.", queue.Routine)
+
+	w.handler().Update(t.Context(), event.UpdateEvent{ObjectOld: plain, ObjectNew: annotated}, q)
+	expect("A person waits for it.", queue.Urgent)
+	reconciled(annotated)
+	expect("It was looked at.", queue.Routine)
+
+	// The event of the status that the reconcile wrote.
+	w.handler().Update(t.Context(), event.UpdateEvent{ObjectOld: annotated, ObjectNew: annotated}, q)
+	expect("It is polled again.", queue.Routine)
+
+	other := annotated.DeepCopy()
+	other.SetUID("b")
+	w.handler().Create(t.Context(), event.CreateEvent{Object: other}, q)
+	expect("What had the name before does not count.", queue.Routine)
+}
+
 func TestHandler(t *testing.T) {
 	t.Parallel()
 

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+func TestDesired(t *testing.T) {
+	t.Parallel()
+
+	annotate := func(key string) func(*clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) { meta.AddAnnotations(ws, map[string]string{key: "a"}) }
+	}
+	label := func(key string) func(*clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) { meta.AddLabels(ws, map[string]string{key: "a"}) }
+	}
+
+	cases := map[string]struct {
+		reason string
+		change func(ws *clusterv1beta1.Workspace)
+		want   bool
+	}{
+		"Spec":         {reason: "A field that the plan does not depend on may still be a reason to look.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
+		"Annotation":   {reason: "Any annotation of a person asks for a look.", change: annotate("example.org/refresh"), want: true},
+		"Request":      {reason: "So does a request for a reconcile.", change: annotate(meta.AnnotationKeyReconcileRequestedAt), want: true},
+		"ExternalName": {reason: "Another name is another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
+		"AcceptedLoss": {reason: "A person has answered what a failure asked.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
+		"Label":        {reason: "Any label of a person asks for a look.", change: label("team"), want: true},
+		"Shard":        {reason: "A move to another shard costs no plan.", change: label("terraform.crossplane.io/shard")},
+		"Serving":      {reason: "Which instance serves a Workspace is no reason for a plan.", change: annotate("terraform.crossplane.io/abandoned-by")},
+		"Creation": {
+			reason: "The provider itself notes down how a creation goes.",
+			change: func(ws *clusterv1beta1.Workspace) {
+				meta.SetExternalCreatePending(ws, time.Now())
+				meta.SetExternalCreateSucceeded(ws, time.Now())
+				meta.SetExternalCreateFailed(ws, time.Now())
+			},
+		},
+		"Finalizer": {reason: "Finalizers are for the deletion.", change: func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, "a") }},
+		"Status": {
+			reason: "People do not write the status.",
+			change: func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("a") },
+		},
+		"NoAnnotations": {
+			reason: "An empty set of annotations is as good as none.",
+			change: func(ws *clusterv1beta1.Workspace) { ws.SetAnnotations(map[string]string{}) },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := workspaceWithUID("a")
+			before := desired(ws)
+			tc.change(ws)
+
+			if got := desired(ws) != before; got != tc.want {
+				t.Errorf("\n%s\ndesired(...): want changed %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// A label and an annotation of the same key and value are two things.
+func TestDesiredAmbiguity(t *testing.T) {
+	t.Parallel()
+
+	labelled, annotated := workspaceWithUID("a"), workspaceWithUID("a")
+	meta.AddLabels(labelled, map[string]string{"a": "b"})
+	meta.AddAnnotations(annotated, map[string]string{"a": "b"})
+
+	for _, o := range []client.Object{labelled, annotated} {
+		if desired(o) == desired(workspaceWithUID("a")) {
+			t.Errorf("desired(%v) is that of a Workspace without labels and annotations", o)
+		}
+	}
+
+	if desired(labelled) == desired(annotated) {
+		t.Error("desired(...) is the same with a label and with an annotation")
+	}
+}
