@@ -180,6 +180,12 @@ func LacksWorkspaces(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
 }
 
+// CannotLoadState reports whether err is that of a run which could not get at the state:
+// the backend is away, for example, or refuses the credentials.
+func CannotLoadState(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
+}
+
 // anyError reports whether err is an *Error with an error diagnostic that match
 // accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {

@@ -131,7 +131,7 @@ func TestErrorMessage(t *testing.T) {
 // another test does not produce.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
-	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces bool }
+	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces, CannotLoadState bool }
 	cases := map[string]struct {
 		reason          string
 		op              string
@@ -152,9 +152,10 @@ func TestPredicates(t *testing.T) {
 		"InitItself":       {reason: "init cannot help init", op: opInit, summary: "Inconsistent dependency lock file"},
 		"Warning":          {reason: "a warning did not stop the run", severity: SeverityWarning, summary: "Module not installed"},
 		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
-		"LockWhileLoading": {reason: "a backend may lock where others read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true}},
+		"LockWhileLoading": {reason: "a backend may lock where others read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true, CannotLoadState: true}},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
-		"NoWorkspaces":     {reason: "the http backend has none", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true}},
+		"NoWorkspaces":     {reason: "the http backend has none", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
+		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
 		"Other":            {reason: "most are none of these", summary: "Unsupported argument"},
 	}
 	for name, tc := range cases {
@@ -167,7 +168,7 @@ func TestPredicates(t *testing.T) {
 				tc.op = "plan"
 			}
 			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: tc.severity, Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
-			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err)}
+			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -175,7 +176,7 @@ func TestPredicates(t *testing.T) {
 	}
 
 	for _, err := range []error{nil, errors.New("Module not installed"), fmt.Errorf("x: %w", context.Canceled)} {
-		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) || LacksWorkspaces(err) {
+		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) || LacksWorkspaces(err) || CannotLoadState(err) {
 			t.Errorf("%v is not of a CLI", err)
 		}
 		if _, ok := LockOf(err); ok {

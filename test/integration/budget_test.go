@@ -58,7 +58,7 @@ func TestRunBudget(t *testing.T) {
 			expectRuns(t, i, next, "plan", "apply")
 
 			c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
-			expectAnotherRun(t, i, next, "plan")
+			expectRuns(t, i, next, "plan", "apply", "plan")
 
 			// Another backend is another configuration.
 			other := c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, "other-"+strings.ToLower(string(s))))),

@@ -92,6 +92,11 @@ func TestMissingReference(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 
+				step := "connect failed"
+				if len(tc.varFiles) > 0 {
+					step = "observe failed"
+				}
+
 				spec := withoutBackend()
 				if tc.credentials != nil {
 					spec.Credentials = append(spec.Credentials, *tc.credentials)
@@ -99,8 +104,8 @@ func TestMissingReference(t *testing.T) {
 
 				cfg := c.createConfig(t, s, ns, spec)
 				ws := c.createReferring(t, s, ns, tc.references, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, "connect failed")...)
-				expectNotServedBy(t, i, ws)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, step)...)
+				expectRuns(t, i, ws, []string{}...)
 			})
 		}
 	})

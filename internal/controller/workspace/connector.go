@@ -24,9 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A connector makes an external client for one reconcile of a Workspace. It
-// gathers all that a run would need, but leaves the disk and the CLI alone: most
-// reconciles need no run.
+// A connector makes an external client for one reconcile of a Workspace.
 type connector struct {
 	kube       client.Client
 	configs    *providerconfig.Resolver
@@ -47,9 +45,18 @@ type connector struct {
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
-// supplied Workspace, and opens its working directory.
+// supplied Workspace, opens its working directory and observes it.
+//
+// A failure to fetch the module, to initialize the directory or to reach the state is one
+// of Connect, as it always was: alerts are made of the reasons. Which steps are
+// necessary is found out by trying: most reconciles need none, and a plan may ask for
+// another init. All other failures are those of Observe, which returns them.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
+	if err == nil {
+		err = e.begin(ctx, ws)
+	}
+
 	if err != nil {
 		c.staller.failed(ws)
 
@@ -75,19 +82,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	p := ws.GetParameters()
-	in, err := gather(ctx, c.kube, p, pc, credentials)
-	missing := err
-
-	// What a Workspace refers to often goes away together with it. Without it there
-	// is no run of the module, but its state may turn out to have no resources. Files
-	// of variables cannot say where that is; the environment can, and an empty state
-	// elsewhere must not be taken for it.
-	if err != nil && meta.WasDeleted(ws) {
-		p.VarFiles = nil
-		in, err = gather(ctx, c.kube, p, pc, credentials)
-	}
-
+	in, err := gather(ctx, c.kube, ws.GetParameters(), pc, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +104,6 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		stop:      c.stop,
 		deleted:   meta.WasDeleted(ws),
 		stateless: isStateless(ws),
-		missing:   missing,
 		states:    c.orphans.states,
 	}
 

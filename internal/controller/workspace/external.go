@@ -47,17 +47,36 @@ type external struct {
 	// suspect says that somebody may have left a lock on the state.
 	suspect bool
 
-	// plan that Observe made and Create or Update carry out, and the state that it
-	// was made from.
+	// observed is what Observe returns.
+	observed func() (managed.ExternalObservation, error)
+
+	// plan that was made, and that Create or Update carry out, and the state that it was
+	// made from.
 	plan  *terraform.Plan
 	prior *terraform.State
 }
 
-// Observe plans, unless the last look at the Workspace is still good: nothing that
-// it depended on has changed, people have not changed the Workspace, and the next one is
-// not due.
-func (e *external) Observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
+// begin observes, so that Observe can return it. It returns an error, and leaves
+// nothing to be disconnected, if it does not get as far as to look at the
+// infrastructure.
+func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	o, err := e.observe(ctx, ws)
+	if !errors.As(err, &unpreparedError{}) {
+		e.observed = func() (managed.ExternalObservation, error) { return o, err }
+
+		return nil
+	}
+
+	if closeErr := e.session.close(); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+
+	return e.session.in.redactor.err(err)
+}
+
+// Observe returns what was observed when the connection began.
+func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
+	o, err := e.observed()
 	if err != nil {
 		return managed.ExternalObservation{}, e.failed(ws, err)
 	}
@@ -70,12 +89,15 @@ func (e *external) Observe(ctx context.Context, ws workspace.Workspace) (managed
 	return o, nil
 }
 
+// observe plans, unless the last look at the Workspace is still good: nothing that
+// it depended on has changed, people have not changed the Workspace, and the next one is
+// not due.
 func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.recall(ws); ok && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) && !wasPaused(ws) {
+	if l, ok := e.recall(ws); ok && e.session.in.incomplete == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) && !wasPaused(ws) {
 		return e.report(ctx, ws, l)
 	}
 

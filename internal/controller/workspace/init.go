@@ -84,21 +84,35 @@ func (s *session) initialized(ctx context.Context, run func() error) error {
 	}
 
 	err := run()
-	if terraform.LacksWorkspaces(err) {
-		return errors.Wrapf(err, "the backend has no named workspaces: set annotation %s to %q", meta.AnnotationKeyExternalName, terraform.DefaultWorkspace)
+	if terraform.NeedsInit(err) {
+		if err := s.initAgain(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
+			return unpreparedError{err}
+		}
+
+		err = run()
 	}
 
-	if !terraform.NeedsInit(err) {
+	switch {
+	case terraform.LacksWorkspaces(err):
+		return unpreparedError{errors.Wrapf(err, "the backend has no named workspaces: set annotation %s to %q", meta.AnnotationKeyExternalName, terraform.DefaultWorkspace)}
+	case terraform.CannotLoadState(err):
+		return unpreparedError{err}
+	default:
 		return err
 	}
+}
 
+// initAgain initializes a directory that was initialized for other inputs.
+func (s *session) initAgain(ctx context.Context, o terraform.InitOptions) error {
 	if err := s.forgetInit(); err != nil {
 		return err
 	}
 
-	if err := s.init(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
-		return err
-	}
-
-	return run()
+	return s.init(ctx, o)
 }
+
+// An unpreparedError is the failure to get a directory and a backend to the point at
+// which the CLI can look at the infrastructure.
+type unpreparedError struct{ error }
+
+func (e unpreparedError) Unwrap() error { return e.error }

@@ -53,9 +53,14 @@ type inputs struct {
 
 	// redactor of the secrets among the inputs.
 	redactor *redactor
+
+	// incomplete is why there are variables without a value that they should have, nil if
+	// there are none. What does not need them can still be run.
+	incomplete error
 }
 
-// gather everything that the supplied parameters and configuration refer to.
+// gather everything that the supplied parameters and configuration refer to. That a file
+// of variables is missing is no error yet.
 func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*inputs, error) {
 	entrypoint := p.Entrypoint
 
@@ -115,9 +120,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	}
 
 	varFiles, err := vars.Files(ctx, kube, p)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot resolve variables")
-	}
+	in.incomplete = errors.Wrap(err, "cannot resolve variables")
 
 	for n, f := range varFiles {
 		name := varFileName(n, f.JSON)

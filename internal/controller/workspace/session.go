@@ -42,9 +42,6 @@ type session struct {
 	// stateless says that there cannot be a state of the Workspace anywhere yet.
 	stateless bool
 
-	// missing is why the inputs are not complete, nil if they are.
-	missing error
-
 	// detached says that the module is to be left out, and apart that the runs are in
 	// a directory beside it.
 	detached, apart bool
@@ -85,14 +82,21 @@ func (s *session) initDigest() string {
 // prepare the directory for a run: write the inputs, and initialize it unless
 // that was done with the same inputs before.
 func (s *session) prepare(ctx context.Context) error {
-	if s.target != nil {
+	// What comes before the first run needs the module, too, but no variables.
+	if s.target == nil && (s.in.incomplete == nil || s.detached) {
+		if err := s.prepareDir(ctx); err != nil {
+			return unpreparedError{err}
+		}
+	}
+
+	if s.detached {
 		return nil
 	}
 
-	if s.missing != nil && !s.detached {
-		return s.missing
-	}
+	return s.in.incomplete
+}
 
+func (s *session) prepareDir(ctx context.Context) error {
 	if err := s.write(ctx); err != nil {
 		return err
 	}

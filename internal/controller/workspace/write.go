@@ -143,7 +143,9 @@ func (s *session) writeInputs() (path string, varFiles []string, err error) {
 
 	data, err := vars.Render(declared, s.in.parameters.Vars)
 	if err != nil {
-		return "", nil, errors.Wrap(err, "cannot use spec.forProvider.vars")
+		s.in.incomplete = errors.Wrap(err, "cannot use spec.forProvider.vars")
+
+		return path, varFiles, nil
 	}
 
 	files[name] = workdir.File{Data: data, Secret: true}

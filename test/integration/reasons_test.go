@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	connectReason = "CannotConnectToProvider"
+	observeReason = "CannotObserveExternalResource"
+)
+
+// expectFailure waits until the Workspace is not Synced because of a failure of the step
+// with the supplied reason, and has an event that says so.
+func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, text string) {
+	t.Helper()
+
+	step := map[string]string{connectReason: "connect failed: ", observeReason: "observe failed: "}[reason]
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, step, text)
+	eventually(t, func() error {
+		events := &corev1.EventList{}
+		if err := c.kube.List(t.Context(), events, client.InNamespace(ws.GetNamespace())); err != nil {
+			return err
+		}
+
+		for _, e := range events.Items {
+			if e.InvolvedObject.UID == ws.GetUID() && e.Reason == reason {
+				return nil
+			}
+		}
+
+		return errors.Errorf("Workspace %q has no event %s", ws.GetName(), reason)
+	})
+}
+
+// TestReasons fails in every way before and during a plan. The reasons are those that
+// the provider always had: alerts are made of them.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	create := func(t *testing.T, opts ...workspaceOption) workspace.Workspace {
+		t.Helper()
+
+		return c.createWorkspace(t, namespacedScope, ns, append([]workspaceOption{inShard(shard), withConfig(cfg)}, opts...)...)
+	}
+
+	absent := configMapVars(&keyReference{Namespace: ns, Name: "absent", Key: "key"}, nil)
+
+	cases := map[string]struct {
+		opts   []workspaceOption
+		reason string
+		text   string
+	}{
+		"Fetch":      {opts: []workspaceOption{withSource(commonv1beta1.ModuleSourceRemote, "file:///no/such/directory")}, reason: connectReason, text: "cannot fetch module"},
+		"Flux":       {opts: []workspaceOption{withSource(commonv1beta1.ModuleSourceFlux, "GitRepository::"+ns+"/absent")}, reason: connectReason, text: "absent"},
+		"Entrypoint": {opts: []workspaceOption{withModule(`output "a" { value = 1 }`), withEntrypoint("../elsewhere")}, reason: connectReason, text: "../elsewhere"},
+		"Init":       {opts: []workspaceOption{withModule("terraform {\n  backend \"nonsense\" {}\n}\n")}, reason: connectReason, text: "nonsense"},
+		"Var":        {opts: []workspaceOption{withModule(`output "a" { value = 1 }`), withVar("undeclared", "1")}, reason: observeReason, text: `declares no variable "undeclared"`},
+		"Plan":       {opts: []workspaceOption{withModule(moduleFile(t, "invalid.tf"))}, reason: observeReason, text: "cannot plan"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectFailure(t, c, create(t, tc.opts...), tc.reason, tc.text)
+		})
+	}
+
+	t.Run("VarFile", func(t *testing.T) {
+		t.Parallel()
+
+		ws := c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{absent}}, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+		expectFailure(t, c, ws, observeReason, "varFiles[0]")
+	})
+
+	// A plan that asks for an init which then fails.
+	t.Run("InitAgain", func(t *testing.T) {
+		t.Parallel()
+
+		ws := create(t, withModule(`output "a" { value = 1 }`), onlyHere())
+		expectReady(t, c, ws)
+		c.changeModule(t, ws, `module "a" { source = "./nowhere" }`)
+		expectFailure(t, c, ws, connectReason, "cannot initialize")
+	})
+
+	// A backend that goes away after init.
+	t.Run("Backend", func(t *testing.T) {
+		t.Parallel()
+
+		backend := httptest.NewServer(&stateServer{})
+		defer backend.Close()
+
+		remote := c.createConfig(t, namespacedScope, ns, withHTTPBackend(backend.URL))
+		ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(remote), withModule(`output "a" { value = 1 }`))
+		meta.SetExternalName(ws, "default")
+		c.create(t, ws)
+		expectReady(t, c, ws)
+
+		backend.Close()
+		c.annotate(t, ws, "example.org/refresh", "1")
+		expectFailure(t, c, ws, connectReason, "error loading state")
+	})
+}
