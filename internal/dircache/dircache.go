@@ -65,7 +65,7 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 		return err
 	}
 
-	if c.age(info) > c.MaxAge {
+	if Age(entry.Name(), info, c.Now()) > c.MaxAge {
 		return fs.ErrNotExist
 	}
 
@@ -154,7 +154,7 @@ func (c *Cache) Evict() error {
 		kept++
 
 		tooMany := c.MaxEntries > 0 && kept > c.MaxEntries || c.MaxBytes > 0 && bytes > c.MaxBytes
-		if age := c.age(e.info); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
+		if age := Age(c.Path(e.info.Name()), e.info, c.Now()); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
 			continue
 		}
 
@@ -208,7 +208,19 @@ func (c *Cache) entries() ([]entry, error) {
 	return all, nil
 }
 
-func (c *Cache) age(info fs.FileInfo) time.Duration { return c.Now().Sub(info.ModTime()) }
+// Age returns how old a file is. One from the future was made when a clock was ahead: it is
+// new, and is made to age from now on, or it would be new until then.
+func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
+	age := now.Sub(info.ModTime())
+	if age >= 0 {
+		return age
+	}
+
+	// Who may not touch it has to do with a new one.
+	_ = os.Chtimes(path, now, now)
+
+	return 0
+}
 
 func (c *Cache) temp() string { return filepath.Join(c.Dir, TempPrefix+rand.Text()) }
 

@@ -37,6 +37,7 @@ func TestUse(t *testing.T) {
 		"Missing": {reason: "There may be none.", key: "other", err: fs.ErrNotExist},
 		"NotOld":  {reason: "An entry is used for a while.", key: "key", age: time.Hour, want: "text"},
 		"Old":     {reason: "It is not used for ever.", key: "key", age: time.Hour + time.Second, err: fs.ErrNotExist},
+		"Future":  {reason: "A clock that was ahead makes no entry older.", key: "key", age: -24 * time.Hour, want: "text"},
 		"Fails":   {reason: "What fails does.", key: "key", during: func(*Cache) error { return errBoom }, err: errBoom, want: "text"},
 		"Removed": {
 			reason: "Who uses what is removed is told.",
@@ -86,6 +87,53 @@ func TestUse(t *testing.T) {
 
 			if got != tc.want {
 				t.Errorf("%s\nUse(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestClockAhead ensures that an entry of a clock that was ahead ages like any other once it
+// has been seen, whichever method saw it.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		see    func(c *Cache) error
+	}{
+		"Use":   {reason: "It is not used for longer than others.", see: func(c *Cache) error { return c.Use("key", func(string) error { return nil }) }},
+		"Evict": {reason: "It is not kept for longer than others.", see: (*Cache).Evict},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, now := newCache(t)
+			add(t, c, "key")
+
+			*now = now.Add(-24 * time.Hour)
+
+			if err := tc.see(c); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff([]string{"key"}, filesystem.Names(t, c.Dir)); diff != "" {
+				t.Errorf("%s\nentries at once: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			*now = now.Add(c.MaxAge + time.Second)
+
+			if err := c.Use("key", func(string) error { return nil }); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s\nUse(...) after MaxAge: want %v, got %v", tc.reason, fs.ErrNotExist, err)
+			}
+
+			if err := c.Evict(); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff([]string{}, filesystem.Names(t, c.Dir)); diff != "" {
+				t.Errorf("%s\nentries after MaxAge: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

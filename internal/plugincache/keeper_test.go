@@ -275,3 +275,31 @@ func TestKeeperStart(t *testing.T) {
 		t.Errorf("Start(...): want one look, got %d and error %v", asked, err)
 	}
 }
+
+// TestSweepClockAhead ensures that what a process left with a clock that was ahead goes like
+// anything else.
+func TestSweepClockAhead(t *testing.T) {
+	t.Parallel()
+
+	s := newFilledStore(t, t.TempDir())
+	left := s.path(tempDir, "left")
+	write(t, left, "left")
+
+	future := time.Now().Add(365 * 24 * time.Hour)
+	if err := os.Chtimes(left, future, future); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.sweep(); err != nil {
+		t.Fatal(err)
+	}
+
+	info, err := os.Stat(left)
+	if err != nil {
+		t.Fatalf("it may have been made just now: %v", err)
+	}
+
+	if info.ModTime().After(time.Now()) {
+		t.Errorf("it does not age before %s", info.ModTime())
+	}
+}

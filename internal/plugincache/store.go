@@ -18,6 +18,8 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 )
 
 const (
@@ -224,9 +226,10 @@ func (s *store) sweep() error {
 	}
 
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > tempAge {
+		path := filepath.Join(dir, e.Name())
+		if info, err := e.Info(); err == nil && dircache.Age(path, info, time.Now()) > tempAge {
 			// Another instance may be doing the same.
-			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+			_ = os.RemoveAll(path)
 		}
 	}
 

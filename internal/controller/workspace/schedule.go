@@ -82,9 +82,23 @@ func (s *schedule) before(mg resource.Managed) time.Time {
 	return s.now().Add(-s.interval(mg) / 2)
 }
 
+// until returns how long it is until the next look is due after the supplied one. It goes
+// by the time that has passed, not by the time of day: a clock that was ahead and is set
+// back would put off all looks by as much. A look in the future is not believed.
+func (s *schedule) until(mg resource.Managed, last time.Time, interval time.Duration) time.Duration {
+	now := s.now()
+
+	passed := now.Sub(last)
+	if passed < 0 {
+		return 0
+	}
+
+	return s.due(mg, now.Add(-passed), interval).Sub(now)
+}
+
 // isDue says whether a new look is due after the supplied one.
 func (s *schedule) isDue(mg resource.Managed, last time.Time) bool {
-	return !s.now().Before(s.due(mg, last, s.interval(mg)))
+	return s.until(mg, last, s.interval(mg)) <= 0
 }
 
 // isPoll says whether a new look at a Workspace is due, or the last one failed. Otherwise
@@ -132,7 +146,7 @@ func (s *schedule) wait(mg resource.Managed, interval time.Duration) time.Durati
 	}
 
 	// Zero would mean not to come back at all.
-	wait := max(s.due(mg, l.at, interval).Sub(s.now()), time.Millisecond)
+	wait := max(s.until(mg, l.at, interval), time.Millisecond)
 
 	// It waits for a lane, and is called when there is one.
 	if !l.upToDate && mayUpdate(mg) {
