@@ -52,6 +52,10 @@ const (
 	// the 30 seconds that the managed reconciler adds to its timeout.
 	interruptGrace = 10 * time.Second
 
+	// sessionGrace is how long a working directory may be in use for longer than --timeout:
+	// an interrupted run ends, and what it leaves is removed.
+	sessionGrace = time.Minute
+
 	// initCacheDir, below the root of the working directories, is no UID: it is not
 	// garbage.
 	initCacheDir = ".initialized"
@@ -70,7 +74,7 @@ func Run(ctx context.Context, o *Options) error {
 
 	log := logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform"))
 
-	root, err := workdir.Open(o.Root)
+	root, err := workdir.Open(o.Root, workdir.WithLongestUse(o.Timeout+sessionGrace))
 	if err != nil {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -27,11 +29,27 @@ const deleting = ".deleting-"
 // methods may be called concurrently, by other processes too.
 type Root struct {
 	path string
+
+	// host that this process is on, and the longest that it uses a directory.
+	host    string
+	longest time.Duration
+
+	// seen is what other machines have recorded, by UID.
+	mu   sync.Mutex
+	seen map[string]sighting
+}
+
+// An Option configures a Root.
+type Option func(*Root)
+
+// WithLongestUse says how long this process uses a directory at most.
+func WithLongestUse(d time.Duration) Option {
+	return func(r *Root) { r.longest = d }
 }
 
 // Open returns the Root at path, which it creates if it does not exist. It fails
 // if this process could not make directories there.
-func Open(path string) (*Root, error) {
+func Open(path string, o ...Option) (*Root, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use %q as the root of working directories", path)
@@ -40,7 +58,11 @@ func Open(path string) (*Root, error) {
 		return nil, errors.Wrapf(reason(err), "cannot use %q as the root of working directories: set XP_TF_DIR to a directory that user %d may create and write to",
 			path, os.Geteuid())
 	}
-	return &Root{path: abs}, nil
+	r := &Root{path: abs, host: hostID(), longest: maxUse, seen: map[string]sighting{}}
+	for _, fn := range o {
+		fn(r)
+	}
+	return r, nil
 }
 
 // probe makes and removes a file below path.
@@ -130,7 +152,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 	}
 	removed := false
 	d := &Dir{root: r, uid: uid}
-	err = d.unused(true, func(*Dir) error {
+	_, err = d.unused(true, func(*Dir) error {
 		removed = true
 		return root.Rename(uid, deleting+uid)
 	})
@@ -140,6 +162,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 	if err != nil || !removed {
 		return false, errors.Wrap(err, "cannot remove working directory")
 	}
+	r.forgetUse(uid)
 	return true, sweep(root)
 }
 

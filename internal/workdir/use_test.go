@@ -21,7 +21,7 @@ func swept(t *testing.T, r *Root) []string {
 	t.Helper()
 
 	var uids []string
-	err := r.Sweep(func(d *Dir) error {
+	_, err := r.Sweep(func(d *Dir) error {
 		uids = append(uids, d.uid)
 		return nil
 	})
@@ -79,7 +79,7 @@ func TestSweepFails(t *testing.T) {
 	}
 	errBoom := errors.New("boom")
 	n := 0
-	err := r.Sweep(func(*Dir) error {
+	_, err := r.Sweep(func(*Dir) error {
 		n++
 		return errBoom
 	})
@@ -96,7 +96,7 @@ func TestSweepVanished(t *testing.T) {
 	for _, uid := range []string{uidA, uidB} {
 		dirOf(t, r, uid)
 	}
-	err := r.Sweep(func(*Dir) error {
+	_, err := r.Sweep(func(*Dir) error {
 		_, err := r.Remove(uidB)
 		return err
 	})
@@ -121,7 +121,7 @@ func TestUseDuringSweep(t *testing.T) {
 				done()
 			}
 		}
-		err := r.Sweep(func(*Dir) error {
+		_, err := r.Sweep(func(*Dir) error {
 			go use(t.Context())
 			synctest.Wait()
 			if len(used) > 0 {

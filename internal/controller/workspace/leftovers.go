@@ -51,34 +51,51 @@ func NewLeftovers(root *workdir.Root, live client.Reader, served labels.Selector
 // NeedLeaderElection says that secrets do not wait for a Lease.
 func (l *Leftovers) NeedLeaderElection() bool { return false }
 
-// Start removes until ctx is done.
+// Start removes until ctx is done. What another machine may still be using is looked at
+// again when that cannot be any more, however long the interval is.
 func (l *Leftovers) Start(ctx context.Context) error {
-	var tick <-chan time.Time
-
-	if l.interval > 0 {
-		t := time.NewTicker(l.interval)
-		defer t.Stop()
-
-		tick = t.C
-	}
-
 	for {
-		if err := l.remove(ctx); err != nil && ctx.Err() == nil {
+		wait, err := l.remove(ctx)
+		if err != nil && ctx.Err() == nil {
 			l.log.Info("Cannot remove what was left in working directories", "error", err)
 		}
 
-		select {
-		case <-ctx.Done():
+		if l.interval > 0 && (wait <= 0 || l.interval < wait) {
+			wait = l.interval
+		}
+
+		if !pause(ctx, wait) {
 			return nil
-		case <-tick:
 		}
 	}
 }
 
-// remove what is left in all directories that nobody uses. Secrets do not wait for
-// the API server, which may be away.
-func (l *Leftovers) remove(ctx context.Context) error {
-	return errors.Join(l.root.Sweep(removeSecrets), l.forget(ctx))
+// pause for that long, for ever if it is not positive, and say whether to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	var over <-chan time.Time
+
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+
+		over = t.C
+	}
+
+	select {
+	case <-ctx.Done():
+		return false
+	case <-over:
+		return true
+	}
+}
+
+// remove what is left in all directories that nobody uses, and return how long it is
+// until it can be removed from all others. Secrets do not wait for the API server, which
+// may be away.
+func (l *Leftovers) remove(ctx context.Context) (time.Duration, error) {
+	wait, err := l.root.Sweep(removeSecrets)
+
+	return wait, errors.Join(err, l.forget(ctx))
 }
 
 // forget the Workspaces that have moved away. One that comes back at the same time
@@ -89,7 +106,7 @@ func (l *Leftovers) forget(ctx context.Context) error {
 		return errors.Wrap(err, "cannot find out which Workspaces have moved away")
 	}
 
-	return l.root.Sweep(func(dir *workdir.Dir) error {
+	_, err = l.root.Sweep(func(dir *workdir.Dir) error {
 		last, err := dir.LastRun()
 		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last) < movedAfter {
 			return err
@@ -97,6 +114,8 @@ func (l *Leftovers) forget(ctx context.Context) error {
 
 		return errors.Wrap(dir.Forget(), "cannot remove what may have credentials in it")
 	})
+
+	return err
 }
 
 // here returns the UIDs of the Workspaces that have not moved away.

@@ -116,8 +116,14 @@ func TestLeftovers(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 
+				// All are served here.
+				api := serving{labels: map[types.UID]labels.Set{}}
+				for _, dir := range []*workdir.Dir{dead, used} {
+					api.labels[types.UID(filepath.Base(dir.Path()))] = labels.Set{}
+				}
+
 				go func() {
-					ended <- NewLeftovers(root, serving{}, labels.Everything(), tc.interval, logging.NewNopLogger()).Start(ctx)
+					ended <- NewLeftovers(root, api, labels.Everything(), tc.interval, logging.NewNopLogger()).Start(ctx)
 				}()
 
 				synctest.Wait()
@@ -138,6 +144,49 @@ func TestLeftovers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLeftoversElsewhere ensures that what a run on another machine needs, whose lock may not
+// be seen here, is removed when that run cannot be going on any more, and no sooner.
+func TestLeftoversElsewhere(t *testing.T) {
+	t.Parallel()
+
+	root, err := workdir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	kept := []string{"main.tf", "terraform.tfstate", ".terraform/terraform.tfstate"}
+	everything := append([]string{"sub/credential", planFile}, kept...)
+	dir := leave(t, root, "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01")
+	record := `{"host": "other", "nonce": "a", "longest": 1200000000000}`
+
+	if err := os.WriteFile(filepath.Join(dir.Path(), ".crossplane-use"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+
+		go func() {
+			ended <- NewLeftovers(root, serving{}, labels.Everything(), 0, logging.NewNopLogger()).Start(ctx)
+		}()
+
+		time.Sleep(19 * time.Minute)
+		synctest.Wait()
+		expectLeft(t, dir, "A session needs its secrets.", everything...)
+
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		expectLeft(t, dir, "It takes 20 minutes at most.", kept...)
+
+		cancel()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // serving is an API server that has Workspaces with the UIDs and labels, or fails.
@@ -237,7 +286,7 @@ func TestMovedAway(t *testing.T) {
 			}
 
 			// That changes the directory, too.
-			if err := root.Sweep(removeSecrets); err != nil {
+			if _, err := root.Sweep(removeSecrets); err != nil {
 				t.Fatal(err)
 			}
 
@@ -247,7 +296,7 @@ func TestMovedAway(t *testing.T) {
 			}
 
 			l := NewLeftovers(root, tc.api, labels.SelectorFromSet(labels.Set{"shard": "a"}), 0, logging.NewNopLogger())
-			if err := l.remove(t.Context()); tc.err != (err != nil) {
+			if _, err := l.remove(t.Context()); tc.err != (err != nil) {
 				t.Errorf("%s\nremove(...): want error %t, got %v", tc.reason, tc.err, err)
 			}
 

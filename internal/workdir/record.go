@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// maxUse is the longest that a use of a directory may say it takes: what is in a
+	// directory is not trusted.
+	maxUse = 24 * time.Hour
+
+	// maxRecord is how large the record of a use may be.
+	maxRecord = 4 << 10
+
+	// bootID changes whenever the machine starts. It is the same in all its containers.
+	bootID = "/proc/sys/kernel/random/boot_id"
+)
+
+// A use is what is recorded in a directory while it is used. There are file systems on
+// which several machines see the same files, but not the locks of one another. What
+// another machine has recorded is believed, whatever the lock says.
+type use struct {
+	// Host is the machine whose kernel knows of the lock, as long as it runs.
+	Host string `json:"host"`
+
+	// Nonce is another one for every use.
+	Nonce string `json:"nonce"`
+
+	// Longest is how long it takes at most.
+	Longest time.Duration `json:"longest"`
+}
+
+// hostID returns what the kernel of this machine calls itself. Where that cannot be
+// found out every process is on a host of its own.
+func hostID() string {
+	data, err := os.ReadFile(bootID)
+	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
+		return id
+	}
+	return rand.Text()
+}
+
+// record a use in the file that is locked, and return what erases that again.
+func (r *Root) record(root *os.Root) (erase func(), err error) {
+	u := use{Host: r.host, Nonce: rand.Text(), Longest: r.longest}
+	data, err := json.Marshal(u)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot record that the working directory is used")
+	}
+	if err := writeRecord(root, data); err != nil {
+		return nil, errors.Wrap(err, "cannot record that the working directory is used")
+	}
+	return func() {
+		// Another use may have begun meanwhile.
+		if f, err := openUse(root); err == nil {
+			defer f.Close() //nolint:errcheck // Nothing depends on it: the record gets old.
+			if string(readRecord(f)) == string(data) {
+				_ = f.Truncate(0)
+			}
+		}
+	}, nil
+}
+
+// writeRecord replaces the content of the file that is locked, but not the file. To close
+// it is what makes other machines see the record.
+func writeRecord(root *os.Root, data []byte) error {
+	f, err := openUse(root)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// readRecord returns what is recorded, as far as it may be.
+func readRecord(f *os.File) []byte {
+	data := make([]byte, maxRecord)
+	n, err := f.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		// Nobody has written that as a record.
+		return []byte(err.Error())
+	}
+	return data[:n]
+}
+
+// usedFor returns for how long a directory that is not locked may still be used by
+// another machine, going by the supplied record. It goes by what this process has seen,
+// and not by times that other machines have written down.
+func (r *Root) usedFor(uid string, data []byte) time.Duration {
+	u := use{}
+	broken := json.Unmarshal(data, &u) != nil
+	// The lock tells about uses on this machine.
+	if len(data) == 0 || !broken && u.Host == r.host {
+		r.forgetUse(uid)
+		return 0
+	}
+	longest := u.Longest
+	if broken || longest < 0 || longest > maxUse {
+		longest = maxUse
+	}
+	return max(longest-r.seenFor(uid, string(data)), 0)
+}
+
+// seenFor returns how long this record has been seen in the directory.
+func (r *Root) seenFor(uid, record string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	s, ok := r.seen[uid]
+	if !ok || s.record != record {
+		s = sighting{record: record, since: time.Now()}
+		r.seen[uid] = s
+	}
+	return time.Since(s.since)
+}
+
+func (r *Root) forgetUse(uid string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	delete(r.seen, uid)
+}
+
+// A sighting is a record of another machine and since when it has been seen.
+type sighting struct {
+	record string
+	since  time.Time
+}
