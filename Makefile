@@ -18,9 +18,10 @@ TESTFLAGS ?=
 FUZZTIME ?= 10s
 
 # For how long to inject faults, and which: make chaos DURATION=1m SEED=42. The seed 0
-# stands for a random one.
+# stands for a random one. FAULTS=proxy,lease limits them to some classes.
 DURATION ?= 3m
 SEED     ?= 0
+FAULTS   ?= all
 
 # How to run the benchmark: make bench N=300 for as many Workspaces, QUICK=1 for a
 # look that leaves docs/ alone.
@@ -74,7 +75,7 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 	@$(call with-tools,controlplane opentofu) mkdir -p _output/chaos; \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" CGO_ENABLED=1 \
 	exec go test -race -count 1 -timeout 0 -v -run '^TestChaos$$' -artifacts -outputdir "$$PWD/_output/chaos" \
-	./test/chaos -duration=$(DURATION) -seed=$(SEED)
+	./test/chaos -duration=$(DURATION) -seed=$(SEED) -faults=$(FAULTS)
 
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 has a look only

@@ -16,14 +16,14 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // A historian knows every version of every state. It watches from where it was when
 // the API server goes away and comes back.
 type historian struct {
-	kube      client.WithWatch
-	namespace string
+	kube client.WithWatch
 
 	// versions in the order in which they were stored.
 	versions []version
@@ -35,7 +35,7 @@ type historian struct {
 // watch adds versions until the context ends.
 func (h *historian) watch(ctx context.Context) error {
 	for ctx.Err() == nil {
-		w, err := h.kube.Watch(ctx, &corev1.SecretList{}, client.InNamespace(h.namespace), client.HasLabels{"tfstate"},
+		w, err := h.kube.Watch(ctx, &corev1.SecretList{}, client.HasLabels{"tfstate"},
 			&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: h.at, AllowWatchBookmarks: true}})
 		if err == nil {
 			err = h.follow(w)
@@ -80,11 +80,11 @@ func (h *historian) follow(w watch.Interface) error {
 }
 
 func (h *historian) add(s *corev1.Secret, deleted bool) error {
-	v := version{workspace: s.GetLabels()["tfstateWorkspace"], deleted: deleted}
+	v := version{state: record.Secret(s.GetNamespace(), s.GetLabels()["tfstateSecretSuffix"], s.GetLabels()["tfstateWorkspace"]), deleted: deleted}
 
 	if !deleted {
 		var err error
-		if v, err = readVersion(v.workspace, s.Data["tfstate"]); err != nil {
+		if v, err = readVersion(v.state, s.Data["tfstate"]); err != nil {
 			return errors.Wrapf(err, "Secret %q", s.GetName())
 		}
 	}

@@ -12,26 +12,28 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/test/background"
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/process"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// Times of a Lease. A test has no minutes to wait for one to expire.
+// Times of a Lease. A test has no minutes to wait for one to expire. A process that is in
+// trouble kills itself at the latest a little before the Lease has expired.
 const (
-	leaseDuration = 4 * time.Second
+	leaseDuration = 6 * time.Second
 	renewDeadline = 3 * time.Second
 	retryPeriod   = 500 * time.Millisecond
 )
 
 // poll is how often each Workspace is looked at.
-const poll = 5 * time.Second
+const poll = 10 * time.Second
 
 // backOff is how long an instance that ended by itself stays away.
 const backOff = time.Second
@@ -41,9 +43,11 @@ type environment struct {
 	// dir for the records, logs and scripts.
 	dir string
 
-	kubeconfig string
-	namespace  string
-	journal    *journal
+	// api is how to reach the API server.
+	api *rest.Config
+
+	namespace string
+	journal   *journal
 }
 
 // An instance is a place for processes of the provider, one at a time, as a pod is.
@@ -58,6 +62,13 @@ type instance struct {
 
 	// root of its workdirs.
 	root string
+
+	// grace is how long its runs may go on after SIGTERM.
+	grace time.Duration
+
+	// proxy is between its processes and the API server.
+	proxy      *proxy
+	kubeconfig string
 
 	// present is held by whoever starts the process or makes it go away for a while.
 	present sync.Mutex
@@ -77,7 +88,7 @@ func (i *instance) args(cli, metrics string) []string {
 		"--poll-jitter=1s",
 		"--max-reconcile-rate=10",
 		"--gc-interval=1s",
-		"--shutdown-grace=3s",
+		"--shutdown-grace=" + i.grace.String(),
 		"--lease-namespace=" + i.namespace,
 		"--lease-duration=" + leaseDuration.String(),
 		"--lease-renew-deadline=" + renewDeadline.String(),
@@ -233,7 +244,7 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
+	over := i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
 
 	switch f.kind {
 	case kill:
@@ -246,7 +257,7 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 		// The process only, not the CLI that it runs: that is what it looks like when
 		// the process is starved and its Lease expires in the middle of a run.
 		i.process.Signal(syscall.SIGSTOP)
-		defer i.journal.add(note{subject: i.name, text: i.name + " continues"})
+		defer over()
 		defer i.process.Signal(syscall.SIGCONT)
 	}
 
@@ -277,58 +288,41 @@ func (i *instance) ready(ctx context.Context) error {
 	return errors.Wrap(controlplane.AnswersOK(ctx, http.DefaultClient, "http://"+i.probes+"/readyz"), i.name)
 }
 
-// A fleet is all instances.
-type fleet map[string]*instance
+// disk is the name of the one instance of a shard that keeps its disk, and of the shard.
+const disk = "c"
 
-// newFleet makes three shards, one of them with two replicas, and the catch-all. All
-// but one shard share their workdirs.
-func newFleet(env *environment) fleet {
-	f := fleet{}
-	common, own := filepath.Join(env.dir, "common"), filepath.Join(env.dir, "own")
+// lose kills the process and removes the working directory of a Workspace, as if the
+// instance was started again on another node.
+func (i *instance) lose(ctx context.Context, f fault, w *workspaces) error {
+	w.mu.Lock()
+	ws := w.all[f.subject]
+	w.mu.Unlock()
 
-	for _, i := range []*instance{
-		{name: "a", shard: "a", root: common},
-		{name: "a2", shard: "a", root: common},
-		{name: "b", shard: "b", root: common},
-		{name: "c", shard: "c", root: own},
-		{name: "catch", root: common},
-	} {
-		i.environment = env
-		f[i.name] = i
-	}
+	i.present.Lock()
+	defer i.present.Unlock()
 
-	return f
-}
+	i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
+	i.process.Kill()
 
-// byShard returns the names of the instances by their shard.
-func (f fleet) byShard() map[string][]string {
-	names := map[string][]string{}
-	for _, name := range sorted(f) {
-		names[f[name].shard] = append(names[f[name].shard], name)
-	}
-
-	return names
-}
-
-// start starts all instances. The function it returns stops them.
-func (f fleet) start(t *testing.T) func() {
-	t.Helper()
-
-	all := []func(context.Context) error{}
-	for _, i := range f {
-		all = append(all, i.serve)
-	}
-
-	return background.Run(t, all...)
-}
-
-// ready returns an error unless all instances say they are ready.
-func (f fleet) ready(ctx context.Context) error {
-	for _, name := range sorted(f) {
-		if err := f[name].ready(ctx); err != nil {
-			return err
+	// The runs die with it.
+	if err := wait.Until(ctx, wait.Patience, func() error {
+		if busy, err := record.Busy(filepath.Join(i.dir, "locks"), ws.uid); err != nil || busy {
+			return errors.Errorf("a run goes on (%v)", err)
 		}
+
+		return nil
+	}); err != nil {
+		return err
 	}
+
+	if err := os.RemoveAll(filepath.Join(i.root, ws.uid)); err != nil {
+		return err
+	}
+
+	w.mark(func() { ws.lost, w.fate.lost[ws.uid] = true, time.Now().UnixNano() })
+
+	// The end of the test is no reason to fail.
+	_ = wait.For(ctx, f.takes)
 
 	return nil
 }

@@ -7,7 +7,6 @@ package chaos
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +19,18 @@ type note struct {
 	// time in nanoseconds since 1970.
 	time int64
 
+	// end is when a fault that lasts was over, 0 if it never was.
+	end int64
+
 	// kind of fault, empty for what is not a fault.
 	kind kind
 
 	// subject is the name of a Workspace or of an instance, without the number of the
-	// process.
+	// process, empty for all.
 	subject string
+
+	// spareCLI says that a trouble of the network was none for the CLI.
+	spareCLI bool
 
 	// killed is the process of an instance, as numbered names it, if the note is that
 	// it was ended by SIGKILL: by a fault, or by itself.
@@ -40,6 +45,9 @@ type note struct {
 // A violation is something that must never happen.
 type violation struct {
 	workspace string
+
+	// others are the names of more Workspaces that have to do with it.
+	others []string
 
 	// time in nanoseconds since 1970.
 	time int64
@@ -56,7 +64,7 @@ const lookBack = 20 * time.Second
 // before returns the notes that may explain a violation: those about its Workspace,
 // its instances or everybody.
 func before(notes []note, v violation) []note {
-	subjects := []string{"", v.workspace}
+	subjects := append([]string{"", v.workspace}, v.others...)
 	for _, i := range v.instances {
 		subjects = append(subjects, unnumbered(i))
 	}
@@ -92,14 +100,25 @@ func newJournal(out io.Writer) *journal {
 	return &journal{clock: clock(time.Now().UnixNano()), out: out}
 }
 
-// add adds a note about what happens now.
-func (j *journal) add(n note) {
+// add adds a note about what happens now. The returned function says that it is over.
+func (j *journal) add(n note) func() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 
 	n.time = time.Now().UnixNano()
 	j.notes = append(j.notes, n)
 	fmt.Fprintf(j.out, "%9s %s\n", j.clock.at(n.time), n.text)
+
+	i := len(j.notes) - 1
+
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+
+		now := time.Now().UnixNano()
+		j.notes[i].end = now
+		fmt.Fprintf(j.out, "%9s over: %s\n", j.clock.at(now), n.text)
+	}
 }
 
 // all returns all notes so far.
@@ -135,28 +154,6 @@ func ended(notes []note) map[string]int64 {
 	}
 
 	return at
-}
-
-// back is what is noted when there is an API server again.
-const back = "API server is back"
-
-// An outage is a time without API server.
-type outage struct{ start, end int64 }
-
-// outages returns all times without API server.
-func outages(notes []note) []outage {
-	var all []outage
-
-	for _, n := range notes {
-		switch {
-		case n.kind == restart:
-			all = append(all, outage{start: n.time, end: math.MaxInt64 / 2})
-		case n.text == back && len(all) > 0:
-			all[len(all)-1].end = n.time
-		}
-	}
-
-	return all
 }
 
 // numbered returns the name of the nth process of an instance, and unnumbered that of

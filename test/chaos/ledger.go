@@ -28,14 +28,12 @@ type entry struct {
 	// what was done.
 	what string
 
-	// workspace is the name of the Workspace.
-	workspace string
-
 	// id of the resource: another one for each that is ever created.
 	id string
 
-	// pid of the CLI.
+	// pid of the run, and the UID of the Workspace that it was for.
 	pid int
+	uid string
 }
 
 // readLedger reads the ledger in the file of the supplied name. One that is not there
@@ -62,8 +60,8 @@ func readLedger(name string) ([]entry, error) {
 
 func parseEntry(line string) (entry, error) {
 	f := strings.Fields(line)
-	if len(f) != 5 {
-		return entry{}, errors.Errorf("has %d fields, want 5", len(f))
+	if len(f) != 6 {
+		return entry{}, errors.Errorf("has %d fields, want 6", len(f))
 	}
 
 	time, err := strconv.ParseInt(f[0], 10, 64)
@@ -73,5 +71,6 @@ func parseEntry(line string) (entry, error) {
 
 	pid, err := strconv.Atoi(f[4])
 
-	return entry{time: time, what: f[1], workspace: f[2], id: f[3], pid: pid}, err
+	// The name of the Workspace, f[2], is for people.
+	return entry{time: time, what: f[1], id: f[3], pid: pid, uid: f[5]}, err
 }

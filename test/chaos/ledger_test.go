@@ -26,17 +26,17 @@ func TestReadLedger(t *testing.T) {
 	}{
 		"Entries": {
 			reason: "Each line is an entry.",
-			text:   "10 creating ws-1 x 5\n20 created ws-1 x 5\n",
+			text:   "10 creating ws-1 x 5 uid-1\n20 created ws-1 x 5 uid-1\n",
 			want: []entry{
-				{time: 10, what: creating, workspace: "ws-1", id: "x", pid: 5},
-				{time: 20, what: created, workspace: "ws-1", id: "x", pid: 5},
+				{time: 10, what: creating, id: "x", pid: 5, uid: "uid-1"},
+				{time: 20, what: created, id: "x", pid: 5, uid: "uid-1"},
 			},
 		},
 		"Empty":   {reason: "Nothing may have happened."},
 		"Torn":    {reason: "A line that is not complete is no entry.", text: "10 creating ws-1\n", err: cmpopts.AnyError},
-		"NoTime":  {reason: "A time is a number.", text: "now creating ws-1 x 5\n", err: cmpopts.AnyError},
-		"NoPID":   {reason: "A process id is a number.", text: "10 creating ws-1 x me\n", err: cmpopts.AnyError},
-		"TooLong": {reason: "Two lines in one are no entry.", text: "10 creating ws-1 x 5 20\n", err: cmpopts.AnyError},
+		"NoTime":  {reason: "A time is a number.", text: "now creating ws-1 x 5 uid-1\n", err: cmpopts.AnyError},
+		"NoPID":   {reason: "A process id is a number.", text: "10 creating ws-1 x me uid-1\n", err: cmpopts.AnyError},
+		"TooLong": {reason: "Two lines in one are no entry.", text: "10 creating ws-1 x 5 uid-1 20\n", err: cmpopts.AnyError},
 	}
 
 	for name, tc := range cases {
@@ -94,16 +94,16 @@ func TestReadVersion(t *testing.T) {
 				{"name": "revision", "instances": [{"attributes": {"id": "z"}}]},
 				{"name": "thing", "instances": [{"attributes": {"id": "x"}}, {"status": "tainted", "attributes": {"id": "y"}}]}
 			]}`),
-			want: version{workspace: "ws-1", lineage: "l", serial: 3, things: map[string]bool{"x": false, "y": true}},
+			want: version{state: "ws-1", lineage: "l", serial: 3, things: map[string]bool{"x": false, "y": true}},
 		},
 		"NoResources": {
 			reason: "A state may have none.",
 			data:   compressed(`{"lineage": "l", "serial": 1}`),
-			want:   version{workspace: "ws-1", lineage: "l", serial: 1},
+			want:   version{state: "ws-1", lineage: "l", serial: 1},
 		},
 		"NoState": {
 			reason: "There may be a place without a state.",
-			want:   version{workspace: "ws-1"},
+			want:   version{state: "ws-1"},
 		},
 		"NotCompressed": {reason: "The backend compresses states.", data: []byte(`{}`), err: cmpopts.AnyError},
 		"NotJSON":       {reason: "A state is JSON.", data: compressed("state"), err: cmpopts.AnyError},

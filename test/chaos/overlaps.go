@@ -6,6 +6,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,12 +15,26 @@ import (
 const slack = time.Second
 
 // overlaps returns the pairs of runs for one Workspace of which the later started
-// before the earlier had ended.
+// before the earlier had ended: the first for each of the earlier and each instance.
 func overlaps(runs []run, c clock) []violation {
 	var found []violation
 
+	type pair struct {
+		uid, instance string
+		pid           int
+	}
+
+	known := map[pair]bool{}
+
 	for _, r := range runs {
 		for _, pid := range r.beside {
+			p := pair{uid: r.uid, instance: r.instance, pid: pid}
+			if known[p] {
+				continue
+			}
+
+			known[p] = true
+
 			v := violation{workspace: r.workspace, time: r.start, instances: []string{r.instance}}
 
 			first := fmt.Sprintf("a run that was not written down yet (process %d)", pid)
@@ -36,8 +51,43 @@ func overlaps(runs []run, c clock) []violation {
 	return found
 }
 
+// stateOverlaps returns the pairs of runs that changed one state at the same time. The lock
+// of the state keeps runs for all Workspaces but one from changing anything:
+// a run that has changed something has had the lock, and has it until it ends.
+func stateOverlaps(runs []run, ledger []entry, c clock) []violation {
+	var found []violation
+
+	// works are the runs that have changed something.
+	var works []*run
+
+	for _, e := range ledger {
+		r := doer(runs, e)
+		if r == nil || r.state == "" || slices.Contains(works, r) {
+			continue
+		}
+
+		for _, w := range works {
+			if w.state != r.state || w.end != 0 && w.end-int64(moment) <= e.time {
+				continue
+			}
+
+			found = append(found, violation{
+				workspace: r.workspace,
+				others:    besides(r.workspace, w.workspace),
+				time:      e.time,
+				instances: instancesOf(w, r),
+				text:      fmt.Sprintf("%s for %s\nwas changing %s when\n%s for %s\nbegan to, too, at %s", w.describe(c), w.workspace, r.state, r.describe(c), r.workspace, c.at(e.time)),
+			})
+		}
+
+		works = append(works, r)
+	}
+
+	return found
+}
+
 // describe says all about a run in a line.
-func (r run) describe(c clock) string {
+func (r *run) describe(c clock) string {
 	end := "to the end of the test"
 	if r.end != 0 {
 		end = "until " + c.at(r.end)

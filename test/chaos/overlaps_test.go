@@ -33,10 +33,10 @@ func TestReadRuns(t *testing.T) {
 		"Complete": {
 			reason: "A run knows all about its start, and when it ended.",
 			events: []record.Event{
-				{Kind: record.Start, Time: 1, UID: one, PID: 5, Parent: 4, Instance: "a#1", Command: "plan", Root: "/r", Fresh: true, Beside: []int{3}},
+				{Kind: record.Start, Time: 1, UID: one, PID: 5, Parent: 4, Instance: "a#1", Command: "plan", Root: "/r", State: "s", Fresh: true, Beside: []int{3}},
 				end(2, one, 5),
 			},
-			want: []run{{workspace: "ws-1", uid: one, pid: 5, instance: "a#1", command: "plan", root: "/r", start: 1, end: 2, fresh: true, beside: []int{3}}},
+			want: []run{{workspace: "ws-1", uid: one, pid: 5, instance: "a#1", command: "plan", root: "/r", state: "s", start: 1, end: 2, fresh: true, beside: []int{3}}},
 		},
 		"NeverEnded": {
 			reason: "A run that was never seen to end has no end.",
@@ -51,6 +51,11 @@ func TestReadRuns(t *testing.T) {
 				{workspace: "ws-2", uid: two, pid: 6, start: 2, end: 4},
 				{workspace: "ws-1", uid: one, pid: 7, start: 3, end: 5},
 			},
+		},
+		"Interrupted": {
+			reason: "A sluggish run knows when it was interrupted.",
+			events: []record.Event{start(1, one, 5), {Kind: record.Interrupt, Time: 2, UID: one, PID: 5}, end(3, one, 5)},
+			want:   []run{{workspace: "ws-1", uid: one, pid: 5, start: 1, interrupted: 2, end: 3}},
 		},
 		"UsedAgain": {
 			reason: "A process id may be used again.",
@@ -79,11 +84,11 @@ func at(milliseconds int64) int64 { return milliseconds * int64(time.Millisecond
 
 // newRun returns a run of apply.
 func newRun(instance string, pid int, start, end int64) run {
-	return run{workspace: "ws-1", uid: "uid-1", pid: pid, instance: instance, command: "apply", root: "/r", start: at(start), end: at(end)}
+	return run{workspace: "ws-1", uid: "uid-1", pid: pid, instance: instance, command: "apply", root: "/r", state: "ws-1", start: at(start), end: at(end)}
 }
 
 // seeing returns the run as one that saw the processes with the supplied ids.
-func (r run) seeing(pids ...int) run {
+func seeing(r run, pids ...int) run {
 	r.beside = pids
 
 	return r
@@ -103,7 +108,7 @@ func TestOverlaps(t *testing.T) {
 		},
 		"TwoInstances": {
 			reason: "A run that sees another overlaps with it.",
-			runs:   []run{newRun("a#1", 5, 1, 12), newRun("b#2", 6, 10, 0).seeing(5)},
+			runs:   []run{newRun("a#1", 5, 1, 12), seeing(newRun("b#2", 6, 10, 0), 5)},
 			want: []violation{{
 				workspace: "ws-1",
 				time:      at(10),
@@ -114,7 +119,7 @@ func TestOverlaps(t *testing.T) {
 		},
 		"ThreeRuns": {
 			reason: "Each pair counts.",
-			runs:   []run{newRun("a#1", 5, 1, 30), newRun("b#1", 6, 2, 30).seeing(5), newRun("c#1", 7, 3, 30).seeing(5, 6)},
+			runs:   []run{newRun("a#1", 5, 1, 30), seeing(newRun("b#1", 6, 2, 30), 5), seeing(newRun("c#1", 7, 3, 30), 5, 6)},
 			want: []violation{
 				{workspace: "ws-1", time: at(2), instances: []string{"b#1", "a#1"}},
 				{workspace: "ws-1", time: at(3), instances: []string{"c#1", "a#1"}},
@@ -123,17 +128,17 @@ func TestOverlaps(t *testing.T) {
 		},
 		"WrittenLater": {
 			reason: "The run that was seen may be written down after the one that saw it.",
-			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5), newRun("a#1", 5, 11, 20)},
+			runs:   []run{seeing(newRun("b#1", 6, 10, 20), 5), newRun("a#1", 5, 11, 20)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
 		},
 		"UsedAgain": {
 			reason: "The run that was seen is not the one that had the same process id later.",
-			runs:   []run{newRun("a#1", 5, 1, 20), newRun("b#1", 6, 10, 20).seeing(5), newRun("c#1", 5, 5000, 6000)},
+			runs:   []run{newRun("a#1", 5, 1, 20), seeing(newRun("b#1", 6, 10, 20), 5), newRun("c#1", 5, 5000, 6000)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
 		},
 		"NeverWritten": {
 			reason: "Or never, if it was killed in between.",
-			runs:   []run{newRun("b#1", 6, 10, 20).seeing(5)},
+			runs:   []run{seeing(newRun("b#1", 6, 10, 20), 5)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1"}}},
 		},
 	}
@@ -147,6 +152,85 @@ func TestOverlaps(t *testing.T) {
 }
 
 // expectViolations compares violations. The text is compared where one is wanted.
+// TestStateOverlaps shows that two runs change a state at the same time only if there is
+// no lock.
+func TestStateOverlaps(t *testing.T) {
+	t.Parallel()
+
+	// another returns the run as one for another Workspace.
+	another := func(r run) run {
+		r.workspace, r.uid = "ws-2", "uid-2"
+
+		return r
+	}
+	by2 := func(e entry) entry {
+		e.uid = "uid-2"
+
+		return e
+	}
+	elsewhere := func(r run) run {
+		r.state = "other"
+
+		return r
+	}
+
+	first, second := newRun("a#1", 5, 1, 5000), another(newRun("b#1", 6, 10, 9000))
+	ledger := []entry{did(1000, creating, "x", 5), did(2000, created, "x", 5), by2(did(3000, destroying, "x", 6)), by2(did(3100, creating, "y", 6))}
+	want := []violation{{workspace: "ws-2", others: []string{"ws-1"}, time: at(3000), instances: []string{"a#1", "b#1"}}}
+
+	cases := map[string]struct {
+		reason string
+		runs   []run
+		ledger []entry
+		want   []violation
+	}{
+		"Overlap": {
+			reason: "The first had not ended when the second changed something.",
+			runs:   []run{first, second},
+			ledger: ledger,
+			want:   want,
+		},
+		"NeverEnded": {
+			reason: "Nor did one that was never seen to end.",
+			runs:   []run{newRun("a#1", 5, 1, 0), second},
+			ledger: ledger,
+			want:   want,
+		},
+		"OneAfterTheOther": {
+			reason: "The second waited for the lock.",
+			runs:   []run{newRun("a#1", 5, 1, 2900), second},
+			ledger: ledger,
+		},
+		"SeenLate": {
+			reason: "An end may be seen a moment late.",
+			runs:   []run{newRun("a#1", 5, 1, 3400), second},
+			ledger: ledger,
+		},
+		"ChangesNothing": {
+			reason: "A run that waits for the lock, or is refused, may be there at any time.",
+			runs:   []run{first, second},
+			ledger: ledger[:2],
+		},
+		"OtherState": {
+			reason: "Two states have two locks.",
+			runs:   []run{first, elsewhere(second)},
+			ledger: ledger,
+		},
+		"Unknown": {
+			reason: "Of runs that were not written down nothing is known.",
+			ledger: ledger,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectViolations(t, tc.reason, tc.want, stateOverlaps(tc.runs, tc.ledger, 0))
+		})
+	}
+}
+
+// expectViolations compares violations, without their texts where none is wanted.
 func expectViolations(t *testing.T, reason string, want, got []violation) {
 	t.Helper()
 

@@ -12,48 +12,78 @@ import (
 
 // A resource is one thing that a module has created, in all records.
 type resource struct {
-	id        string
-	workspace string
+	id string
 
-	// begun is when its creation began, and by is the process of the CLI.
+	// uid is that of the Workspace that created it, and workspace its name.
+	uid, workspace string
+
+	// state that it belongs to. It is not known if the run is not.
+	state string
+
+	// begun is when its creation began, and by the run that created it, nil if it is
+	// not known.
 	begun int64
-	by    int
+	by    *run
 
 	// finished says that all of its creation was done.
 	finished bool
 
-	// destroyed is when its destruction began, 0 if it never did.
-	destroyed int64
+	// destructions are the times at which its destruction began, in order. There may be
+	// more than one.
+	destructions []destruction
 
 	// saved says that some version of the state has it, and tainted that it is
 	// tainted in the last one that has it.
 	saved, tainted bool
 
-	// seen is when the first version of the state that has it was, 0 if none was.
-	seen int64
+	// seen is when the first version of the state that has it was, 0 if none was, and
+	// versions are all that have it.
+	seen     int64
+	versions []version
+}
+
+// A destruction of a resource is a run that destroyed it.
+type destruction struct {
+	time int64
+	uid  string
+	by   *run
+}
+
+// destroyed is when the destruction of the resource began, 0 if it never did.
+func (r *resource) destroyed() int64 {
+	if len(r.destructions) == 0 {
+		return 0
+	}
+
+	return r.destructions[0].time
 }
 
 // resources returns all resources in the order in which their creation began.
-func resources(ledger []entry, versions []version) []*resource {
+func resources(ledger []entry, versions []version, runs []run) []*resource {
 	var all []*resource
 
 	byID := map[string]*resource{}
 
 	for _, e := range ledger {
+		by := doer(runs, e)
+
 		r := byID[e.id]
 		if r == nil {
-			r = &resource{id: e.id, workspace: e.workspace, begun: e.time, by: e.pid}
+			r = &resource{id: e.id, uid: e.uid, begun: e.time, by: by}
 			byID[e.id] = r
 			all = append(all, r)
+
+			if by != nil {
+				r.workspace, r.state = by.workspace, by.state
+			}
 		}
 
 		switch e.what {
 		case created:
 			r.finished = true
 		case destroying:
-			// A run that is killed before it saves the state leaves the destruction to be
-			// repeated. Only what is in the state is ever destroyed.
-			r.destroyed, r.saved = cmp.Or(r.destroyed, e.time), true
+			// Only what is in the state is ever destroyed.
+			r.destructions, r.saved = append(r.destructions, destruction{time: e.time, uid: e.uid, by: by}), true
 		}
 	}
 
@@ -66,35 +96,46 @@ func resources(ledger []entry, versions []version) []*resource {
 
 			r.saved, r.tainted = true, tainted
 			r.seen = cmp.Or(r.seen, v.time)
+			r.versions = append(r.versions, v)
 		}
 	}
 
 	return all
 }
 
+// doer returns the run that did what an entry of the ledger says, nil if it is not known.
+func doer(runs []run, e entry) *run {
+	if i := lastRun(runs, e.uid, e.pid, e.time); i >= 0 {
+		return &runs[i]
+	}
+
+	return nil
+}
+
 // createdTwice returns the creations of what existed already: a resource that is in
 // the state, untainted, and whose destruction has not begun; or one that another
-// process is creating. Every Workspace here has one resource at a time.
-func createdTwice(all []*resource, runs []run, c clock) []violation {
+// process is creating. Every state here has one resource at a time.
+func createdTwice(all []*resource, versions []version, c clock) []violation {
 	var found []violation
 
 	for i, r := range all {
 		for _, other := range all[:i] {
-			if other.workspace != r.workspace {
+			if other.state != r.state || r.state == "" {
 				continue
 			}
 
-			why := inTheWay(other, r, runs)
+			why := inTheWay(other, r, versions)
 			if why == "" {
 				continue
 			}
 
 			found = append(found, violation{
 				workspace: r.workspace,
+				others:    besides(r.workspace, other.workspace),
 				time:      r.begun,
-				instances: creators(runs, other, r),
+				instances: instancesOf(other.by, r.by),
 				text: fmt.Sprintf("%s was created at %s by %s\nalthough there was %s, created at %s by %s, %s",
-					r.id, c.at(r.begun), creator(runs, r), other.id, c.at(other.begun), creator(runs, other), why),
+					r.id, c.at(r.begun), r.by.actor(), other.id, c.at(other.begun), other.by.actor(), why),
 			})
 		}
 	}
@@ -104,84 +145,95 @@ func createdTwice(all []*resource, runs []run, c clock) []violation {
 
 // inTheWay says why the creation of r must not have begun while there was other. It
 // is empty if it may.
-func inTheWay(other, r *resource, runs []run) string {
+func inTheWay(other, r *resource, versions []version) string {
 	switch {
-	case known(runs, other, r) && (other.destroyed == 0 || other.destroyed > r.begun):
+	case known(other, r, versions) && (other.destroyed() == 0 || other.destroyed() > r.begun):
 		return "which was in the state and not destroyed"
-	case other.by != r.by && !other.finished && running(runs, other, r):
+	case !other.finished && running(other, r):
 		return "which was being created"
 	default:
 		return ""
 	}
 }
 
-// known says whether the run that created r had to know of other. Nobody can know of what
+// known says whether the run that created r had to know of other. No run can know of what
 // is in no state yet: its creation was cut short by a SIGKILL, or its state is still on
-// the disk of somebody else, or it is lost, which is another verdict. A run holds the lock
-// of the state until it ends: what others were seen to have stored by then was there
-// before. A resource that is tainted is replaced without another word.
-func known(runs []run, other, r *resource) bool {
+// another disk, or it is lost, which is another verdict. A run holds the lock of the state
+// until it ends: what others were seen to have stored by then was there before. A resource
+// that is tainted is replaced without another word.
+func known(other, r *resource, versions []version) bool {
 	by := r.begun
-	if run := creation(runs, r); run != nil {
-		by = max(by, run.end)
+	if r.by != nil {
+		by = max(by, r.by.end)
+	}
+
+	// That the state has lost it before is another verdict, too.
+	for _, v := range versions {
+		if _, there := v.things[other.id]; v.state == other.state && !there && v.time > other.seen && v.time < r.begun {
+			return false
+		}
 	}
 
 	return other.seen != 0 && other.seen <= by && !other.tainted
 }
 
 // running says whether the run that created other had not ended when the creation of r
-// began. It may have been seen to end too late, so the two runs must overlap as well.
-func running(runs []run, other, r *resource) bool {
-	first, second := creation(runs, other), creation(runs, r)
-	if first == nil || second == nil {
+// began.
+func running(other, r *resource) bool {
+	first, second := other.by, r.by
+	if first == nil || second == nil || first == second {
 		return false
 	}
 
-	overlap := slices.Contains(second.beside, first.pid) || slices.Contains(first.beside, second.pid)
+	// Runs for one Workspace see one another.
+	if first.uid == second.uid {
+		return (slices.Contains(second.beside, first.pid) || slices.Contains(first.beside, second.pid)) && (first.end == 0 || first.end > r.begun)
+	}
 
-	return overlap && (first.end == 0 || first.end > r.begun)
+	// Others may have been seen to end too late.
+	return first.end == 0 || first.end-int64(moment) > r.begun
 }
 
-// creation returns the run that created the resource, nil if it is not known. A
-// provisioner whose run was killed before it asked for its parent has another parent: it
-// is from the last run that could create anything.
-func creation(runs []run, r *resource) *run {
-	var last *run
+// actor names the instance and the Workspace of a run.
+func (r *run) actor() string {
+	if r == nil {
+		return "a run that was not written down"
+	}
 
-	for i := range slices.Backward(runs) {
-		by := &runs[i]
-		if by.workspace != r.workspace || by.start > r.begun {
-			continue
-		}
+	return fmt.Sprintf("%s for %s", r.instance, cmp.Or(r.workspace, r.uid))
+}
 
-		if by.pid == r.by {
-			return by
-		}
+// besides returns those names that are not the supplied one.
+func besides(name string, names ...string) []string {
+	var others []string
 
-		if last == nil && by.command == "apply" {
-			last = by
+	for _, n := range names {
+		if n != name && n != "" {
+			others = append(others, n)
 		}
 	}
 
-	return last
+	return others
 }
 
-func creator(runs []run, r *resource) string {
-	if by := creation(runs, r); by != nil {
-		return by.instance
-	}
-
-	return "nobody who wrote it down"
-}
-
-func creators(runs []run, rs ...*resource) []string {
+// instancesOf returns the processes that runs are of, each once.
+func instancesOf(runs ...*run) []string {
 	var names []string
 
-	for _, r := range rs {
-		if by := creation(runs, r); by != nil {
-			names = append(names, by.instance)
+	for _, r := range runs {
+		if r != nil && !slices.Contains(names, r.instance) {
+			names = append(names, r.instance)
 		}
 	}
 
 	return names
+}
+
+// subject is the name of the Workspace of a run.
+func (r *run) subject() string {
+	if r == nil {
+		return ""
+	}
+
+	return r.workspace
 }

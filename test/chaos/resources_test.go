@@ -10,12 +10,12 @@ import (
 
 // did returns an entry of the ledger.
 func did(now int64, what, id string, pid int) entry {
-	return entry{time: at(now), what: what, workspace: "ws-1", id: id, pid: pid}
+	return entry{time: at(now), what: what, id: id, pid: pid, uid: "uid-1"}
 }
 
 // holding returns a state that has the resources with the supplied ids, untainted.
 func holding(ids ...string) version {
-	v := version{workspace: "ws-1", time: at(25), lineage: "l", things: map[string]bool{}}
+	v := version{state: "ws-1", time: at(25), lineage: "l", things: map[string]bool{}}
 	for _, id := range ids {
 		v.things[id] = false
 	}
@@ -25,7 +25,7 @@ func holding(ids ...string) version {
 
 // tainting returns a state that has the resource with the supplied id, tainted.
 func tainting(id string) version {
-	return version{workspace: "ws-1", time: at(25), lineage: "l", things: map[string]bool{id: true}}
+	return version{state: "ws-1", time: at(25), lineage: "l", things: map[string]bool{id: true}}
 }
 
 // later returns the version as it is seen at another time.
@@ -39,7 +39,7 @@ func TestCreatedTwice(t *testing.T) {
 	t.Parallel()
 
 	other := did(50, creating, "other", 6)
-	other.workspace = "ws-2"
+	other.uid = "uid-2"
 
 	twice := []violation{{workspace: "ws-1", time: at(50), instances: []string{"a#1", "b#1"}}}
 	runs := []run{newRun("a#1", 5, 1, 40), newRun("b#1", 6, 45, 90)}
@@ -102,6 +102,19 @@ func TestCreatedTwice(t *testing.T) {
 			versions: []version{later(holding("x"), 91)},
 			runs:     runs,
 		},
+		"LostBefore": {
+			reason:   "What the state has lost is not known any more, and reported as lost.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{holding("x"), later(holding(), 30)},
+			runs:     runs,
+		},
+		"LostMeanwhile": {
+			reason:   "A run that makes the state forget it had to know of it.",
+			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
+			versions: []version{holding("x"), later(holding("y"), 60)},
+			runs:     runs,
+			want:     twice,
+		},
 		"CutShort": {
 			reason:   "Nobody can know of what was created by a run that was killed before it saved the state.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
@@ -111,13 +124,13 @@ func TestCreatedTwice(t *testing.T) {
 		"AtTheSameTime": {
 			reason: "Two processes must not create at the same time, whatever the state says.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
-			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90).seeing(5)},
+			runs:   []run{newRun("a#1", 5, 1, 60), seeing(newRun("b#1", 6, 45, 90), 5)},
 			want:   twice,
 		},
 		"OverlapBefore": {
 			reason: "A run that has ended creates nothing, although it overlapped.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
-			runs:   []run{newRun("a#1", 5, 1, 49), newRun("b#1", 6, 45, 90).seeing(5)},
+			runs:   []run{newRun("a#1", 5, 1, 49), seeing(newRun("b#1", 6, 45, 90), 5)},
 		},
 		"UnknownRuns": {
 			reason: "Of runs that nobody wrote down it is not known whether they were at the same time.",
@@ -128,8 +141,8 @@ func TestCreatedTwice(t *testing.T) {
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90)},
 		},
-		"OtherWorkspace": {
-			reason:   "Other Workspaces have resources of their own.",
+		"OtherState": {
+			reason:   "Other states have resources of their own.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), other},
 			versions: []version{holding("x")},
 			runs:     runs,
@@ -139,7 +152,7 @@ func TestCreatedTwice(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, createdTwice(resources(tc.ledger, tc.versions), tc.runs, 0))
+			expectViolations(t, tc.reason, tc.want, createdTwice(resources(tc.ledger, tc.versions, tc.runs), tc.versions, 0))
 		})
 	}
 }

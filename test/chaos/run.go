@@ -23,8 +23,14 @@ type run struct {
 	command  string
 	root     string
 
+	// state that it worked with: see record.State. It is not known of an init.
+	state string
+
 	// start in nanoseconds since 1970.
 	start int64
+
+	// interrupted is when a sluggish CLI was interrupted, 0 if it was not.
+	interrupted int64
 
 	// end is when the run was first seen to have ended, 0 if it never was. It is for
 	// people: what overlaps is known from beside.
@@ -51,6 +57,7 @@ func readRuns(events []record.Event, names map[string]string) []run {
 				instance:  e.Instance,
 				command:   e.Command,
 				root:      e.Root,
+				state:     e.State,
 				start:     e.Time,
 				fresh:     e.Fresh,
 				beside:    e.Beside,
@@ -59,7 +66,13 @@ func readRuns(events []record.Event, names map[string]string) []run {
 			continue
 		}
 
-		if i := lastRun(runs, e.UID, e.PID, e.Time); i >= 0 {
+		i := lastRun(runs, e.UID, e.PID, e.Time)
+
+		switch {
+		case i < 0:
+		case e.Kind == record.Interrupt:
+			runs[i].interrupted = e.Time
+		default:
 			runs[i].end = e.Time
 		}
 	}

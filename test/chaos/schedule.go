@@ -11,73 +11,31 @@ import (
 	"time"
 )
 
-// A kind is a kind of fault: of things that happen to the system while it works.
-type kind string
-
-const (
-	relabel   kind = "relabel"   // Give a Workspace to another shard.
-	unlabel   kind = "unlabel"   // Take the label from a Workspace.
-	change    kind = "change"    // Change an input of a Workspace: an update in place.
-	replace   kind = "replace"   // Change one that makes it replace its resource.
-	create    kind = "create"    // Create a Workspace.
-	remove    kind = "remove"    // Delete a Workspace.
-	kill      kind = "kill"      // SIGKILL an instance, and start it again later.
-	terminate kind = "terminate" // SIGTERM an instance, and start it again later.
-	pause     kind = "pause"     // SIGSTOP an instance, mostly for longer than a Lease lasts, and SIGCONT it.
-	restart   kind = "restart"   // SIGKILL the API server, and start it again later.
-)
-
-// kinds returns all kinds, and how often each is to happen relative to the others.
-func kinds() ([]kind, []int) {
-	return []kind{relabel, unlabel, change, replace, create, remove, kill, terminate, pause, restart},
-		[]int{20, 5, 10, 12, 8, 6, 7, 5, 7, 2}
-}
-
-// A fault is one thing to do.
-type fault struct {
-	// after the start of the test.
-	after time.Duration
-
-	kind kind
-
-	// subject is the name of a Workspace or of an instance.
-	subject string
-
-	// shard that the Workspace is given to or created in, "" for none.
-	shard string
-
-	// takes is for how long an instance or the API server is away, and how long the
-	// creation of a resource takes.
-	takes time.Duration
-}
-
-func (f fault) String() string {
-	s := string(f.kind) + " " + f.subject
-
-	if f.kind == relabel || f.kind == create {
-		s += fmt.Sprintf(" in shard %q", f.shard)
-	}
-
-	if f.takes > 0 {
-		s += fmt.Sprintf(" (%s)", f.takes.Round(time.Millisecond))
-	}
-
-	return s
-}
-
 // A mix says what faults may happen to.
 type mix struct {
 	// lasts is for how long there are new faults.
 	lasts time.Duration
 
-	// lease is how long a Lease is good for.
-	lease time.Duration
+	// lease is how long a Lease is good for, renew how long an instance tries to renew
+	// it, and fenced after how long without a renewal it kills itself.
+	lease, renew, fenced time.Duration
+
+	// kinds of faults.
+	kinds []weighted
 
 	// instances by the shard that they serve, "" for none: the catch-all.
 	instances map[string][]string
 
+	// disk is the shard whose only instance keeps its disk: it has the Workspaces
+	// without a backend.
+	disk string
+
 	// workspaces is how many there are at the start, and about as many stay.
 	workspaces int
+}
+
+func (m mix) has(k kind) bool {
+	return slices.ContainsFunc(m.kinds, func(w weighted) bool { return w.kind == k })
 }
 
 func (m mix) shards() []string {
@@ -98,10 +56,17 @@ type scheduler struct {
 
 	rng *rand.Rand
 
-	// shard of each Workspace there is, in the order of names.
-	names []string
-	shard map[string]string
-	born  int
+	// shard of each Workspace there is, in the order of names. Special are those that
+	// share a state or fail: less happens to them.
+	names, special []string
+	shard          map[string]string
+	born           int
+
+	// created is when a special Workspace is.
+	created map[string]time.Duration
+
+	// count of the Workspaces of a kind.
+	count map[kind]int
 
 	// away is until when an instance, or the API server (""), is away.
 	away map[string]time.Duration
@@ -117,7 +82,10 @@ func schedule(seed uint64, m mix) []fault {
 		mix:   m,
 		rng:   rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // It has to be the same for the same seed.
 		shard: map[string]string{},
-		away:  map[string]time.Duration{},
+		count: map[kind]int{},
+
+		created: map[string]time.Duration{},
+		away:    map[string]time.Duration{},
 	}
 
 	for range m.workspaces {
@@ -126,6 +94,11 @@ func schedule(seed uint64, m mix) []fault {
 
 	for now := time.Second; now < m.lasts; now += s.between(200*time.Millisecond, 1500*time.Millisecond) {
 		s.next(now)
+	}
+
+	// What follows on something late comes at the end at once.
+	for i := range s.faults {
+		s.faults[i].after = min(s.faults[i].after, s.lasts)
 	}
 
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.after - b.after) })
@@ -147,46 +120,87 @@ func (s *scheduler) next(now time.Duration) {
 			s.names = slices.DeleteFunc(s.names, func(n string) bool { return n == name })
 		}
 	case relabel:
-		s.relabel(s.workspace(), now)
+		s.relabel(s.oneOf(s.present(now)), now)
 	case unlabel:
 		s.unlabel(s.workspace(), now)
 	case change, replace:
 		name := s.workspace()
 		s.add(fault{after: now, kind: k, subject: name})
 		s.follow(name, now)
-	case kill, terminate, pause:
+	case kill, terminate, pause, drain:
 		s.disturb(k, s.oneOf(s.shards()), now)
-	case restart:
-		s.restart(now)
+	case restart, outage:
+		s.all(k, now)
+	case hang, delay, refuse, oneWay:
+		s.trouble(k, s.oneOf(s.shards()), now)
+	case deleteLease, emptyLease, restoreLease:
+		s.ofLease(k, s.oneOf(s.shards()), now)
+	default:
+		s.compose(k, now)
 	}
 }
 
 // follow may add a fault that hits the work that was just begun on a Workspace.
 func (s *scheduler) follow(name string, now time.Duration) {
 	soon := now + s.between(300*time.Millisecond, 3*time.Second)
+	kinds := []kind{relabel, relabel, relabel, kill, pause, hang, hang, oneWay, deleteLease, emptyLease, putBack, drain, drain}
+	k := kinds[s.rng.IntN(len(kinds))]
 
-	switch s.rng.IntN(6) {
-	case 0, 1, 2:
+	if !s.has(k) {
+		return
+	}
+
+	switch k {
+	case relabel:
 		s.relabel(name, soon)
-	case 3:
-		s.disturb(kill, s.shard[name], soon)
-	case 4:
-		s.disturb(pause, s.shard[name], soon)
+	case putBack:
+		s.putBack(name, soon)
+	case hang, oneWay:
+		s.trouble(k, s.shard[name], soon)
+	case deleteLease, emptyLease:
+		s.ofLease(k, s.shard[name], soon)
+	default:
+		s.disturb(k, s.shard[name], soon)
 	}
 }
 
 func (s *scheduler) create(now time.Duration) string {
-	s.born++
-	name := fmt.Sprintf("ws-%d", s.born)
+	name := s.name("ws")
 
 	// Most take a moment, some are slow, and some take longer than a Lease lasts.
-	takes := []time.Duration{0, 0, 2 * time.Second, 2 * time.Second, s.lease + 2*time.Second}[s.rng.IntN(5)]
+	times := []time.Duration{0, 0, 2 * time.Second, 2 * time.Second, s.lease + 2*time.Second}
+	takes, lingers := s.rng.IntN(len(times)), s.rng.IntN(len(times))
+	t := traits{flavour: plain, lingers: times[lingers]}
+
+	if s.rng.IntN(3) == 0 {
+		t.sluggish = s.between(time.Second, s.lease)
+	}
 
 	s.names = append(s.names, name)
 	s.shard[name] = s.oneOf(s.shards())
-	s.add(fault{after: now, kind: create, subject: name, shard: s.shard[name], takes: takes})
+	s.add(fault{after: now, kind: create, subject: name, shard: s.shard[name], takes: times[takes], traits: t})
 
 	return name
+}
+
+// name returns one that no Workspace has had.
+func (s *scheduler) name(prefix string) string {
+	s.born++
+
+	return fmt.Sprintf("%s-%d", prefix, s.born)
+}
+
+// present returns the Workspaces there are, those that little happens to included.
+func (s *scheduler) present(now time.Duration) []string {
+	all := slices.Clone(s.names)
+
+	for _, name := range s.special {
+		if s.created[name] <= now {
+			all = append(all, name)
+		}
+	}
+
+	return all
 }
 
 // relabel gives the Workspace to another shard and, maybe, back.
@@ -214,26 +228,77 @@ func (s *scheduler) unlabel(name string, now time.Duration) {
 func (s *scheduler) disturb(k kind, shard string, now time.Duration) {
 	name := s.oneOf(s.instances[shard])
 	takes := s.between(100*time.Millisecond, 2*s.lease)
+	f := fault{after: now, kind: k, subject: name}
 
-	if k == pause {
+	switch k {
+	case pause:
 		// From short enough to go on to far too long: what matters is in between.
 		takes = s.between(s.lease/2, 2*s.lease)
+	case drain:
+		takes = s.length()
+		f.leader, f.drop, f.spareCLI = true, s.coin(), s.coin()
+	default:
+		// It is away for as long as a pod takes to start.
 	}
 
 	if s.away[name] < now {
 		s.away[name] = now + takes
-		s.add(fault{after: now, kind: k, subject: name, takes: takes})
+		f.takes = takes
+		s.add(f)
 	}
 }
 
-// restart makes the API server go away for a while. It takes some time to come back,
-// and the rest some more to do anything again.
-func (s *scheduler) restart(now time.Duration) {
-	const every = 40 * time.Second
+// trouble is with the network of an instance, mostly of the leader.
+func (s *scheduler) trouble(k kind, shard string, now time.Duration) {
+	name, takes := s.oneOf(s.instances[shard]), s.length()
+	f := fault{after: now, kind: k, subject: name, takes: takes, leader: s.rng.IntN(4) > 0, drop: s.coin(), spareCLI: s.coin()}
 
-	if s.away[""] <= now {
-		s.away[""] = now + every
-		s.add(fault{after: now, kind: restart, takes: s.between(100*time.Millisecond, s.lease)})
+	// One for each shard: it is not known yet who will be the leader.
+	if key := "network of " + shard; s.away[key] <= now {
+		s.away[key] = now + takes
+		s.add(f)
+	}
+}
+
+// length of a trouble: what matters is on which side of the renew deadline, of the
+// fence and of the end of the Lease it is.
+func (s *scheduler) length() time.Duration {
+	switch s.rng.IntN(4) {
+	case 0:
+		return s.between(100*time.Millisecond, s.renew)
+	case 1, 2:
+		return s.between(s.renew, s.fenced)
+	default:
+		return s.between(s.fenced, 2*s.lease)
+	}
+}
+
+// ofLease adds a fault of the Lease of a shard. A standby makes a difference.
+func (s *scheduler) ofLease(k kind, shard string, now time.Duration) {
+	f := fault{after: now, kind: k, subject: shard}
+
+	if k == restoreLease {
+		f.age = s.between(time.Second, 40*time.Second)
+	}
+
+	s.add(f)
+}
+
+// all is a fault that every instance notices. It takes some time until the API server is
+// back, and the rest some more to do anything again.
+func (s *scheduler) all(k kind, now time.Duration) {
+	const every = 25 * time.Second
+
+	if s.away[""] > now {
+		return
+	}
+
+	s.away[""] = now + every
+
+	if k == restart {
+		s.add(fault{after: now, kind: k, takes: s.between(100*time.Millisecond, s.lease)})
+	} else {
+		s.add(fault{after: now, kind: k, takes: s.length(), drop: s.coin(), spareCLI: s.coin()})
 	}
 }
 
@@ -243,23 +308,23 @@ func (s *scheduler) workspace() string { return s.oneOf(s.names) }
 
 func (s *scheduler) oneOf(choice []string) string { return choice[s.rng.IntN(len(choice))] }
 
-func (s *scheduler) kind() kind {
-	all, weights := kinds()
-	n := 0
+func (s *scheduler) coin() bool { return s.rng.IntN(2) == 0 }
 
-	for _, w := range weights {
-		n += w
+func (s *scheduler) kind() kind {
+	n := 0
+	for _, w := range s.kinds {
+		n += w.weight
 	}
 
 	n = s.rng.IntN(n)
 
-	for i, w := range weights {
-		if n -= w; n < 0 {
-			return all[i]
+	for _, w := range s.kinds {
+		if n -= w.weight; n < 0 {
+			return w.kind
 		}
 	}
 
-	return all[0]
+	return s.kinds[0].kind
 }
 
 func (s *scheduler) between(low, high time.Duration) time.Duration {

@@ -14,109 +14,113 @@ func TestUnsaved(t *testing.T) {
 
 	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5)}
 	want := []violation{{workspace: "ws-1", time: at(10), instances: []string{"a#1"}}}
+	run5 := []run{newRun("a#1", 5, 1, 5000)}
+
+	// dead is the note that a process was killed.
+	dead := func(now int64, process string) note {
+		return note{time: at(now), subject: unnumbered(process), killed: process}
+	}
+	interrupted := newRun("a#1", 5, 1, 5000)
+	interrupted.interrupted = at(4000)
+
+	onDisk := newRun("a#1", 5, 1, 5000)
+	onDisk.state = "disk/uid-1"
 
 	cases := map[string]struct {
 		reason   string
-		ledger   []entry
 		versions []version
 		runs     []run
-		killed   map[string]int64
 		notes    []note
 		want     []violation
 	}{
-		"Saved": {
-			reason:   "It is in the state.",
-			ledger:   ledger,
-			versions: []version{holding("x"), holding()},
-			runs:     []run{newRun("a#1", 5, 1, 5000)},
-		},
-		"SavedTainted": {
-			reason:   "It is in the state, where it is tainted.",
-			ledger:   ledger,
-			versions: []version{tainting("x")},
-			runs:     []run{newRun("a#1", 5, 1, 5000)},
-		},
-		"NotSaved": {
-			reason:   "A run that ends by itself has to save what it did.",
-			ledger:   ledger,
-			versions: []version{holding()},
-			runs:     []run{newRun("a#1", 5, 1, 5000)},
-			want:     want,
-		},
+		"Saved":        {reason: "It is in the state.", versions: []version{holding("x"), holding()}, runs: run5},
+		"SavedTainted": {reason: "It is in the state, where it is tainted.", versions: []version{tainting("x")}, runs: run5},
+		"NotSaved":     {reason: "A run that ends by itself has to save what it did.", versions: []version{holding()}, runs: run5, want: want},
+		"OnDisk":       {reason: "Of a state on a disk no versions are seen.", runs: []run{onDisk}},
+		"Interrupted":  {reason: "A sluggish run may be killed before it saves anything.", runs: []run{interrupted}},
 		"Killed": {
-			reason: "A run that ends with its instance may have had no time to.",
-			ledger: ledger,
-			runs:   []run{newRun("a#1", 5, 1, 5000)},
-			killed: map[string]int64{"a#1": at(5001)},
+			reason: "A run that is killed with its instance has no time to.",
+			runs:   run5,
+			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5001, "a#1")},
 		},
 		"KilledLater": {
 			reason: "A run that ended well before its instance had the time.",
-			ledger: ledger,
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
-			killed: map[string]int64{"a#1": at(5001)},
+			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5001, "a#1")},
 			want:   want,
+		},
+		"KilledItself": {
+			reason: "An instance that kills itself has to interrupt its runs before.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(9000), kind: hang, spareCLI: true, subject: "a"}, dead(5001, "a#1")},
+			want:   want,
+		},
+		"Paused": {
+			reason: "An instance that is paused cannot interrupt anything.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(9000), kind: pause, subject: "a"}, dead(5001, "a#1")},
+		},
+		"PausedBefore": {
+			reason: "After a pause it can.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(3000), kind: pause, subject: "a"}, dead(5001, "a#1")},
+			want:   want,
+		},
+		"CutOff": {
+			reason: "A run that cannot reach its backend can save nothing there.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(9000), kind: oneWay, subject: "a"}, dead(5001, "a#1")},
+		},
+		"AnotherCutOff": {
+			reason: "The trouble of another instance is no excuse.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(9000), kind: oneWay, subject: "b"}, dead(5001, "a#1")},
+			want:   want,
+		},
+		"SlowMachine": {
+			reason: "A machine that has no time for requests has none for interrupts.",
+			runs:   run5,
+			notes:  []note{{time: at(2000), end: at(2000), kind: slow}, dead(5001, "a#1")},
 		},
 		"KilledWithoutServer": {
 			reason: "There was nowhere to save it before the instance was killed.",
-			ledger: ledger,
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
-			killed: map[string]int64{"a#1": at(9000)},
-			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+			notes:  []note{{time: at(3000), end: at(8000), kind: restart}, dead(9000, "a#1")},
 		},
 		"KilledLongAfterServer": {
 			reason: "There was time to save it once the API server was back.",
-			ledger: ledger,
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
-			killed: map[string]int64{"a#1": at(19000)},
-			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+			notes:  []note{{time: at(3000), end: at(8000), kind: restart}, dead(19000, "a#1")},
 			want:   want,
 		},
 		"AnotherOutage": {
 			reason: "The API server was there when the run ended.",
-			ledger: ledger,
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
-			killed: map[string]int64{"a#1": at(9000)},
-			notes:  []note{{time: at(5000), kind: restart}, {time: at(8000), text: back}},
+			notes:  []note{{time: at(5000), end: at(8000), kind: restart}, dead(9000, "a#1")},
 			want:   want,
 		},
 		"NotKilledWithoutServer": {
 			reason: "An instance that lives on has to save it.",
-			ledger: ledger,
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
-			notes:  []note{{time: at(3000), kind: restart}, {time: at(8000), text: back}},
+			notes:  []note{{time: at(3000), end: at(8000), kind: restart}},
 			want:   want,
 		},
 		"AnotherKilled": {
 			reason: "What happens to the next process of the instance is no excuse.",
-			ledger: ledger,
-			runs:   []run{newRun("a#1", 5, 1, 5000)},
-			killed: map[string]int64{"a#2": at(5000)},
-			want:   want,
-		},
-		"KilledAtOnce": {
-			reason: "The provisioner of a run that was killed may have no parent.",
-			ledger: []entry{did(10, creating, "x", 1), did(20, created, "x", 1)},
-			runs:   []run{newRun("b#1", 4, 1, 2), newRun("a#1", 5, 3, 9), newRun("b#1", 6, 11, 12)},
-			killed: map[string]int64{"a#1": at(9)},
-		},
-		"ParentlessNotKilled": {
-			reason: "But only of one that was killed, and that can create.",
-			ledger: []entry{did(10, creating, "x", 1), did(20, created, "x", 1)},
-			runs:   []run{newRun("a#1", 5, 3, 9), {workspace: "ws-1", uid: "uid-1", pid: 6, instance: "b#1", command: "plan", start: at(4), end: at(9)}},
-			killed: map[string]int64{"b#1": at(9)},
+			runs:   run5,
+			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5000, "a#2")},
 			want:   want,
 		},
 		"UnknownRun": {
-			reason: "Somebody who is not known has created it.",
-			ledger: ledger,
-			want:   []violation{{workspace: "ws-1", time: at(10)}},
+			reason: "It is not known which run has created it.",
+			want:   []violation{{time: at(10)}},
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions), tc.runs, tc.killed, tc.killed, outages(tc.notes), 0))
+			expectViolations(t, tc.reason, tc.want, unsaved(resources(ledger, tc.versions, tc.runs), tc.notes, 0))
 		})
 	}
 }
@@ -126,14 +130,15 @@ func TestLost(t *testing.T) {
 
 	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5)}
 	destroyed := slices.Concat(ledger, []entry{did(30, destroying, "x", 5)})
-	deleted := version{workspace: "ws-1", time: at(25), deleted: true}
+	runs := []run{newRun("a#1", 5, 1, 90)}
+	deleted := version{state: "ws-1", time: at(25), deleted: true}
 	forgotten := []violation{{workspace: "ws-1", time: at(25)}}
 
 	renewed := holding("x")
 	renewed.lineage = "other"
 
 	elsewhere := holding()
-	elsewhere.workspace = "ws-2"
+	elsewhere.state = "ws-2"
 
 	cases := map[string]struct {
 		reason   string
@@ -144,7 +149,7 @@ func TestLost(t *testing.T) {
 		"Kept": {
 			reason:   "A state that keeps what it has is fine, whatever others have.",
 			ledger:   ledger,
-			versions: []version{{workspace: "ws-1"}, holding(), holding("x"), elsewhere, holding("x")},
+			versions: []version{{state: "ws-1"}, holding(), holding("x"), elsewhere, holding("x")},
 		},
 		"Destroyed": {
 			reason:   "What was destroyed goes from the state, and the state itself in the end.",
@@ -160,7 +165,7 @@ func TestLost(t *testing.T) {
 		"Emptied": {
 			reason:   "An empty Secret has neither the resource nor the lineage.",
 			ledger:   ledger,
-			versions: []version{holding("x"), {workspace: "ws-1", time: at(25)}},
+			versions: []version{holding("x"), {state: "ws-1", time: at(25)}},
 			want:     []violation{forgotten[0], forgotten[0]},
 		},
 		"Deleted": {
@@ -190,7 +195,7 @@ func TestLost(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, lost(resources(tc.ledger, nil), tc.versions))
+			expectViolations(t, tc.reason, tc.want, lost(resources(tc.ledger, nil, runs), tc.versions, runs))
 		})
 	}
 }

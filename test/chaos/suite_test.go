@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane-contrib/provider-terraform/test/program"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // Environment variables that say where the programs are that this test needs.
@@ -31,8 +33,12 @@ const envDisableClaims = "CHAOS_DISABLE_CLAIMS"
 // A suite is what the command line and the environment say.
 type suite struct {
 	duration   time.Duration
+	patience   time.Duration
 	seed       uint64
 	workspaces int
+
+	// faults are the classes of faults.
+	faults string
 
 	// root of the repository.
 	root string
@@ -52,8 +58,12 @@ var shared suite
 
 func TestMain(m *testing.M) {
 	flag.DurationVar(&shared.duration, "duration", 25*time.Second, "for how long to inject faults")
+	// A Workspace that kept failing is tried every minute.
+	flag.DurationVar(&shared.patience, "patience", wait.Patience+time.Minute, "for how long to wait afterwards until everything is as it should be")
 	// What everybody runs with every change is the same mix each time.
 	flag.Uint64Var(&shared.seed, "seed", 11, "seed of the faults; 0 for a random one")
+	// The other classes take minutes to find anything.
+	flag.StringVar(&shared.faults, "faults", "label,spec,process,server", "classes of faults to inject, separated by commas, or all: "+strings.Join(sorted(classes()), ","))
 	flag.IntVar(&shared.workspaces, "workspaces", 7, "about how many Workspaces there are")
 	flag.Parse()
 	ctrllog.SetLogger(logr.Discard())

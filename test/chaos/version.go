@@ -17,8 +17,8 @@ const thing = "thing"
 
 // A version is a state as it was stored at some time.
 type version struct {
-	// workspace is the name of the Workspace.
-	workspace string
+	// state identifies it: see record.State.
+	state string
 
 	// time when it was seen, in nanoseconds since 1970.
 	time int64
@@ -37,9 +37,9 @@ type version struct {
 
 // readVersion reads a state as the kubernetes backend stores it. There may be a place
 // for a state before there is a state.
-func readVersion(workspace string, data []byte) (version, error) {
+func readVersion(state string, data []byte) (version, error) {
 	if len(data) == 0 {
-		return version{workspace: workspace}, nil
+		return version{state: state}, nil
 	}
 
 	z, err := gzip.NewReader(bytes.NewReader(data))
@@ -47,7 +47,7 @@ func readVersion(workspace string, data []byte) (version, error) {
 		return version{}, errors.Wrap(err, "cannot decompress state")
 	}
 
-	state := struct {
+	stored := struct {
 		Lineage   string `json:"lineage"`
 		Serial    int    `json:"serial"`
 		Resources []struct {
@@ -60,13 +60,13 @@ func readVersion(workspace string, data []byte) (version, error) {
 			} `json:"instances"`
 		} `json:"resources"`
 	}{}
-	if err := json.NewDecoder(z).Decode(&state); err != nil {
+	if err := json.NewDecoder(z).Decode(&stored); err != nil {
 		return version{}, errors.Wrap(err, "cannot read state")
 	}
 
-	v := version{workspace: workspace, lineage: state.Lineage, serial: state.Serial, things: map[string]bool{}}
+	v := version{state: state, lineage: stored.Lineage, serial: stored.Serial, things: map[string]bool{}}
 
-	for _, r := range state.Resources {
+	for _, r := range stored.Resources {
 		if r.Name != thing {
 			continue
 		}

@@ -153,6 +153,9 @@ func (c *ControlPlane) connect() error {
 	return errors.Wrap(err, "cannot make client")
 }
 
+// Config returns a configuration of clients that may do anything.
+func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
 // Restart kills the API server and starts it again after some time.
 func (c *ControlPlane) Restart(ctx context.Context, away time.Duration) error {
 	c.server.Kill()

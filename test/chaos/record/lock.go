@@ -56,6 +56,23 @@ func Held(dir, uid string, pid int) (bool, error) {
 	return len(pids) > 0, err
 }
 
+// Busy says whether any run for the Workspace with the supplied UID has not ended.
+func Busy(dir, uid string) (bool, error) {
+	f, err := os.OpenFile(filepath.Join(dir, uid), os.O_RDWR, 0) //nolint:gosec // The test has chosen the directory.
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+
+	if err != nil {
+		return false, errors.Wrap(err, "cannot open lock file")
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written to it.
+
+	pids, err := holders(f.Fd(), 0, maxPID)
+
+	return len(pids) > 0, err
+}
+
 // holders returns the ids of the other processes that hold a byte in [from, to).
 func holders(fd uintptr, from, to int64) ([]int, error) {
 	if from >= to {

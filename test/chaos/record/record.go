@@ -16,12 +16,13 @@ import (
 
 // Kinds of event.
 const (
-	Start = "start"
-	End   = "end"
+	Start     = "start"
+	Interrupt = "interrupt"
+	End       = "end"
 )
 
-// An Event is the start or the end of a run. Only the first four fields of an end
-// are set.
+// An Event is the start of a run, an interrupt that a sluggish one got, or the end.
+// Only the first four fields of an interrupt and of an end are set.
 type Event struct {
 	Kind string `json:"kind"`
 
@@ -46,6 +47,9 @@ type Event struct {
 
 	// Root is the directory that the workdir is in.
 	Root string `json:"root,omitempty"`
+
+	// State identifies the state that the run works with: see State.
+	State string `json:"state,omitempty"`
 
 	// Fresh says that the workdir was not there at any earlier run, or has been
 	// deleted since.

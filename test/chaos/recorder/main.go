@@ -8,13 +8,15 @@
 //
 // An instance of the chaos test is given a script that calls it in place of the CLI.
 // It becomes the CLI instead of starting it, so that signals, the parent and what is
-// left after a SIGKILL are what they are without it.
+// left after a SIGKILL are what they are without it. The one exception is a CLI that is
+// to be slow to interrupt: see supervise.
 package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +32,12 @@ import (
 const sentinel = ".chaos"
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	if status := exitError(0); errors.As(err, &status) {
+		os.Exit(int(status))
+	}
+
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "recorder:", err)
 		os.Exit(1)
 	}
@@ -49,14 +56,27 @@ func run(args []string) error {
 	}
 
 	// What runs elsewhere, such as the question for the version, is for no Workspace.
-	if uuid.Validate(filepath.Base(wd)) == nil {
-		if err := start(dir, instance, wd, args); err != nil {
-			return err
-		}
+	uid := filepath.Base(wd)
+	if uuid.Validate(uid) != nil {
+		return unix.Exec(cli, append([]string{cli}, args...), os.Environ())
 	}
 
-	return unix.Exec(cli, append([]string{cli}, args...), os.Environ())
+	if err := start(dir, instance, wd, args); err != nil {
+		return err
+	}
+
+	// The module writes into the ledger who it is that does something.
+	env := append(os.Environ(), "CHAOS_RUN="+strconv.Itoa(os.Getpid()), "CHAOS_UID="+uid)
+
+	if delay, err := time.ParseDuration(os.Getenv(sluggish)); err == nil && changes(args) {
+		return supervise(delay, filepath.Join(dir, "runs"), uid, cli, args, env)
+	}
+
+	return unix.Exec(cli, append([]string{cli}, args...), env)
 }
+
+// changes says whether the command changes anything: only such are worth being slow.
+func changes(args []string) bool { return args[0] == "apply" || args[0] == "destroy" }
 
 func start(dir, instance, wd string, args []string) error {
 	e := record.Event{
@@ -70,6 +90,10 @@ func start(dir, instance, wd string, args []string) error {
 	}
 
 	var err error
+	if e.State, err = record.State(wd, os.Environ()); err != nil {
+		return err
+	}
+
 	if e.Beside, err = record.Hold(filepath.Join(dir, "locks"), e.UID); err != nil {
 		return err
 	}

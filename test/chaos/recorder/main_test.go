@@ -132,7 +132,7 @@ func TestBeside(t *testing.T) {
 	fifth.end(t)
 
 	event := func(c *cli, instance string, fresh bool, beside ...*cli) record.Event {
-		e := record.Event{Kind: record.Start, UID: uid, PID: c.cmd.Process.Pid, Parent: os.Getpid(), Instance: instance, Command: "-c", Root: b.root, Fresh: fresh}
+		e := record.Event{Kind: record.Start, UID: uid, PID: c.cmd.Process.Pid, Parent: os.Getpid(), Instance: instance, Command: "-c", Root: b.root, State: "disk/" + filepath.Join(b.root, uid) + "/default", Fresh: fresh}
 		for _, other := range beside {
 			e.Beside = append(e.Beside, other.cmd.Process.Pid)
 		}
