@@ -89,6 +89,9 @@ type Request struct {
 	// GitCredentials is the content of the .git-credentials file that the Workspace
 	// has from its ProviderConfig, if any.
 	GitCredentials []byte
+
+	// Redact hides secrets in what a fetch says.
+	Redact func(text string) string
 }
 
 // A source is where a module comes from right now.
@@ -168,6 +171,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes what is left.
 
 	s.request.GitCredentials = r.GitCredentials
+	s.request.Redact = r.Redact
 	s.request.Dir = dir
 	s.request.Private = filepath.Dir(r.Dir.Path())
 

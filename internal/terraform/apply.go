@@ -44,7 +44,7 @@ func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied
 		return nil, err
 	}
 	if res.code != 0 {
-		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 	a := &Applied{Outputs: r.outputs}
 	if r.summary != nil {

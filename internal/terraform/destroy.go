@@ -25,7 +25,7 @@ func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Sum
 		return nil, err
 	}
 	if res.code != 0 {
-		e := newError(cmd.op, ws.Dir, res, r.diagnostics)
+		e := newError(cmd.op, ws, res, r.diagnostics)
 		e.began = r.began
 		return nil, e
 	}

@@ -66,6 +66,14 @@ func (d Diagnostic) says(texts ...string) bool {
 	})
 }
 
+// redacted returns the diagnostic as it may be shown.
+func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
+	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
+		*text = redact(*text)
+	}
+	return d
+}
+
 // relativeTo returns the diagnostic without the path of dir, which says nothing to
 // a reader and is another one on another day.
 func (d Diagnostic) relativeTo(dir string) Diagnostic {

@@ -31,33 +31,45 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, warnings included.
+	// Diagnostics in the order of the run, warnings included. They may hold anything,
+	// secrets included: they tell the program what is wrong, and Error tells people.
 	Diagnostics []Diagnostic
-	// Stderr is the end of it. It may hold anything, secrets included.
+	// Stderr is the end of it, with whatever is in there as well.
 	Stderr string
 
-	began       bool   // It got to work on resources.
-	status      string // How the process ended, for people.
-	interrupted error  // What the context said.
+	shown       []Diagnostic // The same without secrets.
+	shownStderr string       // The same without secrets.
+	began       bool         // It got to work on resources.
+	status      string       // How the process ended, for people.
+	interrupted error        // What the context said.
 }
 
-// newError returns the error of a run in dir that reported the diagnostics, or
-// wrote them to stderr.
-func newError(op, dir string, res result, reported []Diagnostic) *Error {
-	if len(errorsOf(reported)) == 0 {
-		reported = append(reported, parseText(res.stderr)...)
-	}
-	for i, d := range reported {
-		reported[i] = d.relativeTo(dir)
-	}
-	return &Error{
+// newError returns the error of a run in ws that reported the diagnostics, or wrote
+// them to stderr.
+func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error {
+	e := &Error{
 		Op:          op,
 		ExitCode:    res.code,
 		Diagnostics: reported,
 		Stderr:      res.stderr,
+		shownStderr: ws.redacted(res.stderr),
 		status:      res.status,
 		interrupted: res.interrupted,
 	}
+	for _, d := range reported {
+		e.shown = append(e.shown, d.redacted(ws.redacted))
+	}
+	if len(errorsOf(reported)) == 0 {
+		e.Diagnostics = append(e.Diagnostics, parseText(e.Stderr)...)
+		// Parts of a text have less of a secret than the text.
+		e.shown = append(e.shown, parseText(e.shownStderr)...)
+	}
+	for _, ds := range [][]Diagnostic{e.Diagnostics, e.shown} {
+		for i, d := range ds {
+			ds[i] = d.relativeTo(ws.Dir)
+		}
+	}
+	return e
 }
 
 // Error returns one line for people, in the words of the CLI and fit for a
@@ -82,9 +94,9 @@ func (e *Error) Unwrap() error { return e.interrupted }
 
 // said returns what the CLI said about the failure, if anything.
 func (e *Error) said() string {
-	ds := errorsOf(e.Diagnostics)
+	ds := errorsOf(e.shown)
 	if len(ds) == 0 {
-		return truncate(lastLines(e.Stderr), maxMessage)
+		return truncate(lastLines(e.shownStderr), maxMessage)
 	}
 	named := make([]string, 0, maxNamed)
 	for _, d := range ds[:min(len(ds), maxNamed)] {

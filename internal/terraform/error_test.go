@@ -110,7 +110,7 @@ func TestErrorMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := newError("plan", "/tf/ws", tc.res, tc.reported)
+			err := newError("plan", Workspace{Dir: "/tf/ws"}, tc.res, tc.reported)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

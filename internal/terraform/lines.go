@@ -56,6 +56,8 @@ func (w *lineWriter) flush() {
 type tail struct {
 	max  int
 	kept []byte
+	// redact hides secrets. Of one that is cut, the rest would not be recognized.
+	redact func(string) string
 }
 
 func (t *tail) add(line []byte) {
@@ -67,6 +69,10 @@ func (t *tail) add(line []byte) {
 }
 
 func (t *tail) cut() {
+	if len(t.kept) <= t.max {
+		return
+	}
+	t.kept = append(t.kept[:0], t.redact(string(t.kept))...)
 	if excess := len(t.kept) - t.max; excess > 0 {
 		i := bytes.IndexByte(t.kept[excess-1:], '\n')
 		t.kept = append(t.kept[:0], t.kept[excess+i:]...)

@@ -77,7 +77,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	case res.code != 0 && !changes,
 		changes && r.summary == nil, // A Go program that panics ends with the same code.
 		res.interrupted != nil:      // Nobody knows whether it has looked at everything.
-		return nil, newError(cmd.op, ws.Dir, res, r.diagnostics)
+		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift}
 	if r.summary != nil {

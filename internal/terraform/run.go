@@ -59,7 +59,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 		return nil, err
 	}
 	if res.code != 0 {
-		return nil, newError(cmd.op, ws.Dir, res, nil)
+		return nil, newError(cmd.op, ws, res, nil)
 	}
 	if answer.overflow {
 		return nil, errors.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
@@ -70,14 +70,14 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 // runLogged runs a command whose plain text is for people only.
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	log := serialized(ws.Log)
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, string(line)) }}
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(string(line))) }}
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
 		return err
 	}
 	stdout.flush()
 	if res.code != 0 {
-		return newError(cmd.op, ws.Dir, res, nil)
+		return newError(cmd.op, ws, res, nil)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	log := serialized(ws.Log)
 	r := &report{progress: progress}
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, r.add(line)) }}
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(r.add(line))) }}
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
 		return nil, result{}, err
@@ -117,10 +117,10 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	defer cancel()
 	defer context.AfterFunc(c.stop, cancel)()
 
-	end := &tail{max: maxStderr}
+	end := &tail{max: maxStderr, redact: ws.redacted}
 	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
 		end.add(line)
-		logText(log, string(line))
+		logText(log, ws.redacted(string(line)))
 	}}
 
 	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is what the package is for.

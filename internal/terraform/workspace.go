@@ -28,8 +28,19 @@ type Workspace struct {
 	Env []string
 	// Log, if not nil, gets what a run says, line by line and as a person would
 	// see it. It is never called by two goroutines at once during one run. The
-	// lines may hold whatever the configuration prints, secrets included.
+	// lines may hold whatever the configuration prints, but for what Redact hides.
 	Log func(line string)
+	// Redact, if not nil, hides secrets in what a run says, before any of it is cut,
+	// collapsed or split into lines to be shown. It must not mind white space.
+	Redact func(text string) string
+}
+
+// redacted returns text as it may be shown.
+func (ws Workspace) redacted(text string) string {
+	if ws.Redact == nil {
+		return text
+	}
+	return ws.Redact(color.ReplaceAllString(text, "")) // A color would split a secret.
 }
 
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }

@@ -168,6 +168,20 @@ output "number" { value = tonumber(var.token) + tonumber(var.password) }
 `,
 			want: []string{"(sensitive)"},
 		},
+		"Long": {
+			reason: "A long message is cut, somewhere in the middle of a secret.",
+			module: `
+resource "terraform_data" "failing" {
+  lifecycle {
+    precondition {
+      condition     = local.all == ""
+      error_message = "Not empty: ${join("", [for n in range(100) : local.all])}."
+    }
+  }
+}
+`,
+			want: []string{"Not empty: (sensitive)", "..."},
+		},
 		"Apply": {
 			reason: "A failed apply quotes the command, and names the resource.",
 			module: `

@@ -56,7 +56,7 @@ func arrows() []arrow {
 			from: "internal/controller/workspace",
 			to: []string{
 				"apis/common/...", "internal/environ", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
-				"internal/providerconfig", "internal/queue", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
+				"internal/providerconfig", "internal/queue", "internal/redact", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
 		},
@@ -99,6 +99,11 @@ func arrows() []arrow {
 		{
 			from: "internal/metrics",
 			why:  "what is measured is handed to it; it asks nobody",
+		},
+		{
+			from:  "internal/redact",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "what is secret is handed to it",
 		},
 		{
 			from: "internal/keyref",

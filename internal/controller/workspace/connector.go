@@ -109,12 +109,12 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 
 	if ws.GetParameters().EnableTerraformCLILogging {
 		log := c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
-		s.log = func(line string) { log.Info(in.redactor.text(line)) }
+		s.log = func(line string) { log.Info(in.secrets.Line(line)) }
 	}
 
 	return &external{
 		kube:       c.kube,
-		record:     redactedRecorder{Recorder: c.record, redactor: in.redactor},
+		record:     redactedRecorder{Recorder: c.record, secrets: in.secrets},
 		session:    s,
 		memory:     c.memory,
 		schedule:   c.schedule,

@@ -71,7 +71,7 @@ func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 		err = errors.Join(err, closeErr)
 	}
 
-	return e.session.in.redactor.err(err)
+	return redactErr(e.session.in.secrets, err)
 }
 
 // Observe returns what was observed when the connection began.
@@ -370,7 +370,7 @@ func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 
 // failed counts the supplied error and returns it without secrets.
 func (e *external) failed(ws workspace.Workspace, err error) error {
-	err = e.session.in.redactor.err(err)
+	err = redactErr(e.session.in.secrets, err)
 	e.staller.failed(ws)
 
 	return err

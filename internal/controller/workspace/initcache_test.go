@@ -97,7 +97,6 @@ func (p *place) newSession(t *testing.T, uid string, change func(s *session)) *s
 			pluginCache: true,
 			env:         []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"},
 			varFiles:    []string{"values.tfvars"},
-			redactor:    newRedactor(),
 		},
 	}
 	s.in.parameters.Source = commonv1beta1.ModuleSourceInline

@@ -16,6 +16,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
@@ -51,8 +52,8 @@ type inputs struct {
 	// env of the runs, as KEY=VALUE.
 	env []string
 
-	// redactor of the secrets among the inputs.
-	redactor *redactor
+	// secrets among the inputs, which are not to be shown.
+	secrets *redact.Secrets
 
 	// incomplete is why there are variables without a value that they should have, nil if
 	// there are none. What does not need them can still be run.
@@ -132,7 +133,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		}
 	}
 
-	in.redactor = newRedactor(secrets...)
+	in.secrets = redact.New(secrets...)
 
 	return in, nil
 }

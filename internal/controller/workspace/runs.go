@@ -33,7 +33,7 @@ func (s *session) plan(ctx context.Context, lock bool) (*terraform.Plan, error) 
 
 	// It is shown in the status.
 	for i, address := range p.Drift {
-		p.Drift[i] = s.in.redactor.text(address)
+		p.Drift[i] = s.in.secrets.Text(address)
 	}
 
 	return p, nil

@@ -35,6 +35,7 @@ func (s *session) fetch(ctx context.Context) error {
 		Dir:            s.dir,
 		Env:            s.env(s.dir.Path()),
 		GitCredentials: s.in.gitCredentials,
+		Redact:         s.in.secrets.Text,
 	})
 	if err != nil {
 		if s.deleted && s.dir.TreeRevision() != "" {
@@ -107,7 +108,7 @@ func (s *session) write(ctx context.Context) error {
 		}
 	}
 
-	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: env, Log: s.log}
+	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: env, Log: s.log, Redact: s.in.secrets.Text}
 
 	return nil
 }

@@ -48,7 +48,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 	case errors.Is(err, errUnchanged):
 		a.Unchanged = true
 	case err != nil:
-		a.Error = message(err, r.Dir)
+		a.Error = said(err)
 	}
 	if err := json.NewEncoder(stdout).Encode(a); err != nil {
 		return true, 1

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -75,6 +76,10 @@ type Request struct {
 	// Private is a directory of this machine whose content is nobody's to fetch: other
 	// tenants' modules, states and credentials are there. Dir is below it.
 	Private string `json:"private"`
+
+	// Redact, if not nil, hides secrets in errors, before anything of them is cut. It must
+	// not mind white space. The process that fetches does not know what is secret.
+	Redact func(text string) string `json:"-"`
 }
 
 // An Artifact is a file that a Flux source offers for download.
@@ -126,14 +131,14 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	if err != nil {
 		return Result{}, errors.Wrap(err, "cannot encode what to fetch")
 	}
-	a, err := execute(ctx, program, env, r.Dir, request)
+	a, err := execute(ctx, program, env, r, request)
 	switch {
 	case ctx.Err() != nil:
 		return Result{}, errors.Wrap(ctx.Err(), "interrupted")
 	case err != nil:
 		return Result{}, err
 	case a.Error != "":
-		return Result{}, errors.New(a.Error)
+		return Result{}, errors.New(r.message(a.Error))
 	case a.Unchanged:
 		return Result{Revision: r.Known}, nil
 	}
@@ -141,11 +146,11 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 }
 
 // execute runs the process to its end.
-func execute(ctx context.Context, program string, env []string, dir string, request []byte) (answer, error) {
+func execute(ctx context.Context, program string, env []string, r Request, request []byte) (answer, error) {
 	stdout, stderr := &tail{max: maxAnswer}, &tail{max: maxStderr}
 
 	run := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
-	run.Dir = dir
+	run.Dir = r.Dir
 	run.Env = env
 	run.Stdin = bytes.NewReader(request)
 	run.Stdout = stdout
@@ -168,19 +173,31 @@ func execute(ctx context.Context, program string, env []string, dir string, requ
 	if run.ProcessState == nil {
 		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
 	}
-	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, oneLine(string(stderr.data)))
+	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.lines()))
 }
 
 // A tail keeps the last bytes of what is written to it.
 type tail struct {
 	data []byte
 	max  int
+	cut  bool
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.data = append(t.data, p...)
 	if over := len(t.data) - t.max; over > 0 {
 		t.data = t.data[over:]
+		t.cut = true
 	}
 	return len(p), nil
+}
+
+// lines returns what is kept without half a line at its beginning: it could be half of
+// a secret, which is not recognized.
+func (t *tail) lines() string {
+	text := string(t.data)
+	if t.cut {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
 }

@@ -246,7 +246,7 @@ func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patter
 	}
 	err := git.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.data)
+		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.lines())
 	}
 	return refs.String(), errors.Wrap(err, "cannot run git")
 }

@@ -5,6 +5,7 @@
 package fetch
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -29,14 +30,29 @@ var (
 	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
 )
 
-// message returns an error as one line that is the same whenever the same happens,
-// and has no credentials in it.
-func message(err error, dir string) string {
+// said returns what an error says, for message.
+func said(err error) string {
 	if ue := (*url.Error)(nil); errors.As(err, &ue) && ue.Op == "parse" {
 		// What it has to say may be a part of the password.
 		return "the address is not a valid URL"
 	}
-	text := strings.ReplaceAll(err.Error(), dir+"/", "")
+	end := &tail{max: maxStderr}
+	for line := range strings.Lines(err.Error()) {
+		// White space is no news, and would make room for the end of a secret.
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			_, _ = end.Write([]byte(line + "\n"))
+		}
+	}
+	return cmp.Or(end.lines(), "the message is too long to be shown")
+}
+
+// message returns what an error of the request says as one line that is the same
+// whenever the same happens, and has no credentials in it.
+func (r Request) message(text string) string {
+	if r.Redact != nil {
+		text = r.Redact(text)
+	}
+	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
 	text = localPort.ReplaceAllString(text, "$1 ")
 	return oneLine(redactText(text))

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
 
 func TestRedact(t *testing.T) {
@@ -138,14 +140,57 @@ func TestMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := message(tc.err, "/w/x"); got != tc.want {
+			if got := (Request{Dir: "/w/x"}).message(said(tc.err)); got != tc.want {
 				t.Errorf("%s\nmessage(...): want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}
 
-	long := message(errors.New("begin"+strings.Repeat("é", maxMessage)+"end"), "/w/x")
+	long := (Request{Dir: "/w/x"}).message("begin" + strings.Repeat("é", maxMessage) + "end")
 	if len(long) > maxMessage+3 || !utf8.ValidString(long) || !strings.HasPrefix(long, "...") || !strings.HasSuffix(long, "end") {
 		t.Errorf("message(...) of a long text: got %q", long)
+	}
+}
+
+// TestNoPartOfSecret plants a secret at every offset around the places where a message is
+// cut.
+func TestNoPartOfSecret(t *testing.T) {
+	t.Parallel()
+
+	const (
+		key    = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\nBKcw\n-----END KEY-----\n"
+		short  = "abcd\nefgh\nijkl\nmnop\nqrst\nuvwx\nyz12"
+		secret = "https://me:hunter22@localhost/a"
+	)
+
+	r := Request{Dir: "/w/x", Redact: redact.New([]byte(key), []byte(short), []byte(secret)).Text}
+	bare := func(text string) string {
+		return strings.NewReplacer(";", "", " ", "", "\n", "").Replace(text)
+	}
+
+	for name, printed := range map[string]string{"Key": key, "Joined": strings.Join(strings.Fields(key), " "), "ShortLines": short, "URL": secret} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			expect := func(text string) {
+				t.Helper()
+
+				shown := bare(r.message(said(errors.New(text))))
+				for i := range len(bare(printed)) - redact.MinLength + 1 {
+					if part := bare(printed)[i : i+redact.MinLength]; strings.Contains(shown, part) {
+						t.Fatalf("there is %q in %q", part, shown)
+					}
+				}
+			}
+
+			for n := range len(printed) + 20 {
+				expect(printed + strings.Repeat(".", maxMessage-n))
+				expect("." + printed + strings.Repeat("\n.", n/10))
+			}
+			// Here few bytes are left between two cuts.
+			for n := 0; n < len(printed)+2; n += 7 {
+				expect(printed + strings.Repeat(" ", maxStderr-n))
+			}
+		})
 	}
 }

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxAligned is the length of the longest text that is looked for inside of what was
+// encoded with base64 together with something else, such as a password after a user. A
+// longer one is looked for at the beginning only.
+const maxAligned = 1 << 10
+
+var (
+	// quoted matches strings as HCL, JSON and most credential files write them.
+	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+	// assigned matches values without double quotation marks in INI, YAML and environment
+	// files, and in connection strings. One without a digit is more likely to be a word
+	// that messages have, too.
+	assigned = regexp.MustCompile(`(?:=|:\s)\s*'?([^\s"']*\d[^\s"']*)`)
+
+	// userinfo matches the password in a URL.
+	userinfo = regexp.MustCompile(`//[^/\s:@]*:([^@\s]+)@`)
+)
+
+// learn the forms of all contents.
+func (s *Secrets) learn() {
+	s.forms = map[string][]string{}
+
+	for _, c := range s.contents {
+		s.content(string(c))
+	}
+
+	s.contents = nil
+	s.sort()
+}
+
+// content adds a text, its lines, and the strings and values in it.
+func (s *Secrets) content(text string) {
+	s.secret(text)
+
+	if strings.Contains(strings.TrimSpace(text), "\n") {
+		for line := range strings.Lines(text) {
+			s.secret(line)
+		}
+	}
+
+	for line := range strings.Lines(text) {
+		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
+			s.secret(strings.TrimRight(m[1], ",;"))
+		}
+
+		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
+			s.secret(m[1])
+
+			if password, err := url.PathUnescape(m[1]); err == nil {
+				s.secret(password)
+			}
+		}
+	}
+
+	for _, m := range quoted.FindAllString(text, -1) {
+		s.secret(unwrap(m))
+
+		// What the file means, which is what a module works with.
+		meant := ""
+		if json.Unmarshal([]byte(m), &meant) == nil && meant != unwrap(m) {
+			s.content(meant)
+		}
+
+		if hcl, err := strconv.Unquote(m); err == nil && hcl != unwrap(m) && hcl != meant {
+			s.content(hcl)
+		}
+	}
+}
+
+// secret adds a text in all the ways in which it is written.
+func (s *Secrets) secret(text string) {
+	text = strings.TrimSpace(text)
+	if len(bare(text)) < MinLength {
+		return
+	}
+
+	s.wrapped(text)
+
+	for _, form := range append([]string{text}, escaped(text)...) {
+		s.know(form)
+	}
+
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			if before == 0 || len(text) <= maxAligned {
+				s.know(encoded(encoding, text, before))
+			}
+		}
+	}
+}
+
+// wrapped remembers where a text may be wrapped.
+func (s *Secrets) wrapped(text string) {
+	whole := &strings.Builder{}
+
+	var gaps []int
+
+	for word := range strings.FieldsSeq(text) {
+		if whole.Len() > 0 {
+			gaps = append(gaps, whole.Len())
+		}
+
+		whole.WriteString(bare(word))
+	}
+
+	if len(gaps) > 0 {
+		s.spaced = append(s.spaced, spaced{text: whole.String(), gaps: gaps})
+	}
+}
+
+// escaped returns the text as a part of a string in HCL and JSON, also within another
+// one, and of a URL, as far as that is not the text itself.
+func escaped(text string) []string {
+	var forms []string
+
+	for _, quote := range []func(string) string{inHCL, inGo, inJSON, inPlainJSON} {
+		once := quote(text)
+		if once == text {
+			continue
+		}
+
+		forms = append(forms, once, quote(once))
+	}
+
+	for _, escape := range []func(string) string{url.QueryEscape, url.PathEscape} {
+		if e := escape(text); e != text {
+			forms = append(forms, e)
+		}
+	}
+
+	return forms
+}
+
+func inGo(text string) string { return unwrap(strconv.Quote(text)) }
+
+// inHCL returns the text as the CLI quotes it.
+func inHCL(text string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(inGo(text))
+}
+
+// inJSON returns the text as encoding/json writes it, which cares about HTML.
+func inJSON(text string) string {
+	b, _ := json.Marshal(text) // A string always can be.
+
+	return unwrap(string(b))
+}
+
+// inPlainJSON returns the text as everything else writes it.
+func inPlainJSON(text string) string {
+	b := &bytes.Buffer{}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // See above.
+
+	return unwrap(strings.TrimSpace(b.String()))
+}
+
+// unwrap takes away the quotation marks around text.
+func unwrap(text string) string { return text[1 : len(text)-1] }
+
+// encoded returns what the encoding always makes of the text when the supplied number of
+// bytes comes before it, and anything behind it: each character stands for six bits.
+func encoded(e *base64.Encoding, text string, before int) string {
+	all := e.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
+
+	return all[(before*8+5)/6 : (before+len(text))*8/6]
+}

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"strings"
+	"testing"
+)
+
+const pem = `-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASC
+BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj
+AQAB
+-----END PRIVATE KEY-----
+`
+
+func newSecrets(contents ...string) *Secrets {
+	all := make([][]byte, 0, len(contents))
+	for _, c := range contents {
+		all = append(all, []byte(c))
+	}
+
+	return New(all...)
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason   string
+		contents []string
+		text     string
+		want     string
+	}{
+		"Whole": {
+			reason:   "The content of a Secret is hidden.",
+			contents: []string{"hunter22\n"},
+			text:     "login with hunter22 failed",
+			want:     "login with (sensitive) failed",
+		},
+		"Line": {
+			reason:   "So is each line of it.",
+			contents: []string{"https://me:hunter22@example.org\nhttps://you:hunter33@example.org\n"},
+			text:     "cannot clone https://you:hunter33@example.org",
+			want:     "cannot clone (sensitive)",
+		},
+		"Quoted": {
+			reason:   "So is each string in it, in HCL and in JSON.",
+			contents: []string{`password = "hunter22"`, `{"token":"abc\"def"}`},
+			text:     `hunter22 and abc\"def`,
+			want:     "(sensitive) and (sensitive)",
+		},
+		"Escaped": {
+			reason:   "It is hidden in the ways in which text is quoted.",
+			contents: []string{`hunter "22" <&>\`},
+			text:     `hunter "22" <&>\ is "hunter \"22\" <&>\\" is "hunter \"22\" \u003c\u0026\u003e\\"`,
+			want:     `(sensitive) is "(sensitive)" is "(sensitive)"`,
+		},
+		"EscapedTwice": {
+			reason:   "A string may be in JSON that is in a string.",
+			contents: []string{`hunter"22`},
+			text:     `"{\"token\": \"hunter\\\"22\"}"`,
+			want:     `"{\"token\": \"(sensitive)\"}"`,
+		},
+		"Unescaped": {
+			reason:   "A file that quotes it means what it quotes.",
+			contents: []string{`{"token": "hunter \"22\" \u003c"}`},
+			text:     `hunter "22" < is "hunter \"22\" <"`,
+			want:     `(sensitive) is "(sensitive)"`,
+		},
+		"LineOfString": {
+			reason:   "A string may have lines, which are printed one by one.",
+			contents: []string{`{"private_key": "-----BEGIN-----\nMIIEvQIBADAN\n-----END-----\n"}`},
+			text:     "bad line MIIEvQIBADAN in the key",
+			want:     "bad line (sensitive) in the key",
+		},
+		"Template": {
+			reason:   "The CLI escapes what would be a template.",
+			contents: []string{`hunter${22}%{x}`},
+			text:     `"hunter$${22}%%{x}"`,
+			want:     `"(sensitive)"`,
+		},
+		"YAML": {
+			reason:   "A value need not be quoted.",
+			contents: []string{"users:\n- name: admin\n  user:\n    token: abc123def\n    password: 'hunter22'\n"},
+			text:     "token abc123def of admin, password hunter22",
+			want:     "token (sensitive) of admin, password (sensitive)",
+		},
+		"ConnectionString": {
+			reason:   "Nor need it be on a line of its own.",
+			contents: []string{"host=db user=admin password=hunter22 sslmode=disable", "postgres://admin:hunter%2033@db/x"},
+			text:     "hunter22 and hunter%2033 and hunter 33",
+			want:     "(sensitive) and (sensitive) and (sensitive)",
+		},
+		"URL": {
+			reason:   "In a URL it is escaped.",
+			contents: []string{"hunter 2/2"},
+			text:     "http://x/?q=hunter+2%2F2, http://x/hunter%202%2F2",
+			want:     "http://x/?q=(sensitive), http://x/(sensitive)",
+		},
+		"Collapsed": {
+			reason:   "White space makes no difference.",
+			contents: []string{pem},
+			text:     "key: " + strings.Join(strings.Fields(pem), " ") + "!",
+			want:     "key: (sensitive)!",
+		},
+		"Joined": {
+			reason:   "Not even if there is none.",
+			contents: []string{pem},
+			text:     "key: " + strings.Join(strings.Fields(pem), ""),
+			want:     "key: (sensitive)",
+		},
+		"Wrapped": {
+			reason:   "Or if there is more.",
+			contents: []string{"correct horse battery staple"},
+			text:     "not correct\n  horse battery\n  staple\n",
+			want:     "not (sensitive)\n",
+		},
+		"Base64": {
+			reason:   "The encoding of it is as secret.",
+			contents: []string{"hunter22-and-more"},
+			text:     "aHVudGVyMjItYW5kLW1vcmU= and, with a user before it, bWU6aHVudGVyMjItYW5kLW1vcmU=",
+			want:     "(sensitive)U= and, with a user before it, bWU6(sensitive)U=",
+		},
+		"LongestFirst": {
+			reason:   "A secret that begins like another one is hidden as a whole.",
+			contents: []string{"hunter22", "hunter22-and-more"},
+			text:     "hunter22-and-more",
+			want:     "(sensitive)",
+		},
+		"Overlap": {
+			reason:   "Of two that overlap nothing is left.",
+			contents: []string{"hunter22-and", "22-and-more"},
+			text:     "hunter22-and-more",
+			want:     "(sensitive)",
+		},
+		"TooShort": {
+			reason:   "Text that is too short is not a secret: it would be found everywhere.",
+			contents: []string{"a", "true", "a b c d e"},
+			text:     "a true error, a b c d e",
+			want:     "a true error, a b c d e",
+		},
+		"Shortest": {
+			reason:   "Six bytes are enough for a secret, five are not.",
+			contents: []string{"secret", "passw"},
+			text:     "secret passw",
+			want:     "(sensitive) passw",
+		},
+		"Again": {
+			reason:   "What is redacted stays as it is, whatever the secrets are.",
+			contents: []string{"sensitive", "hunter22"},
+			text:     "(sensitive) is sensitive, and so is hunter22",
+			want:     "(sensitive) is (sensitive), and so is (sensitive)",
+		},
+		"Nothing": {
+			reason: "Without secrets nothing is hidden.",
+			text:   "an error",
+			want:   "an error",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newSecrets(tc.contents...)
+
+			got := s.Text(tc.text)
+			if got != tc.want {
+				t.Errorf("\n%s\nText(%q): want %q, got %q", tc.reason, tc.text, tc.want, got)
+			}
+
+			if again := s.Text(got); again != got {
+				t.Errorf("\n%s\nText(%q): want no change, got %q", tc.reason, got, again)
+			}
+		})
+	}
+}
+
+func TestNil(t *testing.T) {
+	t.Parallel()
+
+	var s *Secrets
+	if got := s.Line(s.Text("hunter22")); got != "hunter22" {
+		t.Errorf("of no secrets: want the text, got %q", got)
+	}
+}
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+
+	const phrase = "correct horse battery staple"
+
+	cases := map[string]struct {
+		reason, line, want string
+	}{
+		"Whole":  {"A secret in the line is hidden.", "Error: correct horse battery staple is bad", "Error: (sensitive) is bad"},
+		"Begins": {"A line may end with the first words of one.", "Error: not correct horse", "Error: not (sensitive)"},
+		"Ends":   {"The next one begins with the others.", "  battery staple is bad", "  (sensitive) is bad"},
+		"Middle": {"There may be no other words between two ends.", "  horse battery", "(sensitive)"},
+		"Short":  {"Few bytes are no secret.", "not horse", "not horse"},
+		"Inside": {"Words in the middle of a line are not wrapped.", "a battery of tests", "a battery of tests"},
+		"Empty":  {"There may be nothing.", "", ""},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := newSecrets(phrase).Line(tc.line); got != tc.want {
+				t.Errorf("\n%s\nLine(%q): want %q, got %q", tc.reason, tc.line, tc.want, got)
+			}
+		})
+	}
+}
+
+// FuzzText plants a secret in a text, which may be anything, in each way in which one is
+// written.
+func FuzzText(f *testing.F) {
+	f.Add(`password = "hunter22"`, "login with ", 3)
+	f.Add("\x00\xff\"\\\"\n,;", "(sensitive)", 0)
+	f.Add(pem, "-----BEGIN PRIVATE", 7)
+	f.Add("correct horse battery staple", "correct horse ", 1)
+
+	f.Fuzz(func(t *testing.T, content, text string, form int) {
+		secret := bare(strings.TrimSpace(content))
+		if len(secret) < MinLength || strings.Contains(secret+text, "sensitive") {
+			return
+		}
+
+		forms := append([]string{content, strings.Join(strings.Fields(content), " "), secret}, escaped(strings.TrimSpace(content))...)
+		planted := forms[uint(form)%uint(len(forms))]
+
+		s := newSecrets(content)
+
+		got := s.Text(text + planted + text)
+		if strings.Contains(bare(got), secret) {
+			t.Errorf("Text(%q) of secret %q: %q", text+planted+text, content, got)
+		}
+
+		if again := s.Text(got); again != got {
+			t.Errorf("Text(%q): want no change, got %q", got, again)
+		}
+	})
+}

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+)
+
+// secretForms returns a secret of each kind, and how it may be printed.
+func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
+	text := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"[r.IntN(38)]
+		}
+		return string(b)
+	}
+	token := text(6 + r.IntN(60))
+	key := "-----BEGIN KEY-----\n" + text(64) + "\n" + text(64) + "\n" + text(3) + "\n-----END KEY-----\n"
+	short := text(4) + "\n" + text(5) + "\n" + text(4) + "\n" + text(3)
+	phrase := text(7) + " " + text(5) + " " + text(9) + " " + text(4)
+	account := fmt.Sprintf("{\n  \"KEY\": %q,\n  \"ID\": %q\n}", key, token)
+	collapsed := strings.Join(strings.Fields(key), " ")
+	return map[string]struct{ secret, printed string }{
+		"Token":      {token, token},
+		"Quoted":     {token + `"` + token, strconv.Quote(token + `"` + token)},
+		"Key":        {key, key},
+		"KeyQuoted":  {key, strconv.Quote(key)},
+		"Collapsed":  {key, collapsed},
+		"ShortLines": {short, short},
+		"Phrase":     {phrase, phrase},
+		"Wrapped":    {phrase, strings.ReplaceAll(phrase, " ", "\n  ")},
+		"Account":    {account, account},
+		"KeyOf":      {account, strconv.Quote(key)},
+		"Base64":     {key, base64.StdEncoding.EncodeToString([]byte(key))},
+		"Colored":    {phrase, strings.ReplaceAll(phrase, " ", " \x1b[1m\x1b[31m")},
+	}
+}
+
+// expectNoPart fails if there is a part of what was printed in what is shown.
+func expectNoPart(t *testing.T, kind, shown, printed string) {
+	t.Helper()
+	bare := func(text string) string { return strings.Join(strings.Fields(color.ReplaceAllString(text, "")), "") }
+	shown, printed = bare(shown), bare(printed)
+	for i := range len(printed) - redact.MinLength + 1 {
+		if part := printed[i : i+redact.MinLength]; strings.Contains(shown, part) {
+			t.Fatalf("%s: there is %q of %q in %q", kind, part, printed, shown)
+		}
+	}
+}
+
+// TestNoPartOfSecret plants secrets at every offset around each place where something
+// is cut.
+func TestNoPartOfSecret(t *testing.T) {
+	t.Parallel()
+	// What is before the secret, so that it is cut, and what makes an error of that.
+	places := map[string]struct {
+		length int
+		err    func(ws Workspace, text string) error
+	}{
+		"Detail": {maxMessage, func(ws Workspace, text string) error {
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: text}})
+		}},
+		"Summary": {maxMessage, func(ws Workspace, text string) error {
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: text}})
+		}},
+		"Address": {maxMessage, func(ws Workspace, text string) error {
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: "S", Address: text}})
+		}},
+		"Text": {maxMessage, func(ws Workspace, text string) error {
+			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + text}, nil)
+		}},
+		"LastLines": {maxMessage, func(ws Workspace, text string) error {
+			return newError("init", ws, result{code: 1, stderr: text}, nil)
+		}},
+		"Interrupted": {maxMessage - len("interrupted: "), func(ws Workspace, text string) error {
+			return newError("init", ws, result{code: 1, stderr: text, interrupted: os.ErrDeadlineExceeded}, nil)
+		}},
+		"Tail": {200, func(ws Workspace, text string) error {
+			end := &tail{max: 150, redact: ws.redacted}
+			for line := range strings.Lines(text + strings.Repeat("\n...", 30)) {
+				end.add([]byte(strings.TrimSuffix(line, "\n")))
+			}
+			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + end.String()}, nil)
+		}},
+	}
+	for place, p := range places {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(1, 2)) // The same secrets every time.
+			for kind, s := range secretForms(r) {
+				ws := Workspace{Dir: "/tf/ws", Redact: redact.New([]byte(s.secret)).Text}
+				for n := max(0, p.length-len(s.printed)-20); n < p.length+20; n++ {
+					err := p.err(ws, strings.Repeat(".", n)+" "+s.printed)
+					expectNoPart(t, kind, err.Error(), s.printed)
+				}
+			}
+		})
+	}
+}
+
+// TestNoPartOfSecretInLog has secrets printed in the ways in which the CLI prints text.
+func TestNoPartOfSecretInLog(t *testing.T) {
+	t.Parallel()
+	c := findStub(t)
+	for kind, s := range secretForms(rand.New(rand.NewPCG(3, 4))) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			secrets := redact.New([]byte(s.secret))
+			message, err := json.Marshal(map[string]string{"@message": "Apply: " + s.printed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log []string
+			ws := stubWorkspace(t, "say",
+				"STUB_STDOUT="+string(message)+"\nplain "+s.printed+"\n",
+				"STUB_STDERR=Error: "+s.printed+"\n",
+				"STUB_CODE=1",
+			)
+			ws.Redact = secrets.Text
+			ws.Log = func(line string) { log = append(log, secrets.Line(line)) }
+			_, err = c.Destroy(t.Context(), ws, DestroyOptions{})
+			if err == nil || len(log) == 0 {
+				t.Fatalf("want an error and a log, got %v and %q", err, log)
+			}
+			expectNoPart(t, kind, err.Error(), s.printed)
+			// Few bytes at the end of a line may be left of what goes on in the next one.
+			for _, line := range log {
+				expectNoPart(t, kind, line, s.printed)
+			}
+		})
+	}
+}
