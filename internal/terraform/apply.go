@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+const opApply = "apply"
+
 // ApplyOptions are the options of Apply.
 type ApplyOptions struct {
 	// PlanFile is the saved plan to apply. Without one, Apply plans by itself.
@@ -63,7 +65,7 @@ func applyCommand(o ApplyOptions) command {
 		args = append(args, varFileArgs(o.VarFiles)...)
 		args = append(args, o.Args...)
 	}
-	return command{op: "apply", args: args, inWorkspace: true}
+	return command{op: opApply, args: args, inWorkspace: true}
 }
 
 // AppliesSavedPlan reports whether `apply` with these arguments, and those that

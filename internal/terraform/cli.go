@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -35,8 +36,8 @@ const versionTimeout = time.Minute
 // the answer does not tell which product it comes from.
 var versionLine = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`)
 
-// A CLI is a terraform or tofu program. It is immutable and safe for concurrent
-// use; runs in the same directory must not overlap.
+// A CLI is a terraform or tofu program. It is safe for concurrent use; runs in the
+// same directory must not overlap.
 type CLI struct {
 	path    string
 	product Product
@@ -44,6 +45,9 @@ type CLI struct {
 	grace   time.Duration
 	observe func(op string, took time.Duration, err error)
 	stop    context.Context //nolint:containedctx // It ends all runs of this CLI, whatever context each has of its own.
+
+	// changing counts the runs in progress that change infrastructure.
+	changing atomic.Int32
 }
 
 // An Option configures a CLI.
@@ -105,6 +109,9 @@ func (c *CLI) Product() Product { return c.product }
 
 // Version returns its version, without a leading v.
 func (c *CLI) Version() string { return c.version }
+
+// Changing reports whether an apply or a destroy is in progress.
+func (c *CLI) Changing() bool { return c.changing.Load() > 0 }
 
 // locate returns the absolute path of the program that name stands for.
 func locate(name string) (string, error) {

@@ -6,6 +6,8 @@ package terraform
 
 import "context"
 
+const opDestroy = "destroy"
+
 // DestroyOptions are the options of Destroy.
 type DestroyOptions struct {
 	// VarFiles are files with variables; later ones win.
@@ -38,5 +40,5 @@ func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Sum
 func destroyCommand(o DestroyOptions) command {
 	args := []string{"destroy", "-json", "-auto-approve", "-input=false"}
 	args = append(args, varFileArgs(o.VarFiles)...)
-	return command{op: "destroy", args: append(args, o.Args...), inWorkspace: true}
+	return command{op: opDestroy, args: append(args, o.Args...), inWorkspace: true}
 }

@@ -132,6 +132,11 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = c.grace
 
+	if cmd.op == opApply || cmd.op == opDestroy {
+		c.changing.Add(1)
+		defer c.changing.Add(-1)
+	}
+
 	if c.stop.Err() != nil {
 		cancel() // AfterFunc would, but perhaps only after the start.
 	}
