@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,10 @@ import (
 )
 
 const reasonWaiting event.Reason = "WaitingForOwner"
+
+// repeatWarning is how often people are warned of a Workspace that nobody serves until they
+// do something.
+const repeatWarning = 10 * time.Minute
 
 // A Reconciler passes on the requests for Workspaces of one kind that this instance
 // may work on now.
@@ -121,15 +126,21 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 	}
 }
 
-// tell people what a Workspace waits for, once.
+// tell people what a Workspace waits for: once, unless somebody has to do something about
+// it. Then it is a warning, and repeated: nothing else shows that the Workspace is not served.
 func (c *Claims) tell(o client.Object, a Action, s Situation) {
-	message := waiting(s)
+	state, message := s.Claimant, waiting(s)
 	if a == WaitForUnsharded {
-		message = waitingForUnsharded(s)
+		state, message = s.Unsharded, waitingForUnsharded(s)
 	}
 
-	if c.told.first(o.GetUID(), message) {
-		c.record.Event(o, event.Normal(reasonWaiting, message))
+	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
+	if state == lease.Unknown {
+		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
+	}
+
+	if c.told.due(o.GetUID(), message, again) {
+		c.record.Event(o, e)
 	}
 }
 
@@ -141,7 +152,7 @@ func waiting(s Situation) string {
 	}
 
 	if s.Claimant == lease.Unknown {
-		return fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. All instances need one --lease-namespace, and the right to get Leases in it", whom, s.Claimed.Host(), s.Claimed.Namespace+"/"+s.Claimed.Lease)
+		return fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", whom, s.Claimed.Host(), s.Claimed.Namespace+"/"+s.Claimed.Lease)
 	}
 
 	return fmt.Sprintf("Waiting for the instance of %s on %q to finish what it does and to release the Workspace, or to be dead", whom, s.Claimed.Host())
@@ -156,24 +167,31 @@ func waitingForUnsharded(s Situation) string {
 	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
-// told remembers what people were last told about each Workspace.
+// told remembers what people were last told about each Workspace, and when.
 type told struct {
 	mu   sync.Mutex
-	last map[types.UID]string
+	last map[types.UID]news
 }
 
-func newTold() *told { return &told{last: map[types.UID]string{}} }
+type news struct {
+	message string
+	at      time.Time
+}
 
-// first says whether this is news.
-func (t *told) first(uid types.UID, message string) bool {
+func newTold() *told { return &told{last: map[types.UID]news{}} }
+
+// due says whether this is news, or was told so long ago that it is to be told again. Zero
+// is never.
+func (t *told) due(uid types.UID, message string, again time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	if t.last[uid] == message {
+	last := t.last[uid]
+	if last.message == message && (again == 0 || time.Since(last.at) < again) {
 		return false
 	}
 
-	t.last[uid] = message
+	t.last[uid] = news{message: message, at: time.Now()}
 
 	return true
 }
