@@ -46,11 +46,10 @@ import (
 )
 
 const (
-	// interruptGrace is how long an interrupted run may take to save its state and
-	// to release its lock. Together with the default of --shutdown-grace it is less
-	// than the 30 seconds that Kubernetes gives a pod to stop, and alone less than
-	// the 30 seconds that the managed reconciler adds to its timeout.
-	interruptGrace = 10 * time.Second
+	// releaseTimeout limits how long the release of the Lease may take. Together with
+	// the defaults of --shutdown-grace and of the grace of an interrupted run it is no more
+	// than the 30 seconds that Kubernetes gives a pod to stop.
+	releaseTimeout = 5 * time.Second
 
 	// sessionGrace is how long a working directory may be in use for longer than --timeout:
 	// an interrupted run ends, and what it leaves is removed.
@@ -90,9 +89,9 @@ func Run(ctx context.Context, o *Options) error {
 
 	m.Shard(o.Shard.Name(), o.Shard.Mode())
 
-	d := drain.New(o.ShutdownGrace)
+	d := drain.New(o.ShutdownGrace, o.Lease.AbortLimit())
 
-	cli, err := terraform.Find(ctx, o.CLI, terraform.WithGracePeriod(interruptGrace), terraform.WithStop(d.Runs()), terraform.WithObserver(m.CLIRun))
+	cli, err := terraform.Find(ctx, o.CLI, terraform.WithGracePeriod(o.Lease.InterruptGrace()), terraform.WithStop(d.Runs()), terraform.WithObserver(m.CLIRun))
 	if err != nil {
 		return errors.Wrap(err, "--cli")
 	}
@@ -107,7 +106,20 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	mgr, lock, err := newManager(cfg, o, identity)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	lock, err := newLock(cfg, o, identity, log, cli.Changing, func(err error) {
+		log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
+		// Whoever takes over must not find this instance's runs still going.
+		d.Abort()
+		fail(err)
+	})
+	if err != nil {
+		return err
+	}
+
+	mgr, err := newManager(cfg, o, lock)
 	if err != nil {
 		return err
 	}
@@ -129,9 +141,6 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	defer closeOptions()
-
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
 
 	wm := inflight.NewManager(mgr, workspace.GroupVersionKinds()...)
 	wo := workspacectrl.Options{
@@ -165,19 +174,38 @@ func Run(ctx context.Context, o *Options) error {
 
 	log.Info("Starting", "version", Version(), "serves", o.Shard.String(), "cli", cli.Path(), "cli-version", cli.Version(), "root", o.Root)
 
-	if err := mgr.Start(ctx); err != nil {
-		// The Lease is lost or an essential part failed. Whoever takes over must
-		// not find this instance's runs still going.
-		d.Abort()
+	return run(ctx, mgr, d, lock, log)
+}
 
-		return errors.Wrap(err, "cannot run")
+// run the manager until ctx is done. The lock is nil for an instance without a Lease.
+func run(ctx context.Context, mgr manager.Manager, d *drain.Drain, lock *lease.Lock, log logging.Logger) error {
+	err := mgr.Start(ctx)
+	if err != nil {
+		// Leader election is over, or an essential part failed.
+		d.Abort()
+	}
+
+	// A manager that fails does not wait for its reconciles.
+	d.Wait()
+
+	if lock != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+
+		if err := lock.Release(ctx); err != nil {
+			log.Info("Cannot release the Lease, others wait until it expires", "error", err)
+		}
+
+		if err := lock.Lost(); err != nil {
+			return err
+		}
 	}
 
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 
-	return nil
+	return errors.Wrap(err, "cannot run")
 }
 
 // addRunnables adds what runs beside the controllers.
@@ -232,18 +260,13 @@ func newConfig(o *Options) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// newManager returns a manager and the Lease that it holds, nil if it holds none.
-func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager, *lease.Lock, error) {
-	lock, err := newLock(cfg, o, identity)
-	if err != nil {
-		return nil, nil, err
-	}
-
+// newManager returns a manager that holds the supplied Lease, nil if it holds none.
+func newManager(cfg *rest.Config, o *Options, lock *lease.Lock) (manager.Manager, error) {
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.
 	scheme, err := newScheme()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	// The API server, not the reconciler, keeps other shards' Workspaces away, so
@@ -266,7 +289,7 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 
 	mapper, err := newCacheMapper(cfg)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot make mapper of kinds")
+		return nil, errors.Wrap(err, "cannot make mapper of kinds")
 	}
 
 	mo := ctrl.Options{
@@ -281,17 +304,20 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 		// an item to a waiter that has just left because of the shutdown, holding the
 		// lock that the other workers need to finish. Workspaces have a queue of
 		// their own.
-		Controller:                    config.Controller{UsePriorityQueue: new(false)},
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
-		HealthProbeBindAddress:        o.HealthProbeBindAddress,
-		LeaderElection:                o.HoldsLease,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &o.Lease.Duration,
-		RenewDeadline:                 &o.Lease.RenewDeadline,
-		RetryPeriod:                   &o.Lease.RetryPeriod,
-		// The drain limits the shutdown. A limit here would release the Lease
-		// while a run is still going.
+		Controller:             config.Controller{UsePriorityQueue: new(false)},
+		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
+		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
+		HealthProbeBindAddress: o.HealthProbeBindAddress,
+		LeaderElection:         o.HoldsLease,
+		// Leader election would release the Lease whenever it ends, which it also does
+		// while runs are in progress.
+		LeaderElectionReleaseOnCancel: false,
+		// The duration that is written and the deadline that counts are those of the
+		// lock. Leader election must not give up before.
+		LeaseDuration: new(o.Lease.Longest()),
+		RenewDeadline: new(o.Lease.LongestDeadline()),
+		RetryPeriod:   &o.Lease.RetryPeriod,
+		// The drain limits the shutdown.
 		GracefulShutdownTimeout: new(time.Duration(-1)),
 	}
 	if lock != nil {
@@ -300,7 +326,7 @@ func newManager(cfg *rest.Config, o *Options, identity string) (manager.Manager,
 
 	mgr, err := ctrl.NewManager(cfg, mo)
 
-	return mgr, lock, errors.Wrap(err, "cannot make manager")
+	return mgr, errors.Wrap(err, "cannot make manager")
 }
 
 // newFetcher returns a fetcher that reads Flux sources from the API server: the

@@ -182,13 +182,13 @@ func TestCache(t *testing.T) {
 				return noted
 			})
 
-			mgr, _, err := newManager(&watched, &Options{
+			mgr, err := newManager(&watched, &Options{
 				Shard:                  id,
 				SyncInterval:           time.Hour,
 				EnableSecretCache:      tc.secrets,
 				MetricsBindAddress:     "0",
 				HealthProbeBindAddress: "0",
-			}, "me")
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

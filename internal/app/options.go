@@ -23,6 +23,15 @@ import (
 // namespaceFile tells a process in a pod the namespace of that pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
+const (
+	// defaultLeaseDuration is what --lease-duration is unless it is set.
+	defaultLeaseDuration = time.Minute
+
+	// unattendedApplyDuration is the duration of the Lease during an apply for an instance
+	// that was not told to hold a Lease.
+	unattendedApplyDuration = 5 * time.Minute
+)
+
 // Options of one instance. Their zero value is not usable: see ParseOptions.
 type Options struct {
 	Debug       bool
@@ -109,9 +118,11 @@ func (o *Options) addFlags(a *kingpin.Application) {
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
-	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead.", "60s", &o.Lease.Duration)
-	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it stops.", "50s", &o.Lease.RenewDeadline)
+	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. For an unsharded instance with neither this flag nor --leader-election: 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
+	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", "40s", &o.Lease.RenewDeadline)
 	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
+	// For tests: an unsharded instance has five minutes.
+	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
 	// For the test that shows what claims are for: nobody else gets it by accident.
@@ -209,6 +220,12 @@ func (o *Options) completeLease() error {
 	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
 	if needed && o.LeaseNamespace == "" {
 		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name and --shard-catch-all need")
+	}
+
+	// Such an instance never ended an apply because the API server was away for some
+	// minutes. Those who want another one to take over sooner say so.
+	if !needed && o.Lease.Duration == defaultLeaseDuration {
+		o.Lease.ApplyDuration = max(o.Lease.ApplyDuration, unattendedApplyDuration)
 	}
 
 	o.HoldsLease = needed || (ptr.Deref(o.LeaderElection, true) && o.LeaseNamespace != "")

@@ -45,7 +45,7 @@ func defaults() *Options {
 		HealthProbeBindAddress:   ":8081",
 		Root:                     "/tf",
 		MaxApplies:               1,
-		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second},
+		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
 	}
 }
 
@@ -99,6 +99,7 @@ func TestParseOptions(t *testing.T) {
 				o.LeaderElection, o.HoldsLease, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = new(true), true, "ns", "a", a, "tofu"
 				o.EnableManagementPolicies, o.EnableChangeLogs, o.ChangeLogsSocketPath = false, true, "/s"
 				o.EnableSecretCache, o.Root = false, "/x"
+				o.Lease.ApplyDuration = 0
 			},
 		},
 		"DerivedVariables": {
@@ -152,6 +153,7 @@ func TestParseOptions(t *testing.T) {
 			args:   []string{"--debug", "--sync=2h", "--leader-election", "--lease-namespace=ns"},
 			want: func(o *Options) {
 				o.Debug, o.SyncInterval, o.LeaderElection, o.HoldsLease, o.LeaseNamespace = true, 2*time.Hour, new(true), true, "ns"
+				o.Lease.ApplyDuration = 0
 			},
 		},
 		"NegatedFlags": {
@@ -190,6 +192,7 @@ func TestParseOptions(t *testing.T) {
 			args:   []string{"--shard-name=a", "--lease-namespace=ns"},
 			want: func(o *Options) {
 				o.ShardName, o.Shard, o.HoldsLease, o.LeaseNamespace = "a", a, true, "ns"
+				o.Lease.ApplyDuration = 0
 			},
 		},
 		"CatchAllTurnsLeaderElectionOn": {
@@ -198,6 +201,7 @@ func TestParseOptions(t *testing.T) {
 			env:    map[string]string{"SHARD_CATCH_ALL": "true", "POD_NAMESPACE": "ns"},
 			want: func(o *Options) {
 				o.ShardCatchAll, o.Shard, o.HoldsLease, o.LeaderElection, o.LeaseNamespace = true, shard.CatchAll(), true, new(false), "ns"
+				o.Lease.ApplyDuration = 0
 			},
 		},
 		"LeaseInACluster": {
@@ -299,13 +303,13 @@ func TestParseOptionsInvalid(t *testing.T) {
 		},
 		"LeaseRenewDeadline": {
 			reason: "An instance must have ended its runs before somebody else takes over.",
-			args:   []string{"--lease-renew-deadline=59s"},
-			want:   []string{"--lease-renew-deadline", "59s", "--lease-duration (1m0s)"},
+			args:   []string{"--lease-renew-deadline=50s"},
+			want:   []string{"--lease-renew-deadline", "50s", "--lease-duration (1m0s)", "set it to 45s"},
 		},
 		"LeaseRetryPeriod": {
 			reason: "One renewal that fails must not be the end.",
 			args:   []string{"--lease-retry-period=40s"},
-			want:   []string{"--lease-retry-period", "40s", "--lease-renew-deadline (50s)"},
+			want:   []string{"--lease-retry-period", "40s", "--lease-renew-deadline (40s)"},
 		},
 		"NoLeaseNamespace": {
 			reason: "The namespace of a Lease is not guessed.",

@@ -6,9 +6,11 @@ package app
 
 import (
 	"context"
+	"os"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -83,10 +85,15 @@ func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttr
 	return review.Status.Allowed, err
 }
 
-// newLock returns the Lease of an instance that holds one, and nil otherwise.
-func newLock(cfg *rest.Config, o *Options, identity string) (*lease.Lock, error) {
+// newLock returns the Lease of an instance that holds one, and nil otherwise. Applying says
+// whether an apply or a destroy is in progress. Lost is called when the Lease is lost.
+func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, applying func() bool, lost func(error)) (*lease.Lock, error) {
 	if !o.HoldsLease {
 		return nil, nil //nolint:nilnil // Most of those who ask can do without.
+	}
+
+	if err := checkInit(os.Getpid(), o, log); err != nil {
+		return nil, err
 	}
 
 	f, err := fence.New()
@@ -94,7 +101,25 @@ func newLock(cfg *rest.Config, o *Options, identity string) (*lease.Lock, error)
 		return nil, errors.Wrap(err, "cannot make fence")
 	}
 
-	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f)
+	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f, lost, lease.WithApplying(applying), lease.WithLockLogger(log))
+}
+
+// checkInit refuses to hold a Lease as the init process of a container, which the kernel
+// does not let the fence kill. An instance that nobody told to hold one starts anyway: it
+// did before there were Leases.
+func checkInit(pid int, o *Options, log logging.Logger) error {
+	const remedy = "an instance that cannot renew its Lease could not be killed before another one takes over. Put a minimal init in front of it, as the image of this project does with tini, or set shareProcessNamespace: true in the Pod"
+
+	switch {
+	case pid != 1:
+		return nil
+	case o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false):
+		return errors.Errorf("this process has the ID 1, the init process of its container: %s", remedy)
+	default:
+		log.Info("WARNING: this process has the ID 1, the init process of its container", "consequence", remedy)
+
+		return nil
+	}
 }
 
 // An ownership knows which Workspaces this instance may work on.

@@ -28,20 +28,26 @@ var (
 // It relies on the order in which a manager stops, which is that of
 // engageStopProcedure in controller-runtime's pkg/manager/internal.go (v0.24.1):
 // first the runnables that need no leader election, then those that need it,
-// controllers and this one among them, then the caches; the leader Lease is
-// released after all of them. So whatever a reconcile in progress needs is there
-// until Start returns, and nobody else becomes leader before.
+// controllers and this one among them, then the caches; leader election, which
+// renews the Lease, ends after all of them. So what a reconcile in progress needs
+// is there until Start returns.
 //
 // All of that is cut short when Options.GracefulShutdownTimeout of the manager
-// runs out: it then releases the Lease whatever is still running. The manager of
-// a Drain therefore needs a negative one (no limit); grace is the limit.
+// runs out, or when leader election ends before. The manager of a Drain therefore
+// needs a negative timeout (no limit); grace is the limit. And whoever releases
+// the Lease calls Wait first: that the manager has returned is not enough.
 type Drain struct {
-	grace time.Duration
+	grace, limit time.Duration
 
 	// A context in a struct is not the context of a call: this one is the
 	// lifetime of all CLI runs, see Runs.
 	runs       context.Context //nolint:containedctx // See above.
 	cancelRuns context.CancelFunc
+
+	// reconciles is the longest lifetime of all reconciles, see Abort.
+	reconciles       context.Context //nolint:containedctx // See above.
+	cancelReconciles context.CancelFunc
+	abort            sync.Once
 
 	// mu orders the last reconcile that begins before the shutdown: no
 	// reconcile is added to inFlight once stopping is true, so that waiting for
@@ -52,10 +58,11 @@ type Drain struct {
 }
 
 // New returns a Drain that lets CLI runs in progress go on for at most grace
-// after the shutdown began.
-func New(grace time.Duration) *Drain {
-	runs, cancel := context.WithCancel(context.Background())
-	return &Drain{grace: grace, runs: runs, cancelRuns: cancel}
+// after the shutdown began, and reconciles for at most limit after Abort.
+func New(grace, limit time.Duration) *Drain {
+	runs, cancelRuns := context.WithCancel(context.Background())
+	reconciles, cancelReconciles := context.WithCancel(context.Background())
+	return &Drain{grace: grace, limit: limit, runs: runs, cancelRuns: cancelRuns, reconciles: reconciles, cancelReconciles: cancelReconciles}
 }
 
 // Runs returns the context that ends CLI runs at a shutdown. It is canceled when
@@ -78,6 +85,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 
 		ctx, cancel := withoutCancel(ctx)
 		defer cancel()
+		defer context.AfterFunc(d.reconciles, cancel)()
 		return inner.Reconcile(ctx, req)
 	})
 }
@@ -105,12 +113,19 @@ func (d *Drain) Start(ctx context.Context) error {
 	return nil
 }
 
-// Abort is for a manager that stops without waiting for its runnables, because it
-// lost its Lease: it ends CLI runs in progress at once and waits until no reconcile
-// is in progress.
+// Abort is for an instance that will soon no longer hold its Lease: it ends CLI runs
+// in progress at once, draining or not, and lets nothing begin. Reconciles that go on
+// for longer than the limit, because they wait for an answer of the API server, are
+// canceled. Abort waits for nothing.
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()
+	d.abort.Do(func() { time.AfterFunc(d.limit, func() { d.cancelReconciles() }) })
+}
+
+// Wait until no reconcile is in progress, and none will ever be.
+func (d *Drain) Wait() {
+	d.stop()
 	d.inFlight.Wait()
 }
 
@@ -144,7 +159,7 @@ func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
 	if !ok {
-		return ctx, func() {}
+		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline)
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-const grace = 10 * time.Second
+const (
+	grace = 10 * time.Second
+	limit = 15 * time.Second
+)
 
 func TestReconciler(t *testing.T) {
 	t.Parallel()
@@ -104,7 +107,7 @@ func TestReconciler(t *testing.T) {
 				ctx = tc.ctx(ctx)
 			}
 			var got want
-			r := New(grace).Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			r := New(grace, limit).Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 				got.Called = true
 				return tc.inner(ctx)
 			}))
@@ -161,7 +164,7 @@ func TestStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got want
 				ctx, shutdown := context.WithCancel(t.Context())
-				d := New(grace)
+				d := New(grace, limit)
 				r := d.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 					select {
 					case <-d.Runs().Done():
@@ -199,35 +202,80 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A manager that lost its Lease does not wait for Start, nor for the grace.
+// TestAbort aborts while a reconcile is in progress, at some time of a shutdown.
 func TestAbort(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, shutdown := context.WithCancel(t.Context())
-		d := New(grace)
-		var calls, ended atomic.Int32
-		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			calls.Add(1)
-			<-d.Runs().Done()
-			time.Sleep(time.Second)
-			ended.Add(1)
-			return reconcile.Result{}, nil
-		}))
-		go func() { _ = d.Start(ctx) }()
-		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
-		synctest.Wait()
 
-		begin := time.Now()
-		shutdown()
-		d.Abort()
-		if diff := cmp.Diff(time.Second, time.Since(begin)); diff != "" {
-			t.Errorf("how long Abort took: -want, +got:\n%s", diff)
-		}
-		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
-		if diff := cmp.Diff([]int32{1, 1}, []int32{calls.Load(), ended.Load()}); diff != "" {
-			t.Errorf("reconciles that began and ended: -want, +got:\n%s", diff)
-		}
-	})
+	cases := map[string]struct {
+		reason string
+		before func(shutdown func())
+		// hangs says that the reconcile waits for the API server after its run.
+		hangs bool
+		want  time.Duration
+	}{
+		"Running": {
+			reason: "Runs are interrupted at once.",
+			before: func(func()) {},
+			want:   time.Second,
+		},
+		"Draining": {
+			reason: "That the instance shuts down already leaves them no time.",
+			before: func(shutdown func()) {
+				shutdown()
+				<-time.After(grace / 2)
+			},
+			want: time.Second,
+		},
+		"Hanging": {
+			reason: "What waits for an answer is canceled in the end.",
+			before: func(func()) {},
+			hangs:  true,
+			want:   limit,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, shutdown := context.WithCancel(t.Context())
+				defer shutdown()
+
+				d := New(grace, limit)
+				var calls, ended atomic.Int32
+				r := d.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+					calls.Add(1)
+					<-d.Runs().Done()
+					time.Sleep(time.Second)
+					if tc.hangs {
+						<-ctx.Done()
+					}
+					ended.Add(1)
+					return reconcile.Result{}, nil
+				}))
+				go func() { _ = d.Start(ctx) }()
+				go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+				synctest.Wait()
+				tc.before(shutdown)
+
+				begin := time.Now()
+				d.Abort()
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("%s\nAbort took %s", tc.reason, took)
+				}
+				_, _ = r.Reconcile(t.Context(), reconcile.Request{})
+				d.Wait()
+				if diff := cmp.Diff(tc.want, time.Since(begin)); diff != "" {
+					t.Errorf("%s\nhow long it took: -want, +got:\n%s", tc.reason, diff)
+				}
+				if diff := cmp.Diff([]int32{1, 1}, []int32{calls.Load(), ended.Load()}); diff != "" {
+					t.Errorf("%s\nreconciles that began and ended: -want, +got:\n%s", tc.reason, diff)
+				}
+				// A second one changes nothing.
+				d.Abort()
+			})
+		})
+	}
 }
 
 // While the manager runs, nothing ends its CLI runs.
@@ -235,7 +283,7 @@ func TestRunsBeforeShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, shutdown := context.WithCancel(t.Context())
-		d := New(grace)
+		d := New(grace, limit)
 		go func() { _ = d.Start(ctx) }()
 		time.Sleep(24 * time.Hour)
 		if err := d.Runs().Err(); err != nil {
@@ -253,7 +301,7 @@ func TestNoneBeginsAfterShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, shutdown := context.WithCancel(t.Context())
-		d := New(grace)
+		d := New(grace, limit)
 		var calls atomic.Int32
 		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			calls.Add(1)
@@ -294,7 +342,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 	const workers = 32
 	for range 50 {
 		ctx, shutdown := context.WithCancel(t.Context())
-		d := New(grace)
+		d := New(grace, limit)
 		var inFlight, began atomic.Int32
 		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			inFlight.Add(1)

@@ -36,6 +36,7 @@ func TestManager(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
+		lock := &memoryLock{log: &log}
 		unlimited := time.Duration(-1)
 		mgr, err := manager.New(&rest.Config{}, manager.Options{
 			Scheme: runtime.NewScheme(),
@@ -45,8 +46,7 @@ func TestManager(t *testing.T) {
 			Logger:                              logr.Discard(),
 			Metrics:                             metricsserver.Options{BindAddress: "0"},
 			LeaderElection:                      true,
-			LeaderElectionResourceLockInterface: &memoryLock{log: &log},
-			LeaderElectionReleaseOnCancel:       true,
+			LeaderElectionResourceLockInterface: lock,
 			GracefulShutdownTimeout:             &unlimited,
 		})
 		if err != nil {
@@ -54,7 +54,7 @@ func TestManager(t *testing.T) {
 		}
 
 		ctx, shutdown := context.WithCancel(t.Context())
-		d := New(grace)
+		d := New(grace, limit)
 		if err := mgr.Add(d); err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +66,9 @@ func TestManager(t *testing.T) {
 				<-d.Runs().Done()
 				log.add("run is interrupted")
 				time.Sleep(time.Minute) // longer than the Lease lasts unless it is renewed
+				if since := time.Since(lock.renewed()); since > 10*time.Second {
+					t.Errorf("the Lease has not been renewed for %s", since)
+				}
 				if ctx.Err() != nil {
 					log.add("reconcile is canceled")
 				}
@@ -88,17 +91,21 @@ func TestManager(t *testing.T) {
 			t.Error(err)
 		}
 		log.add("manager returns")
+		renewed := lock.renewed()
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff(renewed, lock.renewed()); diff != "" {
+			t.Errorf("leader election goes on after the manager has returned: -want, +got:\n%s", diff)
+		}
 
 		want := []string{
 			"lease is acquired",
 			"first begins",
 			"run is interrupted",
 			"first ends",
-			"lease is released",
 			"manager returns",
 		}
 		if diff := cmp.Diff(want, log.all()); diff != "" {
-			t.Errorf("the leader Lease is released after the last reconcile, and only then: -want, +got:\n%s", diff)
+			t.Errorf("the manager returns after the last reconcile, and does not release the Lease: -want, +got:\n%s", diff)
 		}
 	})
 }
@@ -155,6 +162,12 @@ func (l *memoryLock) Update(_ context.Context, ler resourcelock.LeaderElectionRe
 	defer l.mu.Unlock()
 	l.record = &ler
 	return nil
+}
+
+func (l *memoryLock) renewed() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.record.RenewTime.Time
 }
 
 func (l *memoryLock) RecordEvent(_ string) {}

@@ -25,6 +25,12 @@ const (
 	AbandonedAnnotationKey = "terraform.crossplane.io/abandoned-by"
 
 	// HoldersAnnotationKey is the annotation on the Lease of an instance that names the
-	// hosts of the last incarnations of it, in the same form. Instances write it.
+	// identities of those who held it, separated by commas, the latest first. Instances
+	// write it.
 	HoldersAnnotationKey = "terraform.crossplane.io/holders"
+
+	// ReleasedAnnotationKey is the annotation on the Lease of an instance that names the
+	// identity of who released it, when it had no run left. Instances write it, and remove
+	// it when they take the Lease. An empty Lease without it was emptied by somebody else.
+	ReleasedAnnotationKey = "terraform.crossplane.io/released-by"
 )

@@ -140,6 +140,8 @@ func environment(t *testing.T, vars ...map[string]string) []string {
 		"PATH":   os.Getenv("PATH"),
 		"HOME":   t.TempDir(),
 		"TMPDIR": t.TempDir(),
+		// An instance that finds no Lease waits for two of these.
+		"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RETRY_PERIOD": "500ms",
 		// Go on after a data race, so that the test ends as it would; the exit code
 		// is another one then.
 		"GORACE": "halt_on_error=0",
@@ -177,14 +179,22 @@ func (i *instance) stop(t *testing.T) {
 func (i *instance) expectEnded(t *testing.T) {
 	t.Helper()
 
-	select {
-	case <-i.ended:
-	case <-time.After(patience):
+	if !eventuallyEnded(i) {
 		t.Fatalf("instance did not stop within %s", patience)
 	}
 
 	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState)
+	}
+}
+
+// eventuallyEnded waits until the instance has ended, and says whether it has.
+func eventuallyEnded(i *instance) bool {
+	select {
+	case <-i.ended:
+		return true
+	case <-time.After(patience):
+		return false
 	}
 }
 

@@ -312,12 +312,18 @@ func expectEndedProcess(t *testing.T, e evidence) {
 	}
 
 	eventually(t, func() error {
-		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
-		// One that nobody has waited for yet does nothing any more.
-		if os.IsNotExist(err) || strings.Contains(string(status), "State:\tZ") {
-			return nil
+		if !isEnded(strings.TrimSpace(string(pid))) {
+			return errors.Errorf("process %s still runs", strings.TrimSpace(string(pid)))
 		}
 
-		return errors.Errorf("process %s still runs", strings.TrimSpace(string(pid)))
+		return nil
 	})
+}
+
+// isEnded says whether a process is no more. One that nobody has waited for yet does
+// nothing any more.
+func isEnded(pid string) bool {
+	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
+
+	return os.IsNotExist(err) || strings.Contains(string(status), "State:\tZ")
 }

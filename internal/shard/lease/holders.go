@@ -6,69 +6,123 @@ package lease
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// holders is a client of Leases that writes the host of whoever holds one to an
-// annotation, where it stays: who gives a Lease back leaves no name in it, but may have
-// had to kill a run that left a lock on a state. It is safe for concurrent use.
+const (
+	// maxNames is how many holders the annotation of a Lease names. A claim of an earlier
+	// one is dead only after the duration of the Lease for an instance that has just started.
+	maxNames = 10
+
+	// maxHosts is how many hosts of predecessors are remembered.
+	maxHosts = 5
+)
+
+// namesIn returns the identities in the value of an annotation.
+func namesIn(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ","), func(n string) bool { return n == "" })
+}
+
+// withNames returns the supplied lists as one, each name once and no more than fit.
+func withNames(names []string, more ...string) []string {
+	all := []string{}
+
+	for _, n := range slices.Concat(names, more) {
+		if len(all) < maxNames && !slices.Contains(all, n) && !strings.Contains(n, ",") {
+			all = append(all, n)
+		}
+	}
+
+	return all
+}
+
+// holders is a client of Leases that observes the Lease of this instance and writes who
+// holds it, held it and released it to annotations. It is safe for concurrent use.
 type holders struct {
 	coordinationv1client.CoordinationV1Interface
 
 	identity string
+	timing   Timing
 
-	mu    sync.Mutex
-	hosts []string
+	mu   sync.Mutex
+	seen observation
 }
 
-// before returns the hosts of those who held the Lease that was last read and not held
-// by this instance.
+func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing) *holders {
+	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, seen: observation{fallback: t.Duration}}
+}
+
+// before returns the hosts of those who held the Lease before this instance.
 func (h *holders) before() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	return h.hosts
+	var hosts []string
+
+	for _, id := range h.seen.names {
+		if host := HostOf(id); id != h.identity && host != "" && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+
+	return hosts[:min(len(hosts), maxHosts)]
+}
+
+// mayTake returns an error if another instance may hold the Lease now.
+func (h *holders) mayTake(now time.Time) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if other, until := h.seen.alive(h.identity, now); other != "" {
+		return errors.Errorf("waiting for up to %s: the Lease was last held by %q, which has not released it and may be alive", until.Sub(now).Round(time.Second), other)
+	}
+
+	if since := now.Sub(h.seen.blank); !h.seen.blank.IsZero() && since < h.timing.undisturbed() {
+		return errors.Errorf("waiting for up to %s: there is no Lease, and a live holder would make it again", (h.timing.undisturbed() - since).Round(time.Millisecond))
+	}
+
+	return nil
+}
+
+// read a Lease, nil if there is none.
+func (h *holders) read(l *coordinationv1.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.seen.see(l, time.Now())
+}
+
+// sign a Lease that this instance is about to hold or to release.
+func (h *holders) sign(l *coordinationv1.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	names := withNames([]string{h.identity}, h.seen.names...)
+	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.HoldersAnnotationKey, strings.Join(names, ","))
+
+	if ptr.Deref(l.Spec.HolderIdentity, "") == "" {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.ReleasedAnnotationKey, h.identity)
+	} else {
+		delete(l.Annotations, shard.ReleasedAnnotationKey)
+	}
 }
 
 // Leases returns the client of those in a namespace.
 func (h *holders) Leases(namespace string) coordinationv1client.LeaseInterface {
 	return &signed{LeaseInterface: h.CoordinationV1Interface.Leases(namespace), holders: h}
-}
-
-// read who held a Lease.
-func (h *holders) read(l *coordinationv1.Lease) {
-	holder := ptr.Deref(l.Spec.HolderIdentity, "")
-	if holder == h.identity {
-		return
-	}
-
-	list := l.GetAnnotations()[shard.HoldersAnnotationKey]
-	// A version that signs nothing may have held it.
-	if host := HostOf(holder); host != "" {
-		list = shard.WithHost(list, host)
-	}
-
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.hosts = shard.Hosts(list)
-}
-
-// sign a Lease that this instance holds or is about to.
-func (h *holders) sign(l *coordinationv1.Lease) {
-	host := HostOf(h.identity)
-	if host == "" || ptr.Deref(l.Spec.HolderIdentity, "") != h.identity {
-		return
-	}
-
-	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.HoldersAnnotationKey, shard.WithHost(l.GetAnnotations()[shard.HoldersAnnotationKey], host))
 }
 
 // signed are the Leases of one namespace.
@@ -80,8 +134,12 @@ type signed struct {
 
 func (s *signed) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	l, err := s.LeaseInterface.Get(ctx, name, o)
-	if err == nil {
+
+	switch {
+	case err == nil:
 		s.holders.read(l)
+	case kerrors.IsNotFound(err):
+		s.holders.read(nil)
 	}
 
 	return l, err

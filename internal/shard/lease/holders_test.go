@@ -13,58 +13,50 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// leaseOf returns a Lease with a holder, if any, and the hosts of those before.
-func leaseOf(holder, hosts string) *coordinationv1.Lease {
-	l := &coordinationv1.Lease{}
-	l.Spec.HolderIdentity = &holder
-
-	if hosts != "" {
-		l.SetAnnotations(map[string]string{shard.HoldersAnnotationKey: hosts})
-	}
-
-	return l
-}
-
 func TestHoldersSign(t *testing.T) {
 	t.Parallel()
 
-	const identity = "host-0_1f33"
-
 	cases := map[string]struct {
-		reason   string
-		identity string
-		lease    *coordinationv1.Lease
-		want     string
+		reason string
+		// read is the Lease as it was last read.
+		read *coordinationv1.Lease
+		// holder that is written.
+		holder string
+		want   map[string]string
 	}{
 		"First": {
-			reason:   "Nobody has held it before.",
-			identity: identity,
-			lease:    leaseOf(identity, ""),
-			want:     "host-0",
+			reason: "Nobody has held it before.",
+			holder: me,
+			want:   map[string]string{shard.HoldersAnnotationKey: me},
 		},
 		"Next": {
-			reason:   "Others have held it before.",
-			identity: identity,
-			lease:    leaseOf(identity, "host-2,host-1"),
-			want:     "host-0,host-2,host-1",
+			reason: "Others have held it before, and it has not been released since.",
+			read:   newLease(signedBy(somebody+","+old), releasedBy(somebody)),
+			holder: me,
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + somebody + "," + old},
+		},
+		"Unsigned": {
+			reason: "One that signs nothing has held it before.",
+			read:   newLease(heldBy(somebody)),
+			holder: me,
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + somebody},
 		},
 		"Renewed": {
-			reason:   "A host is there once.",
-			identity: identity,
-			lease:    leaseOf(identity, "host-0,host-1"),
-			want:     "host-0,host-1",
+			reason: "A name is there once.",
+			read:   newLease(signedBy(me + "," + old)),
+			holder: me,
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old},
 		},
-		"GivenBack": {
-			reason:   "Who gives it back has signed it.",
-			identity: identity,
-			lease:    leaseOf("", "host-0,host-1"),
-			want:     "host-0,host-1",
+		"Released": {
+			reason: "It says who released it.",
+			read:   newLease(signedBy(me + "," + old)),
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old, shard.ReleasedAnnotationKey: me},
 		},
-		"NoHost": {
-			reason:   "There is nothing to write.",
-			identity: "somebody",
-			lease:    leaseOf("somebody", "host-1"),
-			want:     "host-1",
+		"Many": {
+			reason: "There is room for ten.",
+			read:   newLease(heldBy(""), signedBy("a,b,c,d,e,f,g,h,i,j,k")),
+			holder: me,
+			want:   map[string]string{shard.HoldersAnnotationKey: me + ",a,b,c,d,e,f,g,h,i"},
 		},
 	}
 
@@ -72,10 +64,18 @@ func TestHoldersSign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			h := &holders{identity: tc.identity}
-			h.sign(tc.lease)
+			h := newHolders(nil, me, Timing{})
+			h.read(tc.read)
 
-			if diff := cmp.Diff(tc.want, tc.lease.GetAnnotations()[shard.HoldersAnnotationKey]); diff != "" {
+			l := &coordinationv1.Lease{}
+			if tc.read != nil {
+				l = tc.read.DeepCopy()
+			}
+
+			l.Spec.HolderIdentity = &tc.holder
+			h.sign(l)
+
+			if diff := cmp.Diff(tc.want, l.GetAnnotations()); diff != "" {
 				t.Errorf("%s\nsign(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

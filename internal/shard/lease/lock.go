@@ -12,11 +12,13 @@ import (
 	"sync"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
 // NewIdentity returns a name for this process, which no other process has had or
@@ -36,64 +38,65 @@ type Fence interface {
 	Disarm() error
 }
 
-// Timing of a Lease.
-type Timing struct {
-	// Duration after which others take a Lease that was not renewed.
-	Duration time.Duration
-
-	// RenewDeadline is how long the holder tries to renew it before it gives up.
-	RenewDeadline time.Duration
-
-	// RetryPeriod is the time between two tries.
-	RetryPeriod time.Duration
-}
-
-// Validate returns an error that names the flag, its value and what is allowed.
-func (t Timing) Validate() error {
-	switch {
-	case t.Duration < 2*time.Second || t.Duration%time.Second != 0:
-		return errors.Errorf("--lease-duration is %s: it must be 2s or more, in whole seconds", t.Duration)
-	case t.RenewDeadline < time.Second || t.RenewDeadline > t.Duration-t.Duration/10:
-		return errors.Errorf("--lease-renew-deadline is %s: it must be 1s or more, and a tenth less than --lease-duration (%s) or shorter, so that an instance that stops has time to do so", t.RenewDeadline, t.Duration)
-	case t.RetryPeriod <= 0 || t.RetryPeriod > t.RenewDeadline/2:
-		return errors.Errorf("--lease-retry-period is %s: it must be greater than 0, and half of --lease-renew-deadline (%s) or shorter", t.RetryPeriod, t.RenewDeadline)
-	default:
-		return nil
-	}
-}
-
-// fenced returns how long after a renewal the holder is no more, at the latest. It
-// is a little less than what others wait for.
-func (t Timing) fenced() time.Duration {
-	return t.Duration - (t.Duration-t.RenewDeadline)/10
-}
-
-// A Lock is the Lease of this instance, as leader election sees it. As long as this
-// instance holds it, it keeps putting off the fence; when it could not renew the
-// Lease for so long that others may soon take it, the fence ends the process and
-// its runs.
+// A Lock is the Lease of this instance, as leader election sees it. Leader election decides
+// when to acquire and to renew the Lease. The Lock decides everything else, because leader
+// election would release the Lease while runs go on, would wait for the answer to a request
+// that hangs, and would take a Lease that somebody has deleted while its holder works.
 //
-// It has to be a fence and not the end of leader election that does that. Leader
-// election runs in this process: one that was stopped for a while learns of it too
-// late, and its children were not stopped.
+// At the renew deadline a timer calls lost, once. A little before others may take the
+// Lease, the fence ends the process and its runs. It has to be a fence in the kernel that
+// does that: a process that was stopped for a while learns of it too late, and its children
+// were not stopped.
 type Lock struct {
 	resourcelock.Interface
 
-	fence Fence
-	after time.Duration
+	fence   Fence
+	timing  Timing
+	holders *holders
+	lost    func(error)
+	once    sync.Once
 
-	// mu keeps a renewal from putting off a fence that a release has just disarmed.
-	mu sync.Mutex
+	log logging.Logger
 
-	// holders of the Lease, predecessors those before this instance took it, and since
-	// when that was.
-	holders      *holders
+	// applying says whether an apply or a destroy is in progress.
+	applying func() bool
+
+	// writing is held during a request that writes the Lease, which may hang.
+	writing sync.Mutex
+
+	// fenced is what the fence is armed for.
+	fenced time.Duration
+
+	// mu is never held during a request.
+	mu       sync.Mutex
+	held     bool
+	waiting  bool
+	deadline time.Time
+	timer    *time.Timer
+
+	// taken is the error that says who holds the Lease instead of this instance, reason that
+	// for which it was lost.
+	taken, reason error
+
+	// predecessors are the hosts of those who held the Lease before this instance took it,
+	// and since is when that was.
 	predecessors []string
 	since        time.Time
 }
 
-// NewLock returns the Lease of the supplied name, not yet held.
-func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence) (*Lock, error) {
+// A LockOption configures a Lock.
+type LockOption func(*Lock)
+
+// WithApplying sets what says whether an apply or a destroy is in progress.
+func WithApplying(fn func() bool) LockOption { return func(l *Lock) { l.applying = fn } }
+
+// WithLockLogger sets where to log.
+func WithLockLogger(log logging.Logger) LockOption { return func(l *Lock) { l.log = log } }
+
+// NewLock returns the Lease of the supplied name, not yet held. When it could not be
+// renewed until the renew deadline, or has another holder, lost is called, which must not
+// block.
+func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence, lost func(error), o ...LockOption) (*Lock, error) {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// One request that hangs must not use up all the time there is for renewal.
 	cfg.Timeout = max(t.RenewDeadline/2, time.Second)
@@ -103,14 +106,23 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 		return nil, errors.Wrap(err, "cannot make client of Lease")
 	}
 
-	h := &holders{CoordinationV1Interface: clients.CoordinationV1(), identity: identity}
+	h := newHolders(clients.CoordinationV1(), identity, t)
 
 	inner, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, clients.CoreV1(), h, resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use Lease %q", name)
 	}
 
-	return &Lock{Interface: inner, fence: f, after: t.fenced(), holders: h}, nil
+	return newLock(inner, h, t, f, lost, o...), nil
+}
+
+func newLock(inner resourcelock.Interface, h *holders, t Timing, f Fence, lost func(error), o ...LockOption) *Lock {
+	l := &Lock{Interface: inner, fence: f, timing: t, holders: h, lost: lost, log: logging.NewNopLogger(), applying: func() bool { return false }}
+	for _, fn := range o {
+		fn(l)
+	}
+
+	return l
 }
 
 // Predecessors returns the hosts of the instances that held the Lease before this one,
@@ -123,37 +135,243 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 	return l.predecessors, l.since
 }
 
+// Get the Lease. If another instance holds what this one had taken, the Lock is lost. A Lease
+// that must not be taken yet looks as if somebody held it.
+func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r, raw, err := l.Interface.Get(ctx)
+
+	if free := kerrors.IsNotFound(err) || (err == nil && r.HolderIdentity == ""); free {
+		if l.waits() {
+			return &resourcelock.LeaderElectionRecord{HolderIdentity: "unknown", LeaseDurationSeconds: int(l.timing.Longest() / time.Second)}, []byte("waiting"), nil
+		}
+	}
+
+	if err != nil {
+		return r, raw, err
+	}
+
+	if err := l.check(r.HolderIdentity); err != nil {
+		l.lose(err)
+
+		return nil, nil, err
+	}
+
+	return r, raw, nil
+}
+
+// waits says whether a Lease without a holder must not be taken yet, and logs it once.
+func (l *Lock) waits() bool {
+	reason := l.mayWrite()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if reason != nil && !l.waiting {
+		l.log.Info("The Lease cannot be taken yet", "lease", l.Describe(), "reason", reason)
+	}
+
+	l.waiting = reason != nil
+
+	return l.waiting
+}
+
+// check that nobody else holds the Lease that this instance has taken.
+func (l *Lock) check(holder string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.held && l.taken == nil && holder != "" && holder != l.Identity() {
+		l.taken = errors.Errorf("the Lease %s of this instance is held by %q", l.Describe(), holder)
+	}
+
+	return l.taken
+}
+
 // Create the Lease.
 func (l *Lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, r, l.Interface.Create)
 }
 
-// Update the Lease: acquire, renew or release it.
+// Update the Lease: acquire or renew it.
 func (l *Lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, r, l.Interface.Update)
 }
 
 func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+
+	if err := l.mayWrite(); err != nil {
+		return err
+	}
+
+	duration := l.timing.Duration
+	if l.applying() {
+		duration = l.timing.Longest()
+	}
+
+	r.LeaseDurationSeconds = int(duration / time.Second)
 
 	// Others see the renewal after this moment, and count from when they saw it.
+	start := time.Now()
+
 	now, err := l.fence.Now()
 	if err != nil {
 		return err
+	}
+
+	// Whether or not there is an answer, others may see this duration from now on.
+	if at := now + l.timing.fenced(duration); l.isHeld() && at < l.fenced {
+		if err := l.arm(at, start.Add(l.timing.deadline(duration))); err != nil {
+			return err
+		}
 	}
 
 	if err := write(ctx, r); err != nil {
 		return err
 	}
 
-	if r.HolderIdentity != l.Identity() {
-		return l.fence.Disarm()
+	l.take()
+
+	return l.arm(now+l.timing.fenced(duration), start.Add(l.timing.deadline(duration)))
+}
+
+// mayWrite returns an error if this instance must not take the Lease.
+func (l *Lock) mayWrite() error {
+	l.mu.Lock()
+	held, taken := l.held, l.taken
+	l.mu.Unlock()
+
+	if held {
+		return taken
 	}
 
-	if l.since.IsZero() {
+	return l.holders.mayTake(time.Now())
+}
+
+func (l *Lock) isHeld() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.held
+}
+
+// take notes that this instance holds the Lease.
+func (l *Lock) take() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if !l.held {
 		l.predecessors, l.since = l.holders.before(), time.Now()
 	}
 
-	return l.fence.Arm(now + l.after)
+	l.held = true
+}
+
+// arm the fence and the timer of the renew deadline.
+func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
+	l.fenced = fenced
+
+	l.mu.Lock()
+	l.deadline = deadline
+
+	if l.timer == nil {
+		l.timer = time.AfterFunc(time.Until(deadline), l.expire)
+	} else {
+		l.timer.Reset(time.Until(deadline))
+	}
+	l.mu.Unlock()
+
+	return l.fence.Arm(fenced)
+}
+
+// expire is called at the renew deadline. It waits for no request.
+func (l *Lock) expire() {
+	l.mu.Lock()
+	due := l.held && !time.Now().Before(l.deadline)
+	l.mu.Unlock()
+
+	// The deadline may have been put off while the timer fired.
+	if due {
+		l.lose(errors.Errorf("the Lease %s could not be renewed for so long that others will soon take it", l.Describe()))
+	}
+}
+
+func (l *Lock) lose(err error) {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.reason = err
+		l.mu.Unlock()
+
+		l.lost(err)
+	})
+}
+
+// Lost returns why the Lease was lost, nil if it was not.
+func (l *Lock) Lost() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.reason
+}
+
+// Release the Lease so that others may take it at once, and disarm the fence. It must not
+// be called before leader election and all runs of this instance have ended. If it fails
+// the fence stays armed, and others wait until the Lease expires.
+func (l *Lock) Release(ctx context.Context) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+
+	if !l.isHeld() {
+		return nil
+	}
+
+	now, err := l.fence.Now()
+	if err != nil {
+		return err
+	}
+
+	// What ends by itself can say why.
+	ctx, cancel := context.WithTimeout(ctx, l.fenced-now-l.timing.rest()/20)
+	defer cancel()
+
+	for {
+		var released bool
+		if released, err = l.release(ctx); released {
+			break
+		}
+
+		select {
+		case <-ctx.Done():
+			return errors.Wrapf(err, "cannot release Lease %s in time", l.Describe())
+		case <-time.After(l.timing.RetryPeriod / 4):
+		}
+	}
+
+	l.mu.Lock()
+	l.held = false
+	l.timer.Stop()
+	l.mu.Unlock()
+
+	return l.fence.Disarm()
+}
+
+// release returns false if it is to be tried again.
+func (l *Lock) release(ctx context.Context) (bool, error) {
+	r, _, err := l.Interface.Get(ctx)
+
+	switch {
+	case kerrors.IsNotFound(err):
+		// There is nothing to write it to: others wait until the last Lease expires.
+		return true, nil
+	case err != nil:
+		return false, err
+	case r.HolderIdentity != l.Identity():
+		return true, nil
+	}
+
+	r.HolderIdentity = ""
+	err = l.Interface.Update(ctx, *r)
+
+	return err == nil, err
 }

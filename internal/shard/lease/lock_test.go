@@ -9,310 +9,303 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-func TestTimingValidate(t *testing.T) {
+// outage is when the API server goes away, just before a renewal of an instance that made
+// its Lease four seconds after it had started.
+const outage = 5*time.Minute - 1
+
+// TestRenewDeadline takes the API server away from the holder of a Lease. It gives up at
+// the renew deadline, and the fence is armed for later, but before the Lease expires.
+func TestRenewDeadline(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
-		reason string
-		t      Timing
-		flag   string
+		reason   string
+		timing   Timing
+		applying bool
+		fault    fault
+
+		// All are measured from the last renewal.
+		lost, fenced time.Duration
 	}{
-		"Default": {
-			reason: "The defaults are allowed.",
-			t:      Timing{Duration: time.Minute, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second},
+		"Refused": {
+			reason: "The last renewal counts.",
+			timing: standard(),
+			fault:  refused,
+			lost:   40 * time.Second,
+			fenced: 58 * time.Second,
 		},
-		"Shortest": {
-			reason: "That is as short as it gets.",
-			t:      Timing{Duration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
+		"Hanging": {
+			reason: "It takes no answer of the API server.",
+			timing: standard(),
+			fault:  hanging,
+			lost:   40 * time.Second,
+			fenced: 58 * time.Second,
 		},
-		"LongestDeadline": {
-			reason: "A tenth is left to stop in.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 9 * time.Second, RetryPeriod: time.Second},
+		"Applying": {
+			reason:   "An apply has longer.",
+			timing:   patient(),
+			applying: true,
+			fault:    hanging,
+			lost:     280 * time.Second,
+			fenced:   298 * time.Second,
 		},
-		"ShortDuration": {
-			reason: "A second is not enough for two requests.",
-			t:      Timing{Duration: time.Second, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
-			flag:   "--lease-duration",
+		"Idle": {
+			reason: "Without an apply in progress nothing is different.",
+			timing: patient(),
+			fault:  hanging,
+			lost:   40 * time.Second,
+			fenced: 58 * time.Second,
 		},
-		"PartOfSecond": {
-			reason: "A Lease counts in whole seconds.",
-			t:      Timing{Duration: 2500 * time.Millisecond, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
-			flag:   "--lease-duration",
-		},
-		"LongDeadline": {
-			reason: "Who gives up when the Lease expires has given up too late.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 9*time.Second + 1, RetryPeriod: time.Second},
-			flag:   "--lease-renew-deadline",
-		},
-		"ShortDeadline": {
-			reason: "A request may take a second.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: time.Second - 1, RetryPeriod: 100 * time.Millisecond},
-			flag:   "--lease-renew-deadline",
-		},
-		"LongRetry": {
-			reason: "One try may fail.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2500*time.Millisecond + 1},
-			flag:   "--lease-retry-period",
-		},
-		"NoRetry": {
-			reason: "Without a pause nothing else gets done.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second},
-			flag:   "--lease-retry-period",
+		"ApplyingShort": {
+			reason:   "An apply has no longer where nothing says so.",
+			timing:   standard(),
+			applying: true,
+			fault:    refused,
+			lost:     40 * time.Second,
+			fenced:   58 * time.Second,
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				c := newCandidate(s, me, tc.timing).start(t)
+				c.apply(tc.applying)
+				until(outage)
+				c.client.become(tc.fault)
 
-			var got string
+				last := s.get().Spec.RenewTime.Sub(epoch())
 
-			if err := tc.t.Validate(); err != nil {
-				got, _, _ = strings.Cut(err.Error(), " ")
-			}
+				until(outage + tc.lost + 3*time.Second)
 
-			if diff := cmp.Diff(tc.flag, got); diff != "" {
-				t.Errorf("%s\nflag that the error names: -want, +got:\n%s", tc.reason, diff)
-			}
+				_, lost, err := c.events()
+				if diff := cmp.Diff([]time.Duration{tc.lost, tc.fenced}, []time.Duration{lost - last, c.fence.at() - last}); diff != "" {
+					t.Errorf("%s\nlost and fenced after: -want, +got:\n%s", tc.reason, diff)
+				}
 
-			if tc.flag == "" && tc.t.fenced() >= tc.t.Duration {
-				t.Errorf("%s\nfence after %s: not earlier than others may take the Lease", tc.reason, tc.t.fenced())
-			}
+				if err == nil || !strings.Contains(err.Error(), namespace+"/lease") {
+					t.Errorf("%s\nwant an error that names the Lease, got %v", tc.reason, err)
+				}
 
-			if tc.flag == "" && tc.t.fenced() <= tc.t.RenewDeadline {
-				t.Errorf("%s\nfence after %s: an instance that gives up in time is killed", tc.reason, tc.t.fenced())
-			}
+				c.end()
+			})
 		})
 	}
 }
 
-// A recorder is both a fence and what a Lease is kept in. Time passes with each
-// request.
-type recorder struct {
-	resourcelock.Interface
-
-	now      time.Duration
-	armed    time.Duration
-	writeErr error
-	nowErr   error
-}
-
-func (r *recorder) Identity() string { return me }
-
-func (r *recorder) Create(context.Context, resourcelock.LeaderElectionRecord) error {
-	return r.write()
-}
-
-func (r *recorder) Update(context.Context, resourcelock.LeaderElectionRecord) error {
-	return r.write()
-}
-
-func (r *recorder) write() error {
-	r.now += time.Minute
-
-	return r.writeErr
-}
-
-func (r *recorder) Now() (time.Duration, error) { return r.now, r.nowErr }
-
-func (r *recorder) Arm(at time.Duration) error {
-	r.armed = at
-
-	return nil
-}
-
-func (r *recorder) Disarm() error {
-	r.armed = 0
-
-	return nil
-}
-
-func TestLock(t *testing.T) {
+// TestOutage takes the API server away for a time in which the holder does not give up.
+func TestOutage(t *testing.T) {
 	t.Parallel()
 
-	const (
-		now   = time.Hour
-		after = 10 * time.Second
-		// before is what the fence was armed for by an earlier renewal.
-		before = now + time.Second
-	)
-
-	errBoom := errors.New("boom")
-
 	cases := map[string]struct {
-		reason string
-		do     func(ctx context.Context, l *Lock) error
-		r      recorder
-		want   time.Duration
-		err    error
+		reason   string
+		timing   Timing
+		applying bool
+		fault    fault
+		lasts    time.Duration
 	}{
-		"Create": {
-			reason: "Who gets a Lease is fenced, from the moment before others could see it.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Create(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: me})
-			},
-			r:    recorder{now: now},
-			want: now + after,
-		},
-		"Renew": {
-			reason: "The fence is put off, from the moment before others could see the renewal.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: me})
-			},
-			r:    recorder{now: now, armed: before},
-			want: now + after,
-		},
-		"RenewFails": {
-			reason: "What may not have been renewed puts off nothing.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: me})
-			},
-			r:    recorder{now: now, armed: before, writeErr: errBoom},
-			want: before,
-			err:  errBoom,
-		},
-		"NoClock": {
-			reason: "Who cannot tell the time cannot be fenced, and must not hold the Lease.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: me})
-			},
-			r:    recorder{now: now, armed: before, nowErr: errBoom, writeErr: errors.New("written without knowing the time")},
-			want: before,
-			err:  errBoom,
-		},
-		"Release": {
-			reason: "Who has released the Lease has stopped, and may take its time to end.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Update(ctx, resourcelock.LeaderElectionRecord{})
-			},
-			r: recorder{now: now, armed: before},
-		},
-		"ReleaseFails": {
-			reason: "Others may still take it for the holder.",
-			do: func(ctx context.Context, l *Lock) error {
-				return l.Update(ctx, resourcelock.LeaderElectionRecord{})
-			},
-			r:    recorder{now: now, armed: before, writeErr: errBoom},
-			want: before,
-			err:  errBoom,
-		},
+		"Refused":  {reason: "It goes on trying.", timing: standard(), fault: refused, lasts: 30 * time.Second},
+		"Hanging":  {reason: "One request that hangs is not the end.", timing: standard(), fault: hanging, lasts: 10 * time.Second},
+		"Applying": {reason: "Leader election does not give up either.", timing: patient(), applying: true, fault: refused, lasts: 4 * time.Minute},
+		"Hung":     {reason: "Nor does it after many requests that hang.", timing: patient(), applying: true, fault: hanging, lasts: 3 * time.Minute},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				c := newCandidate(s, me, tc.timing).start(t)
+				c.apply(tc.applying)
+				until(outage)
+				c.client.become(tc.fault)
+				until(outage + tc.lasts)
+				c.client.become(0)
+				until(outage + tc.lasts + 5*time.Minute)
 
-			err := tc.do(t.Context(), &Lock{Interface: &tc.r, fence: &tc.r, after: after, holders: &holders{}})
-			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\n-want error, +got error:\n%s", tc.reason, diff)
-			}
+				if _, lost, err := c.events(); lost != 0 {
+					t.Errorf("%s\nthe Lease was lost at %s: %v", tc.reason, lost, err)
+				}
 
-			if diff := cmp.Diff(tc.want, tc.r.armed); diff != "" {
-				t.Errorf("%s\nfence is armed for: -want, +got:\n%s", tc.reason, diff)
-			}
+				if at := s.get().Spec.RenewTime.Sub(epoch()); at < outage+tc.lasts+5*time.Minute-5*time.Second {
+					t.Errorf("%s\nthe Lease was not renewed since %s", tc.reason, at)
+				}
+
+				c.end()
+			})
 		})
 	}
 }
 
-func TestLockPredecessors(t *testing.T) {
+// TestShorterDuration loses the answer to a renewal with a shorter duration. Others may
+// have seen it.
+func TestShorterDuration(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &apiServer{}
+		c := newCandidate(s, me, patient()).start(t)
+		c.apply(true)
+		until(outage)
 
-	const other = "host-1_1f33"
-
-	errBoom := errors.New("boom")
-
-	// read the Lease while somebody holds it, and write it, which may fail.
-	read := func(holder, hosts string) func(ctx context.Context, l *Lock, r *recorder) {
-		return func(_ context.Context, l *Lock, _ *recorder) { l.holders.read(leaseOf(holder, hosts)) }
-	}
-	write := func(holder string, err error) func(ctx context.Context, l *Lock, r *recorder) {
-		return func(ctx context.Context, l *Lock, r *recorder) {
-			r.writeErr = err
-			_ = l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: holder})
+		if d := ptr.Deref(s.get().Spec.LeaseDurationSeconds, 0); d != 300 {
+			t.Errorf("duration during an apply: want 300 seconds, got %d", d)
 		}
-	}
+
+		c.client.become(unanswered)
+		c.apply(false)
+		until(outage + 5*time.Minute)
+
+		got := s.get()
+		if d := ptr.Deref(got.Spec.LeaseDurationSeconds, 0); d != 60 {
+			t.Errorf("duration after an apply: want 60 seconds, got %d", d)
+		}
+
+		// Only the first of the renewals reached the API server: the others were based on
+		// an answer that was lost.
+		first := got.Spec.RenewTime.Sub(epoch())
+
+		_, lost, _ := c.events()
+		if want := first + 40*time.Second; lost == 0 || lost > want {
+			t.Errorf("lost at %s, want %s or earlier", lost, want)
+		}
+
+		if want := first + time.Minute; c.fence.at() >= want {
+			t.Errorf("fence at %s, want it before %s", c.fence.at(), want)
+		}
+
+		c.end()
+	})
+}
+
+// TestRelease releases a Lease, under all circumstances.
+func TestRelease(t *testing.T) {
+	t.Parallel()
 
 	cases := map[string]struct {
 		reason string
-		steps  []func(ctx context.Context, l *Lock, r *recorder)
-		want   []string
-		held   bool
+		before func(c *candidate, s *apiServer)
+		// during happens a second after the release began.
+		during   func(c *candidate)
+		holder   string
+		released string
+		armed    bool
+		err      error
 	}{
-		"NotHeld": {
-			reason: "It is still held by another one.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, "")},
+		"Held": {
+			reason:   "It says who has released it.",
+			released: me,
 		},
-		"New": {
-			reason: "Nobody has ever held it.",
-			steps:  []func(context.Context, *Lock, *recorder){read("", ""), write(me, nil)},
-			held:   true,
+		"NoAnswer": {
+			reason: "The Lease is held until it expires, and so the fence stays armed.",
+			before: func(c *candidate, _ *apiServer) { c.client.become(hanging) },
+			holder: me,
+			armed:  true,
+			err:    context.DeadlineExceeded,
 		},
-		"Dead": {
-			reason: "It was taken from one that did not give it back, and signed nothing.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, nil)},
-			want:   []string{"host-1"},
-			held:   true,
+		"Back": {
+			reason:   "It takes more than one try.",
+			before:   func(c *candidate, _ *apiServer) { c.client.become(refused) },
+			during:   func(c *candidate) { c.client.become(0) },
+			released: me,
 		},
-		"GivenBack": {
-			reason: "Who gave it back, and who was there before, may have left locks, too.",
-			steps:  []func(context.Context, *Lock, *recorder){read("", "host-1,host-2"), write(me, nil)},
-			want:   []string{"host-1", "host-2"},
-			held:   true,
+		"Changed": {
+			reason:   "What others wrote to it does not matter.",
+			before:   func(_ *candidate, s *apiServer) { s.change(edited()) },
+			released: me,
 		},
-		"GivenBackLate": {
-			reason: "It was given back while this one waited.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, "host-1"), read("", "host-1"), write(me, nil)},
-			want:   []string{"host-1"},
-			held:   true,
-		},
-		"Renewed": {
-			reason: "What comes later does not change who was there before.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, nil), read(me, "host-0,host-1"), write(me, nil)},
-			want:   []string{"host-1"},
-			held:   true,
-		},
-		"AnswerLost": {
-			reason: "It was taken although that seemed to have failed.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, errBoom), read(me, "host-0"), write(me, nil)},
-			want:   []string{"host-1"},
-			held:   true,
-		},
-		"Failed": {
-			reason: "It was not taken.",
-			steps:  []func(context.Context, *Lock, *recorder){read(other, ""), write(me, errBoom)},
+		"Taken": {
+			reason: "What is held by another one is left alone.",
+			before: func(_ *candidate, s *apiServer) { s.change(edited(heldBy(somebody))) },
+			holder: somebody,
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				c := newCandidate(s, me, standard()).start(t)
+				until(outage)
 
-			r := &recorder{}
-			l := &Lock{Interface: r, fence: r, holders: &holders{identity: me}}
+				if got := s.get().Annotations[shard.ReleasedAnnotationKey]; got != "" {
+					t.Errorf("the Lease was released by %q before", got)
+				}
 
-			for _, step := range tc.steps {
-				step(t.Context(), l, r)
-			}
+				c.end()
 
-			got, since := l.Predecessors()
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s\nPredecessors(): -want, +got:\n%s", tc.reason, diff)
-			}
+				if tc.before != nil {
+					tc.before(c, s)
+				}
 
-			if tc.held == since.IsZero() {
-				t.Errorf("%s\nPredecessors(): since %s, held: %t", tc.reason, since, tc.held)
-			}
+				if tc.during != nil {
+					time.AfterFunc(time.Second, func() { tc.during(c) })
+				}
+
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+
+				err := c.Release(ctx)
+				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+					t.Errorf("%s\nRelease(...): -want error, +got error:\n%s", tc.reason, diff)
+				}
+
+				got := s.get()
+				if diff := cmp.Diff([]string{tc.holder, tc.released}, []string{ptr.Deref(got.Spec.HolderIdentity, ""), got.Annotations[shard.ReleasedAnnotationKey]}); diff != "" {
+					t.Errorf("%s\nholder, and who released it: -want, +got:\n%s", tc.reason, diff)
+				}
+
+				if armed := c.fence.at() != 0; armed != tc.armed {
+					t.Errorf("%s\nfence is armed: %t", tc.reason, armed)
+				}
+			})
 		})
 	}
+}
+
+// Who never held the Lease has nothing to release.
+func TestReleaseNotHeld(t *testing.T) {
+	t.Parallel()
+
+	s := &apiServer{}
+	s.put(newLease(heldBy(somebody)))
+
+	if err := newCandidate(s, me, standard()).Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	if diff := cmp.Diff(somebody, ptr.Deref(s.get().Spec.HolderIdentity, "")); diff != "" {
+		t.Errorf("holder: -want, +got:\n%s", diff)
+	}
+}
+
+// Who cannot tell the time cannot be fenced, and must not hold the Lease.
+func TestNoClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &apiServer{}
+		c := newCandidate(s, me, standard())
+		c.fence.err = errAway
+		c.start(t)
+		until(time.Minute)
+		c.end()
+
+		if s.get() != nil {
+			t.Errorf("the Lease was made: %v", s.get())
+		}
+	})
 }
 
 func TestNewIdentity(t *testing.T) {

@@ -19,20 +19,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// An Observer watches the Leases of the instances in one namespace. A Lease counts
-// as expired when it has not changed for as long as it says, by the clock of this
-// process, since it was first seen here: never earlier, whatever the clocks of
-// other machines say. It is safe for concurrent use.
+// An Observer watches the Leases of the instances in one namespace. The rules by which it
+// tells who is alive are those of the package. It is safe for concurrent use.
 type Observer struct {
 	live      client.Reader
 	namespace string
-	fresh     time.Duration
+	timing    Timing
 	interval  time.Duration
 	now       func() time.Time
 	log       logging.Logger
 
 	mu     sync.Mutex
-	leases map[string]*record
+	leases map[client.ObjectKey]*record
 	listed bool
 }
 
@@ -57,13 +55,13 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 	ob := &Observer{
 		live:      live,
 		namespace: namespace,
-		fresh:     t.RetryPeriod,
+		timing:    t,
 		// Often enough that the death of an instance is not noticed much later than
 		// it would be if it had been watched all the time.
 		interval: max(t.Duration/6, t.RetryPeriod),
 		now:      time.Now,
 		log:      logging.NewNopLogger(),
-		leases:   map[string]*record{},
+		leases:   map[client.ObjectKey]*record{},
 	}
 	for _, fn := range o {
 		fn(ob)
@@ -101,45 +99,54 @@ func (o *Observer) Namespace() string { return o.namespace }
 // State of the instance with the supplied identity and Lease. An instance that it calls
 // alive may be dead by now: that answer may be a little old. One that it calls dead is
 // dead: that answer comes from a read that began after the question was asked. Before,
-// the instance may just not have been born. Nothing is known of a Lease in another
-// namespace, where nobody keeps an eye on it.
+// the instance may just not have been born. The Lease may be in another namespace, where
+// it is read only when somebody asks; without the right to read it the state is unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
-	if lease.Namespace != o.namespace {
-		return Unknown
-	}
-
-	if o.recently(lease.Name, identity) == Alive {
+	if o.recently(lease, identity) == Alive {
 		return Alive
 	}
 
-	l, err := o.get(ctx, lease.Name)
+	l, err := o.get(ctx, lease)
 	if err != nil {
 		return Unknown
 	}
 
-	return l.state(identity, o.now())
-}
-
-// recently returns the state of an instance as of the last time its Lease was read,
-// or Unknown if that was too long ago.
-func (o *Observer) recently(name, identity string) State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	r, ok := o.leases[name]
-	if !ok || o.now().Sub(r.read) >= o.fresh {
-		return Unknown
-	}
-
-	return r.state(identity, o.now())
+	return o.record(lease, l).state(identity, o.now())
 }
 
-// Holder returns who holds the Lease of the supplied name now, empty if nobody
+// recently returns Alive if the instance was when its Lease was last read, a moment ago,
+// and otherwise Unknown.
+func (o *Observer) recently(lease client.ObjectKey, identity string) State {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	r, ok := o.leases[lease]
+	if ok && o.now().Sub(r.read) < o.timing.RetryPeriod && r.mayLive(identity, o.now()) {
+		return Alive
+	}
+
+	return Unknown
+}
+
+// Holder returns who may hold the Lease of the supplied name now, empty if nobody
 // does. It asks the API server.
 func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
-	l, err := o.get(ctx, name)
+	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 
-	return l.held(o.now()), err
+	l, err := o.get(ctx, key)
+	if err != nil {
+		return "", err
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	holder, _ := o.record(key, l).alive("", o.now())
+
+	return holder, nil
 }
 
 // Serving returns the IDs of all instances that hold their Lease, as of the last
@@ -150,8 +157,10 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 
 	var ids []shard.ID
 
-	for name, r := range o.leases {
-		if id, ok := shard.FromLeaseName(name); ok && r.held(o.now()) != "" {
+	for key, r := range o.leases {
+		if id, ok := shard.FromLeaseName(key.Name); !ok || key.Namespace != o.namespace {
+			continue
+		} else if holder, _ := r.alive("", o.now()); holder != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -159,23 +168,16 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 	return ids, o.listed
 }
 
-// get reads one Lease.
-func (o *Observer) get(ctx context.Context, name string) (observation, error) {
+// get reads one Lease, nil if there is none.
+func (o *Observer) get(ctx context.Context, key client.ObjectKey) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{}
 
-	err := o.live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, l)
+	err := o.live.Get(ctx, key, l)
 	if kerrors.IsNotFound(err) {
-		l, err = nil, nil
+		return nil, nil //nolint:nilnil // That there is none is an answer.
 	}
 
-	if err != nil {
-		return observation{}, errors.Wrapf(err, "cannot get Lease %q", name)
-	}
-
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.record(name, l), nil
+	return l, errors.Wrapf(err, "cannot get Lease %q", key)
 }
 
 // refresh reads all Leases.
@@ -188,19 +190,20 @@ func (o *Observer) refresh(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	found := make(map[string]bool, len(list.Items))
+	found := make(map[client.ObjectKey]bool, len(list.Items))
 
 	for i := range list.Items {
 		l := &list.Items[i]
 		if _, ok := shard.FromLeaseName(l.GetName()); ok {
-			found[l.GetName()] = true
-			o.record(l.GetName(), l)
+			key := client.ObjectKey{Namespace: o.namespace, Name: l.GetName()}
+			found[key] = true
+			o.record(key, l)
 		}
 	}
 
-	for name := range o.leases {
-		if !found[name] && o.record(name, nil).held(o.now()) == "" {
-			delete(o.leases, name)
+	for key, r := range o.leases {
+		if !found[key] && r.forgettable(o.now()) {
+			delete(o.leases, key)
 		}
 	}
 
@@ -210,15 +213,15 @@ func (o *Observer) refresh(ctx context.Context) error {
 }
 
 // record what was read of a Lease, nil if there is none.
-func (o *Observer) record(name string, l *coordinationv1.Lease) observation {
-	r, ok := o.leases[name]
+func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
+	r, ok := o.leases[key]
 	if !ok {
-		r = &record{}
-		o.leases[name] = r
+		r = &record{observation: observation{fallback: o.timing.Duration}}
+		o.leases[key] = r
 	}
 
-	r.observation = r.next(l, o.now())
+	r.see(l, o.now())
 	r.read = o.now()
 
-	return r.observation
+	return r
 }

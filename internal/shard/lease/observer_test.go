@@ -5,7 +5,9 @@
 package lease
 
 import (
+	gocmp "cmp"
 	"context"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -26,6 +28,8 @@ const namespace = "here"
 
 // leases is a namespace with at most one Lease of an instance.
 type leases struct {
+	namespace string
+
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
 	err   error
@@ -43,7 +47,7 @@ func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 	switch {
 	case l.err != nil:
 		return l.err
-	case !ok || l.lease == nil || key != (client.ObjectKey{Namespace: namespace, Name: l.lease.GetName()}):
+	case !ok || l.lease == nil || key != (client.ObjectKey{Namespace: gocmp.Or(l.namespace, namespace), Name: l.lease.GetName()}):
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "leases"}, key.Name)
 	}
 
@@ -110,13 +114,13 @@ func TestObserver(t *testing.T) {
 		"AliveTooLongAgo": {
 			reason: "It is time to ask again.",
 			before: newLease(named(name)),
-			now:    newLease(named(name), version2, heldBy("")),
+			now:    newLease(named(name), version2, signedBy(me), releasedBy(me)),
 			at:     2 * time.Second,
 			want:   want{State: Dead, Reads: 1},
 		},
 		"BornSince": {
 			reason: "Who holds the Lease by now was not dead before: it was not born.",
-			before: newLease(named(name), heldBy("")),
+			before: newLease(named(name), signedBy(old), releasedBy(old)),
 			now:    newLease(named(name), version2),
 			at:     time.Second,
 			want:   want{State: Alive, Reads: 1},
@@ -130,8 +134,8 @@ func TestObserver(t *testing.T) {
 		},
 		"Dead": {
 			reason: "Death is final, but only what is read now says so.",
-			before: newLease(named(name), heldBy(somebody)),
-			now:    newLease(named(name), heldBy(somebody)),
+			before: newLease(named(name), heldBy(somebody), signedBy(somebody+","+me)),
+			now:    newLease(named(name), heldBy(somebody), signedBy(somebody+","+me)),
 			at:     time.Second,
 			want:   want{State: Dead, Reads: 1},
 		},
@@ -157,8 +161,8 @@ func TestObserver(t *testing.T) {
 			want:   want{State: Alive},
 		},
 		"Missing": {
-			reason: "There never was a Lease.",
-			want:   want{State: Dead, Reads: 1},
+			reason: "There was a Lease when the question came up, for all that one knows.",
+			want:   want{State: Alive, Reads: 1},
 		},
 		"Deleted": {
 			reason: "A Lease that somebody has deleted counts until it would have expired.",
@@ -198,15 +202,47 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// Nobody keeps an eye on the Leases of another namespace: their holders are not dead.
+// The Leases of another namespace are read when somebody asks.
 func TestObserverOtherNamespace(t *testing.T) {
 	t.Parallel()
 
-	name := shard.CatchAll().LeaseName()
-	o := NewObserver(&leases{lease: newLease(named(name))}, namespace, Timing{RetryPeriod: time.Hour})
+	const asked = "asked"
 
-	if got := o.State(t.Context(), client.ObjectKey{Namespace: "another", Name: name}, me); got != Unknown {
-		t.Errorf("State(...) of a Lease in another namespace: want %q, got %q", Unknown, got)
+	name := shard.CatchAll().LeaseName()
+
+	cases := map[string]struct {
+		reason string
+		lease  *coordinationv1.Lease
+		err    error
+		// first is the state at once, then the one a duration later.
+		first, then State
+	}{
+		"Held":      {reason: "It is not renewed.", lease: newLease(named(name)), first: Alive, then: Dead},
+		"Released":  {reason: "It was released.", lease: newLease(named(name), signedBy(me), releasedBy(me)), first: Dead, then: Dead},
+		"Gone":      {reason: "The namespace may be gone, and its instances soon.", first: Alive, then: Dead},
+		"Forbidden": {reason: "Without the right to read it nothing is known.", err: errors.New("boom"), first: Unknown, then: Unknown},
+	}
+
+	for testName, tc := range cases {
+		t.Run(testName, func(t *testing.T) {
+			t.Parallel()
+
+			now := time.Unix(1e9, 0)
+			o := NewObserver(&leases{namespace: asked, lease: tc.lease, err: tc.err}, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second})
+			o.now = func() time.Time { return now }
+
+			for _, want := range []State{tc.first, tc.then} {
+				if diff := cmp.Diff(want, o.State(t.Context(), client.ObjectKey{Namespace: asked, Name: name}, me)); diff != "" {
+					t.Errorf("%s\nState(...): -want, +got:\n%s", tc.reason, diff)
+				}
+
+				now = now.Add(10 * time.Second)
+			}
+
+			if got, _ := o.Serving(); len(got) > 0 {
+				t.Errorf("%s\nServing(): %v is none of this namespace", tc.reason, got)
+			}
+		})
 	}
 }
 
@@ -218,9 +254,11 @@ func TestObserverHolder(t *testing.T) {
 	l := &leases{lease: newLease(named(name))}
 	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
 
-	for _, want := range []string{me, somebody, ""} {
-		l.lease.ResourceVersion += "0"
-		l.lease.Spec.HolderIdentity = &want
+	for i, want := range []string{me, somebody, ""} {
+		l.lease = newLease(named(name), heldBy(want), signedBy(somebody+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
+		if want == "" {
+			releasedBy(somebody)(l.lease)
+		}
 
 		got, err := o.Holder(t.Context(), name)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -275,7 +313,7 @@ func TestObserverStart(t *testing.T) {
 		l.lease = nil
 		l.mu.Unlock()
 
-		<-time.After(time.Minute)
+		<-time.After(memory + time.Minute)
 		synctest.Wait()
 
 		o.mu.Lock()

@@ -4,15 +4,43 @@
 
 // Package lease holds the Lease of this instance and tells which other instances
 // are alive, by theirs.
+//
+// A Lease can be deleted, emptied, or replaced by an old copy of it while its holder works.
+// What it says at the moment is therefore no proof that an instance is dead. These are the
+// rules for those who may take a Lease and for those who may take a claim:
+//
+//  1. An identity belongs to one process and is never used again.
+//  2. Who holds a Lease writes its identity to the front of the annotation "holders". Who
+//     releases it, when no run is left, also writes it to the annotation "released-by",
+//     which the next holder removes.
+//  3. An instance that is named in "holders" behind the first one, or in "released-by", is
+//     dead. No Lease from before its death names it there: a backup of one cannot.
+//  4. An instance that was seen to hold a Lease is dead when the Lease has not changed for
+//     its duration, by the clock of the observer. When the Lease has gone, is empty, has
+//     another holder or is older than before, the instance may have renewed it until then:
+//     its last duration counts from when that was noticed.
+//  5. The first one in "holders" of an empty Lease that it did not release counts as seen.
+//  6. An instance that was never seen to hold the Lease, and is not named by it, is dead one
+//     duration after somebody first asked for it.
+//  7. An instance takes a Lease when all others that it has seen or found in it are dead. If
+//     it knows nothing of the Lease it waits for two retry periods, in which a live holder
+//     would make it again.
+//  8. A holder that reads another holder in its Lease ends at once.
+//  9. A holder that could not renew its Lease until the renew deadline interrupts its runs.
+//     It is killed before others may take the Lease: see [Timing].
 package lease
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
 // A State is what is known of an instance.
@@ -42,20 +70,46 @@ func HostOf(identity string) string {
 	return identity[:max(i, 0)]
 }
 
-// An observation is what was seen of a Lease, and since when it has been like that.
-type observation struct {
-	// holder of the Lease, empty if nobody holds it or there is none.
-	holder string
+// A sighting is what is known of one instance.
+type sighting struct {
+	// until when it may be alive, by the clock of this process. What the holder wrote into
+	// the Lease comes from another machine's clock.
+	until time.Time
 
-	// version of the Lease: another one whenever it was renewed.
+	// renewed is the latest time of renewal that it wrote, and duration the last one.
+	renewed  time.Time
+	duration time.Duration
+
+	// asked says that it was never seen to hold the Lease.
+	asked bool
+}
+
+// An observation is what was seen of a Lease so far.
+type observation struct {
+	// fallback is the duration of a Lease that says none.
+	fallback time.Duration
+
+	// version of the Lease when it was last read: another one whenever it was written.
 	version version
 
-	// since is when this version was first seen here, by the clock of this process.
-	// What the holder wrote into the Lease comes from another machine's clock.
-	since time.Time
+	// holder of the Lease when it was last read. Missing says that there was none.
+	holder  string
+	missing bool
 
-	// duration after which a Lease that was not renewed has expired.
+	// blank is since when the Lease is missing, or empty, if nobody is known who held it.
+	blank time.Time
+
+	// names of those who held it, the latest first.
+	names []string
+
+	// ended are those whom the Lease, when it was last read, named as dead.
+	ended []string
+
+	// duration of the Lease when it was last read.
 	duration time.Duration
+
+	// seen are those who held it or were asked for, by identity.
+	seen map[string]sighting
 }
 
 type version struct {
@@ -63,41 +117,172 @@ type version struct {
 	resource string
 }
 
-// next returns the observation after the previous one, given the Lease as it is
-// now, nil if there is none. A Lease that somebody deletes still counts until it
-// would have expired: its holder makes it again, and was never dead.
-func (o observation) next(l *coordinationv1.Lease, now time.Time) observation {
+// see the Lease as it is now, nil if there is none.
+func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 	if l == nil {
-		return o
+		if !o.missing {
+			o.extend(now)
+		}
+
+		if len(o.names) == 0 && o.blank.IsZero() {
+			o.blank = now
+		}
+
+		o.missing, o.version, o.holder = true, version{}, ""
+
+		return
 	}
 
 	v := version{uid: l.GetUID(), resource: l.GetResourceVersion()}
 	if v == o.version {
-		return o
+		return
 	}
 
-	return observation{
-		holder:   ptr.Deref(l.Spec.HolderIdentity, ""),
-		version:  v,
-		since:    now,
-		duration: time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second,
+	o.version, o.missing = v, false
+	o.duration = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+
+	holder, renewed := ptr.Deref(l.Spec.HolderIdentity, ""), ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time
+	if holder == "" || holder != o.holder || !renewed.After(o.seen[holder].renewed) {
+		o.extend(now)
+	}
+
+	o.holder = holder
+	signed := o.readNames(l)
+
+	switch {
+	case holder != "":
+		o.renew(holder, renewed, now)
+		signed = slices.Insert(signed, 0, holder)
+	case len(signed) > 0 && !slices.Contains(o.ended, signed[0]):
+		if s, ok := o.seen[signed[0]]; !ok || s.asked {
+			o.note(signed[0], sighting{until: now.Add(o.longest()), duration: o.longest()})
+		}
+	}
+
+	o.names = withNames(signed, o.names...)
+
+	o.blank = time.Time{}
+	if len(o.names) == 0 {
+		o.blank = now
 	}
 }
 
-// held returns who holds the Lease, empty if nobody does (any more).
-func (o observation) held(now time.Time) string {
-	if now.Sub(o.since) >= o.duration {
-		return ""
+// extend the time for which instances may be alive: since the Lease was last read, they may
+// have renewed it.
+func (o *observation) extend(now time.Time) {
+	for id, s := range o.seen {
+		if now.Before(s.until) {
+			s.until = now.Add(s.duration)
+			o.seen[id] = s
+		}
 	}
-
-	return o.holder
 }
 
-// state of the instance with the supplied identity.
-func (o observation) state(identity string, now time.Time) State {
-	if identity != "" && o.held(now) == identity {
+// readNames notes whom the Lease names as dead, and returns who signed it.
+func (o *observation) readNames(l *coordinationv1.Lease) []string {
+	signed := namesIn(l.GetAnnotations()[shard.HoldersAnnotationKey])
+
+	o.ended = nil
+	if len(signed) > 0 {
+		o.ended = slices.Clone(signed[1:])
+	}
+
+	if released := l.GetAnnotations()[shard.ReleasedAnnotationKey]; released != "" {
+		o.ended = append(o.ended, released)
+	}
+
+	o.ended = slices.DeleteFunc(o.ended, func(id string) bool { return id == o.holder })
+
+	for _, id := range o.ended {
+		if s, ok := o.seen[id]; ok {
+			s.until = time.Time{}
+			o.seen[id] = s
+		}
+	}
+
+	return signed
+}
+
+// renew what is known of the holder of the Lease.
+func (o *observation) renew(holder string, renewed, now time.Time) {
+	duration := o.duration
+	if duration == 0 {
+		duration = o.fallback
+	}
+
+	s := sighting{until: now.Add(duration), renewed: renewed, duration: duration}
+
+	// What a backup contains is older than what the holder wrote last.
+	if before := o.seen[holder]; !renewed.After(before.renewed) && before.until.After(s.until) {
+		s = before
+		s.asked = false
+	}
+
+	o.note(holder, s)
+}
+
+func (o *observation) note(identity string, s sighting) {
+	if o.seen == nil {
+		o.seen = map[string]sighting{}
+	}
+
+	o.seen[identity] = s
+}
+
+// longest duration that an instance may have that was not seen to renew the Lease.
+func (o *observation) longest() time.Duration { return max(o.duration, o.fallback) }
+
+// state of the instance with the supplied identity, for somebody who asks now.
+func (o *observation) state(identity string, now time.Time) State {
+	_, known := o.seen[identity]
+
+	switch {
+	case o.mayLive(identity, now):
 		return Alive
+	case identity == "", known, slices.Contains(o.ended, identity):
+		return Dead
 	}
 
-	return Dead
+	o.note(identity, sighting{until: now.Add(o.longest()), duration: o.longest(), asked: true})
+
+	return Alive
 }
+
+// mayLive says whether the instance with the supplied identity was seen or asked for not
+// too long ago.
+func (o *observation) mayLive(identity string, now time.Time) bool {
+	return now.Before(o.seen[identity].until)
+}
+
+// alive returns an instance other than the supplied one that was seen to hold the Lease and
+// may be alive, and until when: of several the one that may be for longest.
+func (o *observation) alive(except string, now time.Time) (string, time.Time) {
+	var (
+		identity string
+		until    time.Time
+	)
+
+	for id, s := range o.seen {
+		if id != except && !s.asked && now.Before(s.until) && s.until.After(until) {
+			identity, until = id, s.until
+		}
+	}
+
+	return identity, until
+}
+
+// forgettable says whether nothing is lost with an observation of a Lease that is gone:
+// nobody was alive for so long that no question about them is to be expected.
+func (o *observation) forgettable(now time.Time) bool {
+	for _, s := range o.seen {
+		if now.Before(s.until.Add(memory)) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// memory is for how long it is known that an instance is dead whose Lease is gone. Who asks
+// later is told that it is alive for the duration of another Lease.
+const memory = time.Hour

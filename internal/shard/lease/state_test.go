@@ -12,17 +12,21 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
 const (
 	me       = "host-0_me"
 	somebody = "host-1_somebody"
+	old      = "host-2_old"
 )
 
 // A leaseOption changes a Lease.
 type leaseOption func(l *coordinationv1.Lease)
 
 func version2(l *coordinationv1.Lease) { l.ResourceVersion = "2" }
+func version3(l *coordinationv1.Lease) { l.ResourceVersion = "3" }
 
 func heldBy(holder string) leaseOption {
 	return func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = &holder }
@@ -30,6 +34,29 @@ func heldBy(holder string) leaseOption {
 
 func withUID(uid types.UID) leaseOption {
 	return func(l *coordinationv1.Lease) { l.UID = uid }
+}
+
+// signedBy sets who held the Lease, the latest first.
+func signedBy(names string) leaseOption {
+	return func(l *coordinationv1.Lease) {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.HoldersAnnotationKey, names)
+	}
+}
+
+// releasedBy empties the Lease, as its holder does.
+func releasedBy(name string) leaseOption {
+	return func(l *coordinationv1.Lease) {
+		heldBy("")(l)
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.ReleasedAnnotationKey, name)
+	}
+}
+
+// renewed is when the holder wrote the Lease, and for how long, by its own clock.
+func renewed(at, duration time.Duration) leaseOption {
+	return func(l *coordinationv1.Lease) {
+		l.Spec.RenewTime = new(metav1.NewMicroTime(time.Unix(0, 0).Add(at)))
+		l.Spec.LeaseDurationSeconds = new(int32(duration / time.Second))
+	}
 }
 
 // newLease is held by me for 10 seconds, as somebody wrote with another clock.
@@ -59,8 +86,9 @@ func TestObservation(t *testing.T) {
 	}
 
 	type want struct {
+		// State of me, and who may hold the Lease.
 		State State
-		Held  string
+		Alive string
 	}
 
 	cases := map[string]struct {
@@ -69,15 +97,11 @@ func TestObservation(t *testing.T) {
 		at     time.Duration
 		want   want
 	}{
-		"Nothing": {
-			reason: "Who has no Lease is not alive.",
-			want:   want{State: Dead},
-		},
 		"First": {
 			reason: "A Lease that is seen for the first time may have been renewed just now, whatever time it names.",
 			read:   []reading{{lease: newLease()}},
 			at:     10*time.Second - 1,
-			want:   want{State: Alive, Held: me},
+			want:   want{State: Alive, Alive: me},
 		},
 		"Expired": {
 			reason: "It did not change for as long as it says.",
@@ -89,48 +113,148 @@ func TestObservation(t *testing.T) {
 			reason: "A Lease that changed counts from then on.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2)}},
 			at:     19*time.Second - 1,
-			want:   want{State: Alive, Held: me},
+			want:   want{State: Alive, Alive: me},
 		},
 		"RenewedAfterExpiry": {
-			reason: "It was not renewed in time, but nobody else has taken it.",
+			reason: "It was not renewed in time, but no other instance has taken it.",
 			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2)}},
 			at:     time.Minute,
-			want:   want{State: Alive, Held: me},
+			want:   want{State: Alive, Alive: me},
+		},
+		"Shortened": {
+			reason: "A holder that writes a shorter duration counts on nothing longer.",
+			read: []reading{
+				{lease: newLease(renewed(0, time.Hour))},
+				{at: time.Second, lease: newLease(version2, renewed(time.Second, 10*time.Second))},
+			},
+			at:   11 * time.Second,
+			want: want{State: Dead},
+		},
+		"RestoredShorter": {
+			reason: "A backup of the Lease is no renewal: its holder counts on what it wrote last.",
+			read: []reading{
+				{lease: newLease(renewed(time.Second, time.Hour))},
+				{at: time.Second, lease: newLease(version2, renewed(0, 10*time.Second))},
+			},
+			at:   time.Hour + time.Second - 1,
+			want: want{State: Alive, Alive: me},
+		},
+		"Succeeded": {
+			reason: "Its successor says that it took the Lease from me.",
+			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(somebody), signedBy(somebody+","+me))}},
+			at:     time.Second,
+			want:   want{State: Dead, Alive: somebody},
+		},
+		"SucceededLongAgo": {
+			reason: "Its successors pass that on.",
+			read:   []reading{{lease: newLease(heldBy(somebody), signedBy(somebody+","+old+","+me))}},
+			want:   want{State: Dead, Alive: somebody},
 		},
 		"AnotherHolder": {
-			reason: "The holder is another one, and so this one will never be.",
-			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(somebody))}},
-			at:     time.Second,
-			want:   want{State: Dead, Held: somebody},
+			reason: "Somebody else holds the Lease and does not say that he took it from me: it may come from a backup.",
+			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
+			at:     15*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"AnotherHolderExpired": {
+			reason: "I may have renewed it until that was noticed, and not since. That it is renewed by the other one does not matter.",
+			read: []reading{
+				{lease: newLease()},
+				{at: 5 * time.Second, lease: newLease(version2, heldBy(old), signedBy(old))},
+				{at: 6 * time.Second, lease: newLease(version3, heldBy(old), signedBy(old), renewed(time.Second, 10*time.Second))},
+			},
+			at:   15 * time.Second,
+			want: want{State: Dead, Alive: old},
 		},
 		"Released": {
-			reason: "The holder gave it back.",
-			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(""))}},
+			reason: "The holder released it, and says so.",
+			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Second, lease: newLease(version2, signedBy(me), releasedBy(me))}},
 			at:     time.Second,
 			want:   want{State: Dead},
+		},
+		"FirstReleased": {
+			reason: "Who has just started reads that, too.",
+			read:   []reading{{lease: newLease(signedBy(me), releasedBy(me))}},
+			want:   want{State: Dead},
+		},
+		"Emptied": {
+			reason: "It was not the holder that emptied it.",
+			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"EmptiedAndExpired": {
+			reason: "That it was emptied is no sign of life.",
+			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
+			at:     19 * time.Second,
+			want:   want{State: Dead},
+		},
+		"EmptiedUnsigned": {
+			reason: "That goes for a holder that signs nothing.",
+			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2, heldBy(""))}},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"FirstEmptied": {
+			reason: "Whoever signed it last may have renewed it just before.",
+			read:   []reading{{lease: newLease(signedBy(me), heldBy(""))}},
+			at:     10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"EmptiedByBackup": {
+			reason: "The backup was made when another one had released it.",
+			read:   []reading{{lease: newLease(signedBy(me + "," + old))}, {at: time.Second, lease: newLease(version2, signedBy(old), releasedBy(old))}},
+			at:     11*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"Deleted": {
 			reason: "Somebody has deleted it. Its holder goes on, and makes it again.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
-			at:     10*time.Second - 1,
-			want:   want{State: Alive, Held: me},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"DeletedAndExpired": {
 			reason: "Nobody has made it again in time.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
-			at:     10 * time.Second,
+			at:     19 * time.Second,
+			want:   want{State: Dead},
+		},
+		"StillDeleted": {
+			reason: "That it is still gone is no news.",
+			read:   []reading{{lease: newLease()}, {at: 5 * time.Second}, {at: 10 * time.Second}},
+			at:     15 * time.Second,
 			want:   want{State: Dead},
 		},
 		"MadeAgain": {
 			reason: "A new Lease begins with a version that may be that of the old one.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(withUID("another"))}},
 			at:     19*time.Second - 1,
-			want:   want{State: Alive, Held: me},
+			want:   want{State: Alive, Alive: me},
 		},
-		"NoSpec": {
-			reason: "An empty Lease is held by nobody.",
-			read:   []reading{{lease: &coordinationv1.Lease{}}},
-			want:   want{State: Dead},
+		"Dethroned": {
+			reason: "What is restored does not revive who is dead, except for a while.",
+			read: []reading{
+				{lease: newLease(heldBy(somebody), signedBy(somebody+","+me))},
+				{at: time.Second, lease: newLease(version2, signedBy(me))},
+			},
+			at:   11 * time.Second,
+			want: want{State: Dead},
+		},
+		"BackFromBackup": {
+			reason: "A dead one that a backup names is dead when its successor has the Lease again.",
+			read: []reading{
+				{lease: newLease(heldBy(somebody), signedBy(somebody+","+me))},
+				{at: time.Second, lease: newLease(version2, signedBy(me))},
+				{at: 2 * time.Second, lease: newLease(version3, heldBy(somebody), signedBy(somebody+","+me))},
+			},
+			at:   2 * time.Second,
+			want: want{State: Dead, Alive: somebody},
+		},
+		"NoDuration": {
+			reason: "A Lease that says nothing lasts as long as mine.",
+			read:   []reading{{lease: newLease(func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = nil })}},
+			at:     5*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 	}
 
@@ -139,19 +263,82 @@ func TestObservation(t *testing.T) {
 			t.Parallel()
 
 			start := time.Unix(1e9, 0)
-			o := observation{}
+			o := observation{fallback: 5 * time.Second}
 
 			for _, r := range tc.read {
-				o = o.next(r.lease, start.Add(r.at))
+				o.see(r.lease, start.Add(r.at))
 			}
 
-			got := want{State: o.state(me, start.Add(tc.at)), Held: o.held(start.Add(tc.at))}
+			alive, _ := o.alive("", start.Add(tc.at))
+
+			got := want{State: o.state(me, start.Add(tc.at)), Alive: alive}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
 			if diff := cmp.Diff(Dead, o.state("", start.Add(tc.at))); diff != "" {
 				t.Errorf("nobody is alive: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Somebody who was never seen to hold the Lease may have held it before it was restored or
+// deleted.
+func TestObservationOfUnseen(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		lease  *coordinationv1.Lease
+		lasts  time.Duration
+	}{
+		"AnotherHolder": {
+			reason: "The holder that is there does not name me.",
+			lease:  newLease(heldBy(somebody), signedBy(somebody+","+old)),
+			lasts:  10 * time.Second,
+		},
+		"None": {
+			reason: "There is no Lease, and nothing that says how long mine was.",
+			lasts:  5 * time.Second,
+		},
+		"Emptied": {
+			reason: "It was emptied, and signs are missing.",
+			lease:  newLease(heldBy("")),
+			lasts:  10 * time.Second,
+		},
+		"Short": {
+			reason: "Another holder's duration is not mine.",
+			lease:  newLease(heldBy(somebody), renewed(0, time.Second)),
+			lasts:  5 * time.Second,
+		},
+		"Named": {
+			reason: "I am dead at once if the Lease names me.",
+			lease:  newLease(heldBy(somebody), signedBy(somebody+","+me)),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			start := time.Unix(1e9, 0)
+			o := observation{fallback: 5 * time.Second}
+			// The question counts, not for how long the Lease was watched.
+			o.see(tc.lease, start.Add(-time.Hour))
+
+			first := Alive
+			if tc.lasts == 0 {
+				first = Dead
+			}
+
+			for _, q := range []struct {
+				at   time.Duration
+				want State
+			}{{at: 0, want: first}, {at: tc.lasts - 1, want: first}, {at: tc.lasts, want: Dead}, {at: time.Hour, want: Dead}} {
+				if diff := cmp.Diff(q.want, o.state(me, start.Add(q.at))); diff != "" {
+					t.Errorf("%s\nstate after %s: -want, +got:\n%s", tc.reason, q.at, diff)
+				}
 			}
 		})
 	}

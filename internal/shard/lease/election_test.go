@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// edited returns what changes a Lease.
+func edited(o ...leaseOption) func(*coordinationv1.Lease) *coordinationv1.Lease {
+	return func(l *coordinationv1.Lease) *coordinationv1.Lease {
+		for _, fn := range o {
+			fn(l)
+		}
+
+		return l
+	}
+}
+
+func deleted(*coordinationv1.Lease) *coordinationv1.Lease { return nil }
+
+// restored puts back the Lease of another time.
+func restored(o ...leaseOption) func(*coordinationv1.Lease) *coordinationv1.Lease {
+	return func(*coordinationv1.Lease) *coordinationv1.Lease { return newLease(o...) }
+}
+
+// TestStandby changes a Lease while its holder does not reach the API server. A standby
+// takes it when the holder is dead, and no sooner.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+
+	minute := renewed(0, time.Minute)
+
+	cases := map[string]struct {
+		reason string
+		change func(*coordinationv1.Lease) *coordinationv1.Lease
+		// after is when the standby may take the Lease, since the last renewal.
+		after time.Duration
+	}{
+		"Nothing":       {reason: "The Lease expires.", change: edited(), after: time.Minute},
+		"Deleted":       {reason: "The holder does not know that.", change: deleted, after: time.Minute},
+		"Emptied":       {reason: "It was not the holder.", change: edited(heldBy("")), after: time.Minute},
+		"Backup":        {reason: "An earlier one had released it.", change: restored(signedBy(old), releasedBy(old)), after: time.Minute},
+		"BackupUnknown": {reason: "An earlier one held it.", change: restored(minute, heldBy(old), signedBy(old)), after: time.Minute},
+		"Shorter":       {reason: "The holder does not know that, either.", change: edited(renewed(0, time.Second)), after: time.Minute},
+		"Released":      {reason: "That is how it should be.", change: edited(releasedBy(somebody)), after: 0},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				a := newCandidate(s, somebody, standard()).start(t)
+				b := newCandidate(s, me, standard())
+
+				until(time.Minute)
+				b.start(t)
+				until(outage)
+				a.client.become(refused)
+
+				last := s.get().Spec.RenewTime.Sub(epoch())
+
+				s.change(tc.change)
+				until(outage + 3*time.Minute)
+
+				got, _, _ := b.events()
+				// It looks every 2 to 4.4 seconds.
+				if earliest, latest := last+tc.after, last+tc.after+11*time.Second; got < earliest || got > latest {
+					t.Errorf("%s\nthe standby took the Lease %s after the last renewal, want %s", tc.reason, got-last, tc.after)
+				}
+
+				if fenced := a.fence.at(); tc.after > 0 && fenced >= got {
+					t.Errorf("%s\nthe holder may live until %s, the Lease was taken at %s", tc.reason, fenced, got)
+				}
+
+				if names := namesIn(s.get().Annotations[shard.HoldersAnnotationKey]); len(names) < 2 || names[0] != me || !strings.Contains(strings.Join(names, ","), somebody) {
+					t.Errorf("%s\nwant the Lease to name %q as a predecessor of %q, got %q", tc.reason, somebody, me, names)
+				}
+
+				if hosts, since := b.Predecessors(); since.IsZero() || !strings.Contains(strings.Join(hosts, ","), HostOf(somebody)) {
+					t.Errorf("%s\nPredecessors(): %q, %s", tc.reason, hosts, since)
+				}
+
+				a.end()
+				b.end()
+			})
+		})
+	}
+}
+
+// TestNewcomer starts an instance that has never seen the Lease.
+func TestNewcomer(t *testing.T) {
+	t.Parallel()
+
+	minute := renewed(0, time.Minute)
+
+	cases := map[string]struct {
+		reason string
+		lease  *coordinationv1.Lease
+		after  time.Duration
+	}{
+		"None":      {reason: "A live holder would make it again.", after: 4 * time.Second},
+		"Empty":     {reason: "It never had a holder, as far as one can tell.", lease: newLease(heldBy(""), minute), after: 4 * time.Second},
+		"Released":  {reason: "It is free.", lease: newLease(minute, signedBy(old), releasedBy(old))},
+		"Emptied":   {reason: "The last holder has not released it.", lease: newLease(minute, heldBy(""), signedBy(old)), after: time.Minute},
+		"Held":      {reason: "It may have been renewed just now.", lease: newLease(minute, heldBy(old), signedBy(old)), after: time.Minute},
+		"Unsigned":  {reason: "That goes for other versions.", lease: newLease(minute, heldBy(old)), after: time.Minute},
+		"Successor": {reason: "Another version took what was released.", lease: newLease(minute, signedBy(somebody), releasedBy(somebody), heldBy(old)), after: time.Minute},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				s.put(tc.lease)
+
+				c := newCandidate(s, me, standard()).start(t)
+				until(2 * time.Minute)
+
+				if got, _, _ := c.events(); got < tc.after || got > tc.after+5*time.Second {
+					t.Errorf("%s\nthe Lease was taken after %s, want %s", tc.reason, got, tc.after)
+				}
+
+				if got := s.get().Annotations[shard.ReleasedAnnotationKey]; got != "" {
+					t.Errorf("%s\nthe Lease that was taken still says that %q released it", tc.reason, got)
+				}
+
+				c.end()
+			})
+		})
+	}
+}
+
+// TestHolder changes the Lease of a holder that reaches the API server: it goes on as long as
+// nobody else holds it.
+func TestHolder(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(*coordinationv1.Lease) *coordinationv1.Lease
+		names  string
+	}{
+		"Deleted": {reason: "It makes it again.", change: deleted, names: me + "," + somebody},
+		"Emptied": {reason: "It takes it again.", change: edited(heldBy("")), names: me + "," + somebody},
+		"Backup":  {reason: "It takes what another one released long ago.", change: restored(signedBy(old), releasedBy(old)), names: me + "," + old + "," + somebody},
+		"Edited":  {reason: "It is still its own.", change: edited(signedBy("nonsense")), names: me + ",nonsense," + somebody},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &apiServer{}
+				s.put(newLease(renewed(0, time.Minute), signedBy(somebody), releasedBy(somebody)))
+
+				c := newCandidate(s, me, standard()).start(t)
+				until(outage)
+				s.change(tc.change)
+				until(outage + 3*time.Second)
+
+				_, lost, err := c.events()
+				armed := c.fence.at()
+
+				if lost != 0 || armed < outage {
+					t.Errorf("%s\nlost at %s: %v, fence at %s", tc.reason, lost, err, armed)
+				}
+
+				l := s.get()
+				if diff := cmp.Diff([]string{me, tc.names}, []string{ptr.Deref(l.Spec.HolderIdentity, ""), l.Annotations[shard.HoldersAnnotationKey]}); diff != "" {
+					t.Errorf("%s\nholder, and all holders: -want, +got:\n%s", tc.reason, diff)
+				}
+
+				hosts, _ := c.Predecessors()
+				if diff := cmp.Diff([]string{HostOf(somebody)}, hosts); diff != "" {
+					t.Errorf("%s\nPredecessors(): -want, +got:\n%s", tc.reason, diff)
+				}
+
+				c.end()
+			})
+		})
+	}
+}
+
+// A holder that finds another one in its Lease may work on nothing more.
+func TestHolderReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &apiServer{}
+		c := newCandidate(s, me, standard()).start(t)
+		until(outage)
+		s.change(restored(heldBy(old), signedBy(old), renewed(0, time.Minute)))
+		until(outage + 3*time.Second)
+
+		_, lost, err := c.events()
+		if lost == 0 || !strings.Contains(err.Error(), old) || c.fence.at() == 0 {
+			t.Errorf("lost at %s: %v, fence at %s", lost, err, c.fence.at())
+		}
+
+		// Not even when that one is dead does it take the Lease again.
+		until(outage + 5*time.Minute)
+
+		if diff := cmp.Diff(old, ptr.Deref(s.get().Spec.HolderIdentity, "")); diff != "" {
+			t.Errorf("holder: -want, +got:\n%s", diff)
+		}
+
+		c.end()
+	})
+}
+
+// TestAnswerLost loses the answer to the request that took the Lease.
+func TestAnswerLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &apiServer{}
+		c := newCandidate(s, me, standard())
+		// The first look is at nothing, and the Lease is made later.
+		c.client.become(0)
+		c.start(t)
+		until(time.Second)
+		s.put(newLease(renewed(0, time.Minute), signedBy(somebody), releasedBy(somebody)))
+		c.client.become(unanswered)
+		until(10 * time.Second)
+		c.client.become(0)
+		until(time.Minute)
+
+		if got := ptr.Deref(s.get().Spec.HolderIdentity, ""); got != me || c.fence.at() == 0 {
+			t.Errorf("the Lease is held by %q, fence at %s", got, c.fence.at())
+		}
+
+		if hosts, _ := c.Predecessors(); len(hosts) != 1 || hosts[0] != HostOf(somebody) {
+			t.Errorf("Predecessors(): %q", hosts)
+		}
+
+		c.end()
+	})
+}
