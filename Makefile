@@ -77,6 +77,10 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 	exec go test -race -count 1 -timeout 0 -v -run '^TestChaos$$' -artifacts -outputdir "$$PWD/_output/chaos" \
 	./test/chaos -duration=$(DURATION) -seed=$(SEED) -faults=$(FAULTS)
 
+.PHONY: model
+model: ## Explore the models of Leases and claims with more faults than make test does
+	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/lease ./internal/shard/claim
+
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 has a look only
 	@$(call with-tools,controlplane opentofu provider-time) \

@@ -36,6 +36,11 @@ func (m *model) lives(s *state, p int, fn yield) {
 		*held = leaseState{holder: name(p + 1)}
 		me.status = leading
 		done(acquires)
+	case me.status == standby && n.left.usurpations > 0:
+		n.left.usurpations--
+		*held = leaseState{holder: name(p + 1)}
+		me.status = leading
+		done(usurps)
 	}
 
 	m.goodbye(s, p, fn)
@@ -51,7 +56,7 @@ func (m *model) goodbye(s *state, p int, fn yield) {
 		n = *s
 	}
 
-	if me.status != leading && me.status != stopping {
+	if me.status != leading && me.status != stopping && me.status != aborting {
 		return
 	}
 
@@ -71,23 +76,52 @@ func (m *model) goodbye(s *state, p int, fn yield) {
 		done(pauses)
 	}
 
-	switch {
-	case me.status == leading && n.left.stops > 0:
+	if me.status == leading && n.left.stops > 0 {
 		n.left.stops--
 		me.status = stopping
-
-		if m.without == leaseIsReleasedLast {
-			n.lease[m.roles[p]] = leaseState{}
-		}
-
+		m.releaseEarly(&n, p)
 		done(terminated)
-	case me.status == stopping && quiet(me):
+	}
+
+	if me.status != leading && quiet(me) {
 		if l := &n.lease[m.roles[p]]; l.holder == name(p+1) {
 			*l = leaseState{}
 		}
 
 		m.end(&n, p)
 		done(exits)
+	}
+
+	m.lost(s, p, fn)
+}
+
+// lost is how a process loses its Lease: it aborts its work, which takes time.
+func (m *model) lost(s *state, p int, fn yield) {
+	n := *s
+	me := &n.procs[p]
+
+	if me.status == aborting {
+		return
+	}
+
+	me.status = aborting
+
+	if n.lease[m.roles[p]].holder != name(p+1) {
+		fn(move{kind: notices, proc: uint8(p)}, &n)
+	}
+
+	if n.left.outages > 0 {
+		n.left.outages--
+		m.releaseEarly(&n, p)
+		fn(move{kind: outage, proc: uint8(p)}, &n)
+	}
+}
+
+// releaseEarly releases a Lease before all work has ended, where that is wrong.
+func (m *model) releaseEarly(s *state, p int) {
+	if m.without == leaseIsReleasedLast {
+		s.lease[m.roles[p]] = leaseState{}
+		s.procs[p].released = true
 	}
 }
 
@@ -107,11 +141,15 @@ func (m *model) end(s *state, p int) {
 	me := process{status: gone}
 
 	for w, was := range s.procs[p].work {
-		is := work{lateClaim: was.lateClaim, lateErase: was.lateErase}
+		is := work{lateClaim: was.lateClaim, lateErase: was.lateErase, lateStatus: was.lateStatus, lateCarries: was.lateCarries}
 		is.late(was.claiming, was.release, was.releasing)
 
+		if was.recording && was.base == valid {
+			is.lateStatus, is.lateCarries = valid, was.carries
+		}
+
 		if was.step == working && m.without == childrenDie {
-			is.step = working
+			is.step, is.uid = working, was.uid
 		}
 
 		me.work[w] = is
@@ -143,12 +181,6 @@ func (m *model) observe(s *state, p int, fn yield) {
 	for r := range s.lease {
 		l := &s.lease[r]
 
-		if m.without == deadNeedsFreshRead && s.procs[p].read[r] != l.holder {
-			n := *s
-			n.procs[p].read[r] = l.holder
-			fn(move{kind: readsLease, proc: uint8(p), arg: uint8(r)}, &n)
-		}
-
 		if l.holder == 0 || l.holder == name(p+1) || m.expired(l, p) || !m.canExpire(s, l.holder) {
 			continue
 		}
@@ -170,15 +202,17 @@ func (m *model) canExpire(s *state, holder name) bool {
 // state of the process with the supplied name, as another one finds out.
 func (m *model) state(s *state, p int, of name) lease.State {
 	l := s.lease[m.roles[of-1]]
-	if m.without == deadNeedsFreshRead {
-		l.holder = s.procs[p].read[m.roles[of-1]]
-	}
-
-	if l.holder == of && !m.expired(&l, p) {
+	switch {
+	case l.holder == of && !m.expired(&l, p):
+		return lease.Alive
+	case l.holder == of || m.without == otherHolderIsNoDeath:
+		return lease.Dead
+	case s.procs[of-1].status == gone || s.procs[of-1].released:
+		return lease.Dead
+	default:
+		// It may have lost its Lease without having ended.
 		return lease.Alive
 	}
-
-	return lease.Dead
 }
 
 // unsharded is the state of whoever holds the Lease of the unsharded instance.

@@ -26,7 +26,7 @@ func (m *model) cache(s *state, p, w int, fn yield) {
 	mine.seen = is
 
 	if was.found && !is.found && m.without != leavingReleases {
-		mine.holdings(func(h *holdings) { h.left(ref{}, theUID) })
+		mine.holdings(func(h *holdings) { h.left(ref{}, uidOf(was.uid)) })
 		mine.due = mine.due || mine.held && m.without == releaseWaitsForWork
 	}
 
@@ -50,17 +50,14 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 	case looked:
 		m.decide(&n, p, w, done)
 	case decided:
-		mine.step = idle
-		mine.holdings(func(h *holdings) {
-			if h.begin(ref{}, theUID) || m.without == beginLooksAgain || m.without == holdingIsNeeded {
-				mine.step = working
-			}
-		})
+		m.begin(mine)
 		done(begins)
 	case working:
-		mine.step = idle
-		mine.holdings(func(h *holdings) { h.end(ref{}) })
-		done(ends)
+		if !mine.recording {
+			mine.step, mine.uid, mine.base, mine.carries = idle, 0, none, 0
+			mine.holdings(func(h *holdings) { h.end(ref{}) })
+			done(ends)
+		}
 	case writing:
 		m.lose(&n, p, w, done)
 	case refused:
@@ -83,6 +80,31 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 		})
 		done(claimAnswered)
 		m.lose(&n, p, w, done)
+	}
+}
+
+// begin work, if it is still right.
+func (m *model) begin(w *work) {
+	w.step = idle
+	w.holdings(func(h *holdings) {
+		if h.begin(ref{}, uidOf(w.uid)) || m.without == beginLooksAgain || m.without == holdingIsNeeded {
+			w.step = working
+		}
+	})
+	w.reads(w.seen)
+}
+
+// reads the Workspace at the beginning of work on it.
+func (w *work) reads(v view) {
+	if w.step != working {
+		w.uid = 0
+
+		return
+	}
+
+	w.base, w.carries = outdated, v.claim
+	if v.latest {
+		w.base = valid
 	}
 }
 
@@ -136,7 +158,7 @@ func (m *model) look(s *state, p, w int, done func(moveKind)) {
 	switch {
 	case !m.cached(p):
 		mine.step = looked
-		mine.seen = view{found: true, label: s.label[w], claim: s.claim[w]}
+		mine.seen = view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
 		done(looks)
 	case mine.seen.found:
 		m.decide(s, p, w, done)
@@ -169,7 +191,7 @@ func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
 		out.Me = m.claims[p]
 	}
 
-	mine.holdings(func(h *holdings) { out.Holds = h.holds(ref{}, theUID) })
+	mine.holdings(func(h *holdings) { out.Holds = h.holds(ref{}, uidOf(mine.seen.uid)) })
 
 	if c := mine.seen.claim; c != 0 {
 		out.Claimed = m.claims[c-1]
@@ -220,6 +242,7 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	mine := &s.procs[p].work[w]
 	waited := mine.step == looked
 	mine.step = idle
+	read := mine.seen
 
 	// What was read from the API server is not kept.
 	if !m.cached(p) {
@@ -228,9 +251,10 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 
 	switch {
 	case a == Run && m.roles[p] == unsharded, a == Take && m.without == claimIsNeeded:
-		mine.step = working
+		mine.step, mine.uid = working, read.uid
+		mine.reads(read)
 	case a == Run:
-		mine.step = decided
+		mine.step, mine.uid = decided, read.uid
 	case a == Take:
 		waited = m.take(mine)
 	case a == Release:
@@ -254,7 +278,7 @@ func (m *model) take(mine *work) bool {
 	}
 
 	taken := false
-	mine.holdings(func(h *holdings) { taken = h.add(ref{}, theUID, false) })
+	mine.holdings(func(h *holdings) { taken = h.add(ref{}, uidOf(mine.seen.uid), false) })
 
 	if !taken {
 		return false

@@ -68,7 +68,7 @@ func (m *model) readToErase(s *state, p, w int) {
 	mine.release, mine.releasing = erasing, valid
 	// Who erases on condition of the version has looked at the claim before; who does
 	// not leaves that to the API server.
-	if s.claim[w] != name(p+1) && m.without != eraseNeedsOwnClaim && m.without != eraseNeedsVersion {
+	if (s.claim[w] != name(p+1) || s.uid[w] != mine.heldUID) && m.without != eraseNeedsOwnClaim && m.without != eraseNeedsVersion {
 		mine.release, mine.releasing = erased, none
 	}
 }
@@ -130,6 +130,12 @@ func (m *model) network(s *state, p, w int, fn yield) {
 		m.claim(&n, p, w, mine.lateClaim)
 		mine.lateClaim = none
 		done(lateClaimArrives)
+	}
+
+	if mine.lateStatus != none {
+		m.status(&n, w, mine.lateCarries)
+		mine.lateStatus, mine.lateCarries = none, 0
+		done(lateStatusArrives)
 	}
 
 	if mine.lateErase != none {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
 // A rule can be taken away from a model.
@@ -20,7 +22,6 @@ const (
 	liveClaimIsRespected
 	unknownIsAlive
 	deadNeedsExpiry
-	deadNeedsFreshRead
 	fenceKills
 	childrenDie
 	holdingIsNeeded
@@ -38,86 +39,18 @@ const (
 	unshardedReadsLive
 	unshardedRespectsClaims
 	leaseIsReleasedLast
+	otherHolderIsNoDeath
+	claimIsForUID
+	statusCarriesClaim
+
+	rules
 )
 
-// A verdict on a model.
-type verdict string
-
+// What can be wrong.
 const (
-	fine       verdict = "no Workspace ever has two workers, or none for ever"
-	twoWorkers verdict = "a Workspace has two workers"
-	stuck      verdict = "a Workspace has no worker, and never will have"
+	twoWorkers = "a Workspace has two workers"
+	stuck      = explore.Stuck
 )
-
-// worlds in which every rule holds. Together they have everything that the model
-// knows of; each is small enough to be explored to its end.
-func worlds() map[string]model {
-	return map[string]model{
-		"Restart": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, kills: 1, losses: 1},
-		},
-		"Replica": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, pauses: 1, stops: 1},
-		},
-		"Unsharded": {
-			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, pauses: 1, losses: 1},
-		},
-		"CatchAll": {
-			roles: []role{catchAll, shardA, unsharded}, start: []status{absent, leading, leading},
-			labels: []label{unlabelled, labelA}, spaces: 1, faults: faults{relabels: 2, stops: 1, kills: 1},
-		},
-		"Lossy": {
-			roles: []role{shardA, shardB}, start: []status{leading, leading},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 3, losses: 2},
-		},
-		"TwoWorkspaces": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 2, faults: faults{relabels: 1, kills: 1},
-		},
-	}
-}
-
-// judge a model, and say how the first state that is not fine is reached.
-func judge(t *testing.T, m *model) (verdict, string) {
-	t.Helper()
-
-	g, i, bad := explore(m)
-	t.Logf("%d states, %d ways between them without a fault", len(g.states), len(g.edges))
-
-	if bad {
-		return twoWorkers, g.trace(i)
-	}
-
-	if i, bad := g.stuck(); bad {
-		return stuck, g.trace(i)
-	}
-
-	return fine, ""
-}
-
-// With every rule, nothing goes wrong, whatever happens and in whatever order.
-func TestModel(t *testing.T) {
-	t.Parallel()
-
-	for name, m := range worlds() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if testing.Short() {
-				m.faults.relabels = min(m.faults.relabels, 1)
-				m.faults.losses = min(m.faults.losses, 1)
-			}
-
-			got, trace := judge(t, &m)
-			if diff := cmp.Diff(fine, got); diff != "" {
-				t.Errorf("-want, +got:\n%s\nfor example:\n%s", diff, trace)
-			}
-		})
-	}
-}
 
 // Without any one of the rules, something goes wrong: each is needed, and the model
 // would notice if it was lost.
@@ -129,7 +62,7 @@ func TestModelWithoutRule(t *testing.T) {
 		rule   rule
 		world  string
 		faults faults
-		want   verdict
+		want   string
 	}{
 		"ClaimIsNeeded": {
 			reason: "Labels alone do not tell whether somebody else has not finished yet.",
@@ -162,13 +95,6 @@ func TestModelWithoutRule(t *testing.T) {
 		"DeadNeedsExpiry": {
 			reason: "A Lease that is not old enough may still be renewed.",
 			rule:   deadNeedsExpiry,
-			world:  "Lossy",
-			faults: faults{relabels: 1},
-			want:   twoWorkers,
-		},
-		"DeadNeedsFreshRead": {
-			reason: "An instance that is younger than what was read of its Lease is not dead.",
-			rule:   deadNeedsFreshRead,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
 			want:   twoWorkers,
@@ -289,6 +215,27 @@ func TestModelWithoutRule(t *testing.T) {
 			faults: faults{stops: 1},
 			want:   twoWorkers,
 		},
+		"OtherHolderIsNoDeath": {
+			reason: "An instance that has lost its Lease may still work.",
+			rule:   otherHolderIsNoDeath,
+			world:  "Usurped",
+			faults: faults{usurpations: 1},
+			want:   twoWorkers,
+		},
+		"ClaimIsForUID": {
+			reason: "A copy has the claim of an instance that never released it.",
+			rule:   claimIsForUID,
+			world:  "Copied",
+			faults: faults{copies: 1, relabels: 1},
+			want:   stuck,
+		},
+		"StatusCarriesClaim": {
+			reason: "A shard claims the Workspace while an unsharded instance writes its status.",
+			rule:   statusCarriesClaim,
+			world:  "UnshardedStatus",
+			faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
+			want:   twoWorkers,
+		},
 	}
 
 	for name, tc := range cases {
@@ -298,16 +245,16 @@ func TestModelWithoutRule(t *testing.T) {
 			m := worlds()[tc.world]
 			m.without, m.faults = tc.rule, tc.faults
 
-			got, trace := judge(t, &m)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			got := explored(t, &m)
+			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			t.Logf("%s For example:\n%s", tc.reason, trace)
+			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
 		})
 	}
 
-	if diff := cmp.Diff(int(leaseIsReleasedLast), len(cases)); diff != "" {
+	if diff := cmp.Diff(int(rules-noRule-1), len(cases)); diff != "" {
 		t.Errorf("not every rule is taken away: -want, +got:\n%s", diff)
 	}
 }

@@ -7,7 +7,6 @@ package claim
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -19,6 +18,7 @@ import (
 // that can be a key of a map: two ways to it are one state.
 type state struct {
 	label [maxSpaces]label
+	uid   [maxSpaces]uint8
 	claim [maxSpaces]name
 	lease [roles]leaseState
 	procs [maxProcs]process
@@ -28,6 +28,7 @@ type state struct {
 const (
 	maxProcs  = 3
 	maxSpaces = 2
+	uids      = 2
 )
 
 // A name of a process, as claims and Leases have it: 0 is nobody, and i+1 the
@@ -66,7 +67,12 @@ type leaseState struct {
 
 // faults says how many of each may still happen.
 type faults struct {
-	relabels, kills, pauses, stops, losses uint8
+	relabels, kills, pauses, stops, losses, outages, usurpations, writes, erasures, restores, copies uint8
+}
+
+// each kind of fault of which there may be more: there are two UIDs, and so one copy.
+func (f *faults) each() []*uint8 {
+	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.outages, &f.usurpations, &f.writes, &f.erasures, &f.restores}
 }
 
 // A status of a process.
@@ -77,6 +83,7 @@ const (
 	standby
 	leading
 	stopping
+	aborting
 	gone
 )
 
@@ -86,14 +93,14 @@ type process struct {
 	paused bool
 	work   [maxSpaces]work
 
-	// read is who holds each Lease, as this process has read some time ago. It is
-	// only used where that is wrong.
-	read [roles]name
+	// released says that its Lease says that it was released by this process.
+	released bool
 }
 
 // A view is a Workspace as it was read, or its absence.
 type view struct {
 	found bool
+	uid   uint8
 	label label
 	claim name
 
@@ -143,7 +150,11 @@ type work struct {
 	// claiming is the claim that is being written.
 	claiming request
 
+	// uid of the Workspace that it works on, or decides about.
+	uid uint8
+
 	// What the real holdings hold, and whether a release is due.
+	heldUID                      uint8
 	held, claimed, busy, leaving bool
 	unsure                       request
 	due                          bool
@@ -151,8 +162,17 @@ type work struct {
 	release   releaseStep
 	releasing request
 
-	// Requests whose sender does not wait for them any more.
-	lateClaim, lateErase request
+	// base says whether the Workspace is still as it was read for this work, or as its
+	// status was written last; carries is the claim that it had then. A status that is
+	// written is recording, until there is an answer.
+	base      request
+	carries   name
+	recording bool
+
+	// Requests whose sender does not wait for them any more, and the claim that the last
+	// one carries.
+	lateClaim, lateErase, lateStatus request
+	lateCarries                      name
 }
 
 // outdate what was conditioned on a version that has just been replaced. Requests
@@ -160,7 +180,7 @@ type work struct {
 func (w *work) outdate(forget bool) {
 	w.seen.latest = false
 
-	for _, r := range []*request{&w.claiming, &w.releasing, &w.unsure, &w.lateClaim, &w.lateErase} {
+	for _, r := range []*request{&w.claiming, &w.releasing, &w.unsure, &w.base, &w.lateClaim, &w.lateErase, &w.lateStatus} {
 		if *r == valid {
 			*r = outdated
 		}
@@ -169,36 +189,45 @@ func (w *work) outdate(forget bool) {
 	if forget {
 		w.lateClaim, w.lateErase = none, none
 	}
+
+	if w.lateStatus == outdated {
+		w.lateStatus, w.lateCarries = none, 0
+	}
 }
 
 // holdings runs a function on the real holdings of a process.
 func (w *work) holdings(fn func(h *holdings)) {
 	h := newHoldings(func(ref) { w.due = true })
 	if w.held {
-		h.held[ref{}] = &holding{uid: theUID, claimed: w.claimed, busy: w.busy, leaving: w.leaving}
+		h.held[ref{}] = &holding{uid: uidOf(w.heldUID), claimed: w.claimed, busy: w.busy, leaving: w.leaving}
 	}
 
 	if w.unsure != none {
-		h.unsure[ref{}] = &metav1.PartialObjectMetadata{}
+		h.unsure[ref{}] = theObject()
 	}
 
 	fn(h)
 
 	e, ok := h.held[ref{}]
 	if !ok {
-		w.held, w.claimed, w.busy, w.leaving, w.unsure = false, false, false, false, none
+		w.held, w.claimed, w.busy, w.leaving, w.unsure, w.heldUID = false, false, false, false, none, 0
 
 		return
 	}
 
 	w.held, w.claimed, w.busy, w.leaving = true, e.claimed, e.busy, e.leaving
+	w.heldUID = 0
+	if e.uid == uidOf(1) {
+		w.heldUID = 1
+	}
+
 	if h.unsure[ref{}] == nil {
 		w.unsure = none
 	}
 }
 
-// theUID of every Workspace: none is made again.
-const theUID types.UID = "uid"
+// uidOf returns the real UID.
+func uidOf(i uint8) types.UID { return types.UID(rune('0' + i)) }
 
 // A move leads from one state to the next.
 type move struct {
@@ -219,15 +248,22 @@ const (
 	terminated
 	losesClaim
 	losesRelease
+	losesStatus
+	outage
+	usurps
+	erases
+	restores
+	copies
+	records
 	cannotReadLease
 
 	// Everything else goes on.
 	continues
 	fenced
+	notices
 	exits
 	acquires
 	seesExpired
-	readsLease
 	catchesUp
 	looks
 	decides
@@ -242,55 +278,71 @@ const (
 	eraseArrives
 	eraseAnswered
 	lateEraseArrives
+	statusIsWritten
+	statusIsRepeated
+	statusIsNot
+	lateStatusArrives
 )
-
-// fault says that what is to come does not depend on it.
-func (e move) fault() bool { return e.kind <= cannotReadLease }
 
 // String says what happens, without who.
 func (k moveKind) String() string {
 	return [...]string{
-		starts:           "starts and stands by",
-		relabels:         "is relabelled to",
-		killed:           "is killed, and its children with it",
-		pauses:           "is stopped by SIGSTOP; its children go on",
-		terminated:       "gets SIGTERM",
-		losesClaim:       "does not get an answer about its claim",
-		losesRelease:     "does not get an answer about its release",
-		cannotReadLease:  "cannot read Leases and decides to",
-		continues:        "continues",
-		fenced:           "is killed by its fence",
-		exits:            "has nothing in progress, releases its Lease and exits",
-		acquires:         "acquires its Lease",
-		seesExpired:      "sees as expired the Lease of",
-		readsLease:       "reads, for later, the Lease of",
-		catchesUp:        "has its cache catch up",
-		looks:            "reads from the API server",
-		decides:          "decides to",
-		begins:           "begins work",
-		ends:             "ends work",
-		claimArrives:     "has its claim arrive at the API server",
-		claimAnswered:    "gets the answer about its claim, and looks for an unsharded instance",
-		lateClaimArrives: "has a claim arrive that it does not wait for any more",
-		releases:         "begins to release",
-		settleArrives:    "has its second try to claim arrive at the API server",
-		readsToErase:     "reads what to erase",
-		eraseArrives:     "has its erasure arrive at the API server",
-		eraseAnswered:    "knows that its claim is gone",
-		lateEraseArrives: "has an erasure arrive that it does not wait for any more",
+		starts:            "starts and stands by",
+		relabels:          "is relabelled to",
+		killed:            "is killed, and its children with it",
+		pauses:            "is stopped by SIGSTOP; its children go on",
+		terminated:        "gets SIGTERM",
+		losesClaim:        "does not get an answer about its claim",
+		losesRelease:      "does not get an answer about its release",
+		losesStatus:       "does not get an answer about its status",
+		outage:            "cannot renew its Lease and begins to abort its work",
+		usurps:            "acquires its Lease, which a person has deleted",
+		erases:            "has its claim erased by a person",
+		restores:          "has its claim restored by a person to",
+		copies:            "is replaced by a copy of it",
+		records:           "writes its status",
+		notices:           "reads another holder in its Lease and begins to abort its work",
+		statusIsWritten:   "has its status arrive",
+		statusIsRepeated:  "has its status refused, and repeats it",
+		statusIsNot:       "has its status refused, and gives up",
+		lateStatusArrives: "has a status arrive that it does not wait for any more",
+		cannotReadLease:   "cannot read Leases and decides to",
+		continues:         "continues",
+		fenced:            "is killed by its fence",
+		exits:             "has nothing in progress, releases its Lease and exits",
+		acquires:          "acquires its Lease",
+		seesExpired:       "sees as expired the Lease of",
+		catchesUp:         "has its cache catch up",
+		looks:             "reads from the API server",
+		decides:           "decides to",
+		begins:            "begins work",
+		ends:              "ends work",
+		claimArrives:      "has its claim arrive at the API server",
+		claimAnswered:     "gets the answer about its claim, and looks for an unsharded instance",
+		lateClaimArrives:  "has a claim arrive that it does not wait for any more",
+		releases:          "begins to release",
+		settleArrives:     "has its second try to claim arrive at the API server",
+		readsToErase:      "reads what to erase",
+		eraseArrives:      "has its erasure arrive at the API server",
+		eraseAnswered:     "knows that its claim is gone",
+		lateEraseArrives:  "has an erasure arrive that it does not wait for any more",
 	}[k]
 }
 
-// describe a move in a line.
-func (m *model) describe(e move, before, after *state) string {
+// Describe a move in a line.
+func (m *model) Describe(e move, before, after *state) string {
 	who, space := m.name(name(e.proc+1)), fmt.Sprintf("Workspace %d", e.space)
 
 	switch e.kind {
 	case relabels:
 		return fmt.Sprintf("%s %s %s", space, e.kind, labelNames()[e.arg])
-	case starts, killed, pauses, terminated, continues, fenced, exits, acquires:
+	case erases, copies:
+		return fmt.Sprintf("%s %s", space, e.kind)
+	case restores:
+		return fmt.Sprintf("%s %s %s", space, e.kind, m.name(name(e.arg)))
+	case starts, killed, pauses, terminated, continues, fenced, exits, acquires, outage, usurps, notices:
 		return fmt.Sprintf("%s %s", who, e.kind)
-	case seesExpired, readsLease:
+	case seesExpired:
 		return fmt.Sprintf("%s %s %s (%s)", who, e.kind, roleNames()[e.arg], m.name(after.lease[e.arg].holder))
 	case decides, cannotReadLease:
 		was, is := before.procs[e.proc].work[e.space], after.procs[e.proc].work[e.space]

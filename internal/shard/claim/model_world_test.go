@@ -16,6 +16,9 @@ type model struct {
 	spaces int
 	faults faults
 
+	// liveBackups says that the claims of instances that are alive can be restored.
+	liveBackups bool
+
 	without rule
 
 	// What follows from the roles.
@@ -25,6 +28,8 @@ type model struct {
 
 // prepare what follows from the other fields.
 func (m *model) prepare() {
+	m.serves = [roles][]bool{}
+
 	ids := [roles]shard.ID{shardA: mustParse("a"), shardB: mustParse("b"), catchAll: shard.CatchAll()}
 	for r, id := range ids {
 		for _, l := range []map[string]string{nil, {shard.LabelKey: "a"}, {shard.LabelKey: "b"}} {
@@ -43,8 +48,10 @@ func mustParse(name string) shard.ID {
 	return id
 }
 
-// initial is the state in which everything begins.
-func (m *model) initial() state {
+// Start is the state in which everything begins.
+func (m *model) Start() state {
+	m.prepare()
+
 	s := state{left: m.faults}
 
 	for w := range m.spaces {
@@ -61,7 +68,7 @@ func (m *model) initial() state {
 			m.catchUp(&s, p)
 		case standby:
 			m.catchUp(&s, p)
-		case absent, stopping, gone:
+		case absent, stopping, aborting, gone:
 		}
 	}
 
@@ -80,7 +87,7 @@ func (m *model) cacheable(s *state, p, w int) view {
 		return view{}
 	}
 
-	return view{found: true, label: s.label[w], claim: s.claim[w], latest: true}
+	return view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
 }
 
 // cached says whether a process decides about what its cache holds.
@@ -98,10 +105,11 @@ func (m *model) changed(s *state, w int) {
 // A yield takes a state that follows, and what led to it.
 type yield func(e move, s *state)
 
-// successors calls fn for each state that may follow.
-func (m *model) successors(s *state, fn yield) {
+// Moves calls fn with each move that may be next.
+func (m *model) Moves(s *state, fn func(move, *state)) {
 	for w := range m.spaces {
 		m.people(s, w, fn)
+		m.tamper(s, w, fn)
 	}
 
 	for p := range m.roles {
@@ -110,9 +118,10 @@ func (m *model) successors(s *state, fn yield) {
 		for w := range m.spaces {
 			m.network(s, p, w, fn)
 
-			if at := s.procs[p].status; !s.procs[p].paused && (at == standby || at == leading || at == stopping) {
+			if at := s.procs[p].status; !s.procs[p].paused && (at == standby || at == leading || at == stopping || at == aborting) {
 				m.cache(s, p, w, fn)
 				m.reconcile(s, p, w, fn)
+				m.record(s, p, w, fn)
 				m.release(s, p, w, fn)
 			}
 		}
@@ -133,5 +142,41 @@ func (m *model) people(s *state, w int, fn yield) {
 			m.changed(&n, w)
 			fn(move{kind: relabels, space: uint8(w), arg: uint8(l)}, &n)
 		}
+	}
+}
+
+// tamper with the status of a Workspace, or with the Workspace.
+func (m *model) tamper(s *state, w int, fn yield) {
+	n := *s
+	done := func(kind moveKind, arg name) {
+		m.changed(&n, w)
+		fn(move{kind: kind, space: uint8(w), arg: uint8(arg)}, &n)
+		n = *s
+	}
+
+	if s.left.erasures > 0 && s.claim[w] != 0 {
+		n.left.erasures--
+		n.claim[w] = 0
+		done(erases, 0)
+	}
+
+	for p := range m.roles {
+		if s.left.restores > 0 && s.claim[w] != name(p+1) && m.roles[p] != unsharded && (s.procs[p].status == gone || m.liveBackups) {
+			n.left.restores--
+			n.claim[w] = name(p + 1)
+			done(restores, name(p+1))
+		}
+	}
+
+	if s.left.copies > 0 {
+		n.left.copies--
+		n.uid[w]++
+
+		// It is in the status of the copy, but was written for another UID.
+		if m.without != claimIsForUID {
+			n.claim[w] = 0
+		}
+
+		done(copies, 0)
 	}
 }

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// These are the limits of what is guaranteed: a person who writes the status of a Workspace
+// can break it.
+func TestModelLimits(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		world  string
+		faults faults
+		want   string
+	}{
+		"ErasedAndRelabelled": {
+			reason: "Nothing but the claim tells another shard that a run is in progress.",
+			world:  "Status",
+			faults: faults{relabels: 1, erasures: 1},
+			want:   twoWorkers,
+		},
+		"RestoredAndRelabelled": {
+			reason: "An old claim of the other shard says that the Workspace is its own.",
+			world:  "Status",
+			faults: faults{relabels: 1, restores: 1},
+			want:   twoWorkers,
+		},
+		"Restored": {
+			reason: "An instance does not see Workspaces that it does not serve, and so not its claim on them. People are told.",
+			world:  "Restored",
+			faults: faults{restores: 1},
+			want:   stuck,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m := worlds()[tc.world]
+			m.faults, m.liveBackups = tc.faults, true
+
+			got := explored(t, &m)
+			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
+		})
+	}
+}

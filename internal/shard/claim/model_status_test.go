@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+// record is what a process does to write the status of the Workspace that it works on. It
+// writes the whole status, the claim with it.
+func (m *model) record(s *state, p, w int, fn yield) {
+	n := *s
+	mine := &n.procs[p].work[w]
+	done := func(kind moveKind) {
+		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		n = *s
+	}
+
+	if mine.step != working {
+		return
+	}
+
+	if !mine.recording {
+		if n.left.writes > 0 {
+			n.left.writes--
+			mine.recording = true
+			done(records)
+		}
+
+		return
+	}
+
+	if mine.base == valid {
+		m.status(&n, w, mine.carries)
+		mine.base, mine.recording = valid, false
+		done(statusIsWritten)
+	} else {
+		done(m.repeat(&n, p, w))
+	}
+
+	if n.left.losses > 0 {
+		n.left.losses--
+		mine.recording = false
+
+		if mine.base == valid {
+			mine.lateStatus, mine.lateCarries = valid, mine.carries
+		}
+
+		done(losesStatus)
+	}
+}
+
+// repeat a status that was refused, on the latest version.
+func (m *model) repeat(s *state, p, w int) moveKind {
+	mine := &s.procs[p].work[w]
+
+	if s.uid[w] != mine.uid {
+		mine.recording = false
+
+		return statusIsNot
+	}
+
+	mine.base = valid
+	if m.without == statusCarriesClaim {
+		return statusIsRepeated
+	}
+
+	if now := s.claim[w]; now != 0 && now != mine.carries {
+		mine.base, mine.recording = outdated, false
+
+		return statusIsNot
+	}
+
+	mine.carries = s.claim[w]
+
+	return statusIsRepeated
+}
+
+// status is what the API server does about a status that is not outdated.
+func (m *model) status(s *state, w int, claim name) {
+	s.claim[w] = claim
+	m.changed(s, w)
+}
