@@ -20,7 +20,7 @@ import (
 func ConfigMap(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
 	cm := &corev1.ConfigMap{}
 	if err := kube.Get(ctx, name, cm); err != nil {
-		return nil, errors.Wrapf(err, "cannot get ConfigMap %s", name)
+		return nil, errors.Wrapf(err, "cannot get ConfigMap %s with key %s", name, key)
 	}
 
 	data, ok := cm.Data[key]
@@ -35,7 +35,7 @@ func ConfigMap(ctx context.Context, kube client.Reader, name types.NamespacedNam
 func Secret(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
 	s := &corev1.Secret{}
 	if err := kube.Get(ctx, name, s); err != nil {
-		return nil, errors.Wrapf(err, "cannot get Secret %s", name)
+		return nil, errors.Wrapf(err, "cannot get Secret %s with key %s", name, key)
 	}
 
 	data, ok := s.Data[key]

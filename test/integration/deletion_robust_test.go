@@ -166,12 +166,38 @@ output "text" {
 			expectGone(t, c, nothing)
 
 			c.remove(t, something)
-			expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name)
+			expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name, "restore what is missing")
 			expectDone(t, e, "created")
 
 			c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
 			expectGone(t, c, something)
 			expectDone(t, e, "created", "destroyed")
+		})
+
+		t.Run("LetGo", func(t *testing.T) {
+			t.Parallel()
+
+			// The condition says how to get rid of a Workspace whose variables are gone for good.
+			ways := map[scope]struct {
+				says   string
+				change map[string]any
+			}{
+				clusterScope:    {says: "set spec.deletionPolicy to Orphan", change: map[string]any{"deletionPolicy": "Orphan"}},
+				namespacedScope: {says: `set spec.managementPolicies to ["Observe", "Create", "Update"]`, change: map[string]any{"managementPolicies": []string{"Observe", "Create", "Update"}}},
+			}
+
+			e, values := newEvidence(t), c.configMapKey(t, ns, `greeting = "bye"`)
+			ws := c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{configMapVars(values, nil)}}, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			c.remove(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}})
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot get ConfigMap "+ns+"/"+values.Name+" with key "+values.Key, ways[s].says)
+
+			c.patch(t, ws, map[string]any{"spec": ways[s].change})
+			expectGone(t, c, ws)
+			expectExists(t, c, stateSecret(ws, ns, suffix))
+			expectDone(t, e, "created")
 		})
 
 		t.Run("VanishedEnvironment", func(t *testing.T) {

@@ -64,7 +64,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 // Delete destroys everything that is in the state.
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
 	if err := e.destroy(ctx, ws); err != nil {
-		return managed.ExternalDelete{}, e.failed(ws, err)
+		return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 	}
 
 	e.memory.keep(ws.GetUID(), look{at: e.schedule.now()})
