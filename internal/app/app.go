@@ -109,7 +109,7 @@ func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	lock, err := newLock(cfg, o, identity, log, cli.Changing, func(err error) {
+	lock, err := newLock(cfg, o, identity, log, cli.Changing, d, func(err error) {
 		log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
 		// Whoever takes over must not find this instance's runs still going.
 		d.Abort()
@@ -314,8 +314,8 @@ func newManager(cfg *rest.Config, o *Options, lock *lease.Lock) (manager.Manager
 		LeaderElectionReleaseOnCancel: false,
 		// The duration that is written and the deadline that counts are those of the
 		// lock. Leader election must not give up before.
-		LeaseDuration: new(o.Lease.Longest()),
-		RenewDeadline: new(o.Lease.LongestDeadline()),
+		LeaseDuration: new(o.electionDeadline() + time.Minute),
+		RenewDeadline: new(o.electionDeadline()),
 		RetryPeriod:   &o.Lease.RetryPeriod,
 		// The drain limits the shutdown.
 		GracefulShutdownTimeout: new(time.Duration(-1)),

@@ -6,6 +6,7 @@ package app
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,6 +202,20 @@ func (o *Options) completeShard() error {
 	o.Shard = id
 
 	return nil
+}
+
+// pauses says whether this instance, when it cannot renew its Lease and nothing is in
+// progress, waits for the API server instead of ending. A shard must not: others believe that
+// it is dead for good, and take its claims.
+func (o *Options) pauses() bool { return !o.Shard.Sharded() && o.Lease.ApplyDuration > 0 }
+
+// electionDeadline is when leader election gives up, which must not be before the lock does.
+func (o *Options) electionDeadline() time.Duration {
+	if o.pauses() {
+		return math.MaxInt32 * time.Second
+	}
+
+	return o.Lease.LongestDeadline()
 }
 
 func (o *Options) completeLease() error {

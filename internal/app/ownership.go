@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
+	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
@@ -87,7 +88,7 @@ func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttr
 
 // newLock returns the Lease of an instance that holds one, and nil otherwise. Applying says
 // whether an apply or a destroy is in progress. Lost is called when the Lease is lost.
-func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, applying func() bool, lost func(error)) (*lease.Lock, error) {
+func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, applying func() bool, d *drain.Drain, lost func(error)) (*lease.Lock, error) {
 	if !o.HoldsLease {
 		return nil, nil //nolint:nilnil // Most of those who ask can do without.
 	}
@@ -101,7 +102,12 @@ func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, 
 		return nil, errors.Wrap(err, "cannot make fence")
 	}
 
-	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f, lost, lease.WithApplying(applying), lease.WithLockLogger(log))
+	lo := []lease.LockOption{lease.WithApplying(applying), lease.WithLockLogger(log)}
+	if o.pauses() {
+		lo = append(lo, lease.WithPause(d.Pause, d.Resume))
+	}
+
+	return lease.NewLock(cfg, o.LeaseNamespace, o.Shard.LeaseName(), identity, o.Lease, f, lost, lo...)
 }
 
 // checkInit refuses to hold a Lease as the init process of a container, which the kernel

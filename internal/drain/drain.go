@@ -22,6 +22,9 @@ var (
 	_ manager.LeaderElectionRunnable = &Drain{}
 )
 
+// pausedRetry is how often a reconcile is tried during a pause.
+const pausedRetry = 5 * time.Second
+
 // A Drain decorates reconcilers and, added to the same manager, keeps it from
 // stopping until all of their reconciles have ended.
 //
@@ -54,6 +57,8 @@ type Drain struct {
 	// inFlight waits for all there will ever be.
 	mu       sync.Mutex
 	stopping bool
+	paused   bool
+	active   int
 	inFlight sync.WaitGroup
 }
 
@@ -78,10 +83,14 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		// controller-runtime's workers empty their queue after the shutdown
 		// began, with a context that is done.
-		if ctx.Err() != nil || !d.begin() {
+		if ctx.Err() != nil {
 			return reconcile.Result{}, nil
 		}
-		defer d.inFlight.Done()
+		began, later := d.begin()
+		if !began {
+			return reconcile.Result{RequeueAfter: later}, nil
+		}
+		defer d.end()
 
 		ctx, cancel := withoutCancel(ctx)
 		defer cancel()
@@ -135,15 +144,44 @@ func (d *Drain) Wait() {
 // queues while the Drain refuses them.
 func (d *Drain) NeedLeaderElection() bool { return true }
 
-// begin adds a reconcile to those in flight, unless it is too late for that.
-func (d *Drain) begin() bool {
+// Pause puts off all reconciles until Resume is called. It returns false, and does
+// nothing, if one is in progress.
+func (d *Drain) Pause() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopping {
-		return false
+	d.paused = d.active == 0
+	return d.paused
+}
+
+// Resume ends a pause.
+func (d *Drain) Resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paused = false
+}
+
+// begin adds a reconcile to those in flight, unless it is too late for that, or put
+// off: then it says for how long.
+func (d *Drain) begin() (bool, time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.stopping:
+		return false, 0
+	case d.paused:
+		return false, pausedRetry
 	}
+	d.active++
 	d.inFlight.Add(1)
-	return true
+	return true, 0
+}
+
+// end of a reconcile in flight.
+func (d *Drain) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.active--
+	d.inFlight.Done()
 }
 
 // stop makes sure that no further reconcile begins.

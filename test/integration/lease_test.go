@@ -5,10 +5,12 @@
 package integration
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,9 +104,8 @@ func TestHangingAPIServer(t *testing.T) {
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
 }
 
-// TestOutageEndsBeforeRun lets the API server fail until an instance has begun to interrupt
-// an apply that does not end. The Lease is released after the apply has ended, not when the
-// API server is back.
+// TestOutageEndsBeforeRun lets requests hang until an instance has begun to interrupt an apply
+// that does not end, and then arrive. The Lease is released after the apply has ended.
 func TestOutageEndsBeforeRun(t *testing.T) {
 	t.Parallel()
 
@@ -119,17 +120,23 @@ func TestOutageEndsBeforeRun(t *testing.T) {
 
 			a := startApplying(t, withCLI(newStubborn(t)), withArgs("--shutdown-grace=1m"))
 			before(t, a)
-			a.proxy.become(refuseAll)
+
+			ends := make(chan struct{})
+			a.proxy.become(late(ends))
+
+			l := newLease(leaseNamespace, a.lease)
 			eventually(t, func() error {
-				if !strings.Contains(a.output.String(), "could not be renewed") && !strings.Contains(a.output.String(), "leader election lost") {
-					return errors.New("the instance has not given up")
+				a.c.get(t, l)
+
+				// A second after the renew deadline.
+				if since := time.Since(l.Spec.RenewTime.Time); since < 5*time.Second {
+					return errors.Errorf("the Lease was renewed %s ago", since)
 				}
 
 				return nil
 			})
-			a.proxy.become(transparent)
+			close(ends)
 
-			l := newLease(leaseNamespace, a.lease)
 			eventually(t, func() error {
 				a.c.get(t, l)
 
@@ -202,6 +209,10 @@ func TestDisturbedLease(t *testing.T) {
 
 				from := looks.Load()
 				eventually(t, func() error {
+					if !isHolder(t, a.c, a.lease, who, "") {
+						t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
+					}
+
 					if looks.Load() < from+n {
 						return errors.New("the standby has not looked at the Lease")
 					}
@@ -216,18 +227,15 @@ func TestDisturbedLease(t *testing.T) {
 			expectMore(2)
 			a.proxy.become(transparent)
 			eventually(t, func() error {
-				l := newLease(leaseNamespace, a.lease)
-
-				err := a.c.kube.Get(t.Context(), client.ObjectKeyFromObject(l), l)
-				if err == nil && holder(l) == "" {
-					err = errors.New("nobody holds the Lease")
+				if !isHolder(t, a.c, a.lease, who, "") {
+					t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
 				}
 
-				if err == nil && holder(l) != who {
-					t.Fatalf("%s\nthe Lease was taken by %q", tc.reason, holder(l))
+				if !isHolder(t, a.c, a.lease, who) {
+					return errors.New("nobody holds the Lease")
 				}
 
-				return err
+				return nil
 			})
 			expectRenewals(t, a.c, a.lease, 3)
 
@@ -260,11 +268,38 @@ func TestRestoredLease(t *testing.T) {
 	}
 }
 
+// isHolder says whether one of the supplied instances holds the Lease; the empty one stands
+// for no Lease and for one that nobody holds.
+func isHolder(t *testing.T, c *cluster, name string, identities ...string) bool {
+	t.Helper()
+
+	l := newLease(leaseNamespace, name)
+	if err := c.kube.Get(t.Context(), client.ObjectKeyFromObject(l), l); client.IgnoreNotFound(err) != nil {
+		t.Fatalf("cannot get Lease %q: %v", name, err)
+	}
+
+	return slices.Contains(identities, holder(l))
+}
+
 // hang never answers. It reads the body first: the server does not notice before that the
 // client has gone.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
+}
+
+// late passes requests on when the outage ends.
+func late(ends <-chan struct{}) middleware {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+
+		select {
+		case <-ends:
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}
 }
 
 // refuseAll answers as an API server does that has lost its database.
@@ -327,5 +362,18 @@ func testUnshardedOutage(t *testing.T) {
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
 	expectDone(t, e, "created")
+
+	// It is idle now, and does not end.
+	expectIdle(t, i, namespacedScope)
+	p.become(refuseAll)
+	eventually(t, func() error {
+		if !strings.Contains(i.output.String(), "Pausing until") {
+			return errors.New("the instance does not pause")
+		}
+
+		return nil
+	})
+	p.become(transparent)
+	c.request(t, ws)
 	i.stop(t)
 }

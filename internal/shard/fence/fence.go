@@ -33,7 +33,7 @@ const (
 // suspended. The one process that it cannot kill is the init process of a
 // container: it needs another one, a minimal init, in front of it.
 //
-// The zero value does not work: see New. A Fence must not be used concurrently.
+// The zero value does not work: see New. Methods of a Fence must not be called at the same time.
 type Fence struct {
 	timer uint32
 }

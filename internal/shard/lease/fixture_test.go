@@ -208,18 +208,21 @@ type candidate struct {
 	client *apiClient
 	fence  *stubFence
 	timing Timing
+	giveUp time.Duration
 
 	mu       sync.Mutex
 	applying bool
 	acquired time.Duration
 	lostAt   time.Duration
 	lostFor  error
+	busy     bool
+	pauses   []bool
 	stop     context.CancelFunc
 	stopped  chan struct{}
 }
 
 func newCandidate(s *apiServer, identity string, t Timing) *candidate {
-	c := &candidate{client: &apiClient{server: s}, fence: &stubFence{}, timing: t, stopped: make(chan struct{})}
+	c := &candidate{client: &apiClient{server: s}, fence: &stubFence{}, timing: t, giveUp: t.LongestDeadline(), stopped: make(chan struct{})}
 	h := newHolders(c.client, identity, t)
 	inner := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "lease"},
@@ -248,8 +251,8 @@ func (c *candidate) start(t *testing.T) *candidate {
 
 	e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          c.Lock,
-		LeaseDuration: c.timing.Longest(),
-		RenewDeadline: c.timing.LongestDeadline(),
+		LeaseDuration: c.giveUp + time.Minute,
+		RenewDeadline: c.giveUp,
 		RetryPeriod:   c.timing.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
@@ -281,6 +284,30 @@ func (c *candidate) start(t *testing.T) *candidate {
 func (c *candidate) end() {
 	c.stop()
 	<-c.stopped
+}
+
+// mayPause lets the candidate pause, unless it is busy.
+func (c *candidate) mayPause(busy bool) *candidate {
+	c.busy = busy
+	c.giveUp = 24 * time.Hour
+
+	WithPause(func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		if !c.busy {
+			c.pauses = append(c.pauses, true)
+		}
+
+		return !c.busy
+	}, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.pauses = append(c.pauses, false)
+	})(c.Lock)
+
+	return c
 }
 
 func (c *candidate) apply(in bool) {

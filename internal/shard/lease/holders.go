@@ -81,6 +81,18 @@ func (h *holders) before() []string {
 	return hosts[:min(len(hosts), maxHosts)]
 }
 
+// latest returns who held the Lease last.
+func (h *holders) latest() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if len(h.seen.names) == 0 {
+		return h.identity
+	}
+
+	return h.seen.names[0]
+}
+
 // mayTake returns an error if another instance may hold the Lease now.
 func (h *holders) mayTake(now time.Time) error {
 	h.mu.Lock()

@@ -61,6 +61,10 @@ type Lock struct {
 	// applying says whether an apply or a destroy is in progress.
 	applying func() bool
 
+	// pause is called at the renew deadline, resume when the Lease was renewed after that.
+	pause  func() bool
+	resume func()
+
 	// writing is held during a request that writes the Lease, which may hang.
 	writing sync.Mutex
 
@@ -70,6 +74,7 @@ type Lock struct {
 	// mu is never held during a request.
 	mu       sync.Mutex
 	held     bool
+	paused   bool
 	waiting  bool
 	deadline time.Time
 	timer    *time.Timer
@@ -92,6 +97,13 @@ func WithApplying(fn func() bool) LockOption { return func(l *Lock) { l.applying
 
 // WithLockLogger sets where to log.
 func WithLockLogger(log logging.Logger) LockOption { return func(l *Lock) { l.log = log } }
+
+// WithPause lets an instance that does nothing at the renew deadline go on when it gets its
+// Lease back, if no other instance has held it since. Pause returns false if something is in
+// progress; after that nothing may begin until resume is called.
+func WithPause(pause func() bool, resume func()) LockOption {
+	return func(l *Lock) { l.pause, l.resume = pause, resume }
+}
 
 // NewLock returns the Lease of the supplied name, not yet held. When it could not be
 // renewed until the renew deadline, or has another holder, lost is called, which must not
@@ -146,17 +158,22 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		}
 	}
 
-	if err != nil {
+	if err != nil && !kerrors.IsNotFound(err) {
 		return r, raw, err
 	}
 
-	if err := l.check(r.HolderIdentity); err != nil {
+	holder := ""
+	if err == nil {
+		holder = r.HolderIdentity
+	}
+
+	if err := l.check(holder, err == nil); err != nil {
 		l.lose(err)
 
 		return nil, nil, err
 	}
 
-	return r, raw, nil
+	return r, raw, err
 }
 
 // waits says whether a Lease without a holder must not be taken yet, and logs it once.
@@ -176,12 +193,21 @@ func (l *Lock) waits() bool {
 }
 
 // check that nobody else holds the Lease that this instance has taken.
-func (l *Lock) check(holder string) error {
+func (l *Lock) check(holder string, exists bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if l.held && l.taken == nil && holder != "" && holder != l.Identity() {
-		l.taken = errors.Errorf("the Lease %s of this instance is held by %q", l.Describe(), holder)
+	// What a paused instance knows of Workspaces is old if another one has worked on them
+	// meanwhile.
+	switch latest := l.holders.latest(); {
+	case l.paused && !exists:
+		holder = "unknown"
+	case l.paused && holder == "" && latest != l.Identity():
+		holder = latest
+	}
+
+	if (l.held || l.paused) && l.taken == nil && holder != "" && holder != l.Identity() {
+		l.taken = errors.Errorf("the Lease %s of this instance is held by %q, or was", l.Describe(), holder)
 	}
 
 	return l.taken
@@ -242,7 +268,7 @@ func (l *Lock) mayWrite() error {
 	held, taken := l.held, l.taken
 	l.mu.Unlock()
 
-	if held {
+	if held || taken != nil {
 		return taken
 	}
 
@@ -261,7 +287,7 @@ func (l *Lock) take() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if !l.held {
+	if l.since.IsZero() {
 		l.predecessors, l.since = l.holders.before(), time.Now()
 	}
 
@@ -273,6 +299,8 @@ func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 	l.fenced = fenced
 
 	l.mu.Lock()
+	defer l.mu.Unlock()
+
 	l.deadline = deadline
 
 	if l.timer == nil {
@@ -280,21 +308,47 @@ func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 	} else {
 		l.timer.Reset(time.Until(deadline))
 	}
-	l.mu.Unlock()
 
-	return l.fence.Arm(fenced)
+	if err := l.fence.Arm(fenced); err != nil {
+		return err
+	}
+
+	if l.paused {
+		l.log.Info("Going on: this instance has its Lease again")
+
+		l.paused = false
+		l.resume()
+	}
+
+	return nil
 }
 
 // expire is called at the renew deadline. It waits for no request.
 func (l *Lock) expire() {
-	l.mu.Lock()
-	due := l.held && !time.Now().Before(l.deadline)
-	l.mu.Unlock()
-
 	// The deadline may have been put off while the timer fired.
-	if due {
+	if due := l.suspend(); due {
 		l.lose(errors.Errorf("the Lease %s could not be renewed for so long that others will soon take it", l.Describe()))
 	}
+}
+
+// suspend says whether the renew deadline is over, and this instance has to end: it does not
+// if it may pause. Then it holds the Lease no more, and needs no fence.
+func (l *Lock) suspend() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	switch {
+	case !l.held || time.Now().Before(l.deadline):
+		return false
+	case l.pause == nil || !l.pause():
+		return true
+	}
+
+	l.log.Info("Pausing until this instance can renew its Lease: nothing is in progress")
+
+	l.held, l.paused = false, true
+
+	return l.fence.Disarm() != nil
 }
 
 func (l *Lock) lose(err error) {
