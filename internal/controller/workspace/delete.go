@@ -48,6 +48,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 	}
 
 	if err == nil {
+		e.removeDefaultState(ctx)
 		e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: true})
 	}
 

@@ -131,6 +131,13 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 	}
 
 	p, state, err := e.planned(ctx, ws)
+
+	// Nothing else removes it: a Workspace that was never observed, or may not be deleted
+	// from, goes without a run.
+	if (err != nil && isStateless(ws)) || (onlyObserves(ws) && state.Empty()) {
+		e.removeEmptyStates(ctx, ws)
+	}
+
 	if err != nil {
 		return look{}, err
 	}

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// labelStateSuffix is what the kubernetes backend labels its objects with beside the
+	// Terraform workspace.
+	labelStateSuffix = "tfstateSecretSuffix"
+
+	// stateKey is the key of a Secret under which that backend keeps a state.
+	stateKey = "tfstate"
+
+	// maxEmptyState is much more than a state takes in which there is nothing.
+	maxEmptyState = 64 << 10
+)
+
+// removeEmptyStates removes the states that looks at the supplied Workspace have made in a
+// kubernetes backend of this cluster. That backend makes a state, a Secret and a Lease, of
+// each Terraform workspace that it is asked for, and init asks for the default one. No
+// command of the CLI looks at a state without making it.
+//
+// A failure is none of the Workspace: what stays behind is empty.
+func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace) {
+	name := meta.GetExternalName(ws)
+
+	// Another Workspace may be about to create something in it.
+	if suffix := e.session.stateSuffix(); suffix != "" && name != terraform.DefaultWorkspace && !e.orphans.states.shared(name) {
+		_ = e.emptyStates(suffix).removeNamed(ctx, name)
+	}
+
+	e.removeDefaultState(ctx)
+}
+
+// removeDefaultState removes the state of the default Terraform workspace, which the CLI
+// cannot delete, if init has made it and nothing else is in the backend.
+func (e *external) removeDefaultState(ctx context.Context) {
+	if suffix := e.session.stateSuffix(); suffix != "" {
+		_ = e.emptyStates(suffix).removeDefault(ctx)
+	}
+}
+
+func (e *external) emptyStates(suffix string) emptyStates {
+	return emptyStates{live: e.collisions.live, kube: e.kube, suffix: suffix}
+}
+
+// stateSuffix returns what the names of all states in the backend end with, as init has
+// recorded it. It is empty if that is no kubernetes backend.
+func (s *session) stateSuffix() string {
+	if s.target == nil {
+		return ""
+	}
+
+	root, err := os.OpenRoot(s.target.Dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	data, err := root.ReadFile(filepath.Join(dataDir, "terraform.tfstate"))
+	if err != nil {
+		return ""
+	}
+
+	initialized := struct {
+		Backend struct {
+			Type   string `json:"type"`
+			Config struct {
+				Suffix string `json:"secret_suffix"`
+			} `json:"config"`
+		} `json:"backend"`
+	}{}
+
+	if err := json.Unmarshal(data, &initialized); err != nil || initialized.Backend.Type != "kubernetes" {
+		return ""
+	}
+
+	return initialized.Backend.Config.Suffix
+}
+
+// emptyStates are those in kubernetes backends with one suffix in which there is nothing
+// and never was.
+type emptyStates struct {
+	live   client.Reader
+	kube   client.Writer
+	suffix string
+}
+
+// removeNamed removes the state of the Terraform workspace of the supplied name. Of several,
+// in different namespaces, it is not known which one is meant: they all stay.
+func (s emptyStates) removeNamed(ctx context.Context, name string) error {
+	leases, err := s.leases(ctx, client.MatchingLabels{labelStateWorkspace: name})
+	if err != nil || len(leases) != 1 {
+		return err
+	}
+
+	return s.remove(ctx, leases[0], name)
+}
+
+// removeDefault removes the state of the default Terraform workspace, unless there are
+// others beside it: it belongs to all of them.
+func (s emptyStates) removeDefault(ctx context.Context) error {
+	leases, err := s.leases(ctx)
+	if err != nil || len(leases) != 1 || leases[0].GetLabels()[labelStateWorkspace] != terraform.DefaultWorkspace {
+		return err
+	}
+
+	return s.remove(ctx, leases[0], terraform.DefaultWorkspace)
+}
+
+// leases returns the locks on the states with the suffix, two at most. States, which may
+// be many and large, are not listed.
+func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coordinationv1.Lease, error) {
+	l := &coordinationv1.LeaseList{}
+	err := s.live.List(ctx, l, append(o, client.MatchingLabels{labelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
+
+	return l.Items, errors.Wrap(err, "cannot list Leases")
+}
+
+// remove the state of the named Terraform workspace that the supplied Lease is the lock on, if
+// it is not locked and there is nothing in it. What changes meanwhile stays.
+func (s emptyStates) remove(ctx context.Context, lease coordinationv1.Lease, name string) error {
+	if ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
+		return nil
+	}
+
+	secret := &corev1.Secret{}
+
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: lease.GetNamespace(), Name: "tfstate-" + name + "-" + s.suffix}, secret)
+	if resource.IgnoreNotFound(err) != nil {
+		return errors.Wrap(err, "cannot get state")
+	}
+
+	if err == nil {
+		if !isPristine(secret.Data[stateKey]) {
+			return nil
+		}
+
+		if err := s.delete(ctx, secret); err != nil {
+			return err
+		}
+	}
+
+	return s.delete(ctx, &lease)
+}
+
+func (s emptyStates) delete(ctx context.Context, o client.Object) error {
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	err := s.kube.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
+
+	return errors.Wrapf(resource.IgnoreNotFound(err), "cannot delete %T %q", o, client.ObjectKeyFromObject(o))
+}
+
+// isPristine says whether a state, as the backend compresses it, is one that was made
+// because somebody asked for it, and never written since.
+func isPristine(compressed []byte) bool {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return false
+	}
+
+	data, err := io.ReadAll(io.LimitReader(r, maxEmptyState))
+	if err != nil {
+		return false
+	}
+
+	state := struct {
+		Serial    *int64                     `json:"serial"`
+		Outputs   map[string]json.RawMessage `json:"outputs"`
+		Resources []json.RawMessage          `json:"resources"`
+	}{}
+
+	return json.Unmarshal(data, &state) == nil && state.Serial != nil && *state.Serial <= 1 && len(state.Outputs) == 0 && len(state.Resources) == 0
+}

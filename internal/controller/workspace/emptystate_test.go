@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+const (
+	pristine = `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[]}`
+	emptied  = `{"version":4,"serial":7,"lineage":"a","outputs":{},"resources":[]}`
+)
+
+// stateObjects are those that a kubernetes backend has for one state.
+func stateObjects(t *testing.T, namespace, name, suffix, holder, state string) []client.Object {
+	t.Helper()
+
+	b := &bytes.Buffer{}
+	w := gzip.NewWriter(b)
+
+	if _, err := w.Write([]byte(state)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	object := metav1.ObjectMeta{
+		Namespace: namespace,
+		Name:      "tfstate-" + name + "-" + suffix,
+		Labels:    map[string]string{"tfstate": "true", "tfstateWorkspace": name, "tfstateSecretSuffix": suffix},
+	}
+	secret := &corev1.Secret{ObjectMeta: object, Data: map[string][]byte{"tfstate": b.Bytes()}}
+	object.Name = "lock-" + object.Name
+	lease := &coordinationv1.Lease{ObjectMeta: object}
+
+	if holder != "" {
+		lease.Spec.HolderIdentity = &holder
+	}
+
+	return []client.Object{secret, lease}
+}
+
+func TestEmptyStates(t *testing.T) {
+	t.Parallel()
+
+	named := func(ctx context.Context, s emptyStates) error { return s.removeNamed(ctx, "ws") }
+	byDefault := func(ctx context.Context, s emptyStates) error { return s.removeDefault(ctx) }
+	state := func(name, holder, text string) []client.Object {
+		return stateObjects(t, "ns", name, "x", holder, text)
+	}
+
+	cases := map[string]struct {
+		reason string
+		have   [][]client.Object
+		remove func(ctx context.Context, s emptyStates) error
+		want   []string
+	}{
+		"Pristine":   {reason: "It was made by a look.", have: [][]client.Object{state("ws", "", pristine)}, remove: named},
+		"NoState":    {reason: "A run may have been killed before it made the state.", have: [][]client.Object{state("ws", "", pristine)[1:]}, remove: named},
+		"Absent":     {reason: "There is nothing to do.", remove: named},
+		"Locked":     {reason: "Something is about to be created.", have: [][]client.Object{state("ws", "a", pristine)}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
+		"Emptied":    {reason: "There was something in it once.", have: [][]client.Object{state("ws", "", emptied)}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
+		"Unreadable": {reason: "Nobody knows what is in it.", have: [][]client.Object{state("ws", "", "encrypted")}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
+		"Outputs": {
+			reason: "Outputs are something, too.",
+			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{"a":{"value":1,"type":"number"}},"resources":[]}`)},
+			remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+		},
+		"Resources": {
+			reason: "There is something to lose.",
+			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[{"mode":"managed"}]}`)},
+			remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+		},
+		"Ambiguous": {
+			reason: "Which of two in different namespaces is meant is not known.",
+			have:   [][]client.Object{state("ws", "", pristine), stateObjects(t, "other", "ws", "x", "", pristine)},
+			remove: named, want: []string{"tfstate-ws-x", "tfstate-ws-x", "lock-tfstate-ws-x", "lock-tfstate-ws-x"},
+		},
+		"OtherSuffix": {
+			reason: "It is in another backend.",
+			have:   [][]client.Object{stateObjects(t, "ns", "ws", "y", "", pristine)},
+			remove: named, want: []string{"tfstate-ws-y", "lock-tfstate-ws-y"},
+		},
+		"Default": {reason: "Init has made it, and no other state is left.", have: [][]client.Object{state("default", "", pristine)}, remove: byDefault},
+		"DefaultOfOthers": {
+			reason: "It is shared by all in the backend.",
+			have:   [][]client.Object{state("default", "", pristine), state("ws", "", emptied)},
+			remove: byDefault, want: []string{"tfstate-default-x", "tfstate-ws-x", "lock-tfstate-default-x", "lock-tfstate-ws-x"},
+		},
+		"DefaultUsed": {
+			reason: "It is the state of a Workspace that has destroyed what was in it.",
+			have:   [][]client.Object{state("default", "", emptied)},
+			remove: byDefault, want: []string{"tfstate-default-x", "lock-tfstate-default-x"},
+		},
+		"NoDefault": {
+			reason: "The only state that is left is that of a Workspace.",
+			have:   [][]client.Object{state("ws", "", pristine)},
+			remove: byDefault, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			b := fake.NewClientBuilder()
+			for _, objects := range tc.have {
+				b.WithObjects(objects...)
+			}
+
+			kube := b.Build()
+			if err := tc.remove(t.Context(), emptyStates{live: kube, kube: kube, suffix: "x"}); err != nil {
+				t.Fatalf("%s\nremove(...): %v", tc.reason, err)
+			}
+
+			secrets, leases := &corev1.SecretList{}, &coordinationv1.LeaseList{}
+			if err := kube.List(t.Context(), secrets); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := kube.List(t.Context(), leases); err != nil {
+				t.Fatal(err)
+			}
+
+			var left []string
+			for _, s := range secrets.Items {
+				left = append(left, s.GetName())
+			}
+
+			for _, l := range leases.Items {
+				left = append(left, l.GetName())
+			}
+
+			if diff := cmp.Diff(tc.want, left); diff != "" {
+				t.Errorf("\n%s\nwhat is left: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
