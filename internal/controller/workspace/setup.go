@@ -146,6 +146,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		// The name of the Terraform workspace is known before it is created, and
 		// its state makes creation repeatable.
 		managed.WithDeterministicExternalName(true),
+		managed.WithCriticalAnnotationUpdater(&annotationUpdater{kube: mgr.GetClient()}),
 		// What a plan says of the state is true at once. There is nothing to wait
 		// for before a Workspace that was just created can be deleted, not even
 		// until a clock here has reached what one on another machine said then.
