@@ -119,7 +119,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	mgr, err := newManager(cfg, o, lock)
+	mgr, err := newManager(cfg, o, identity, lock)
 	if err != nil {
 		return err
 	}
@@ -161,6 +161,7 @@ func Run(ctx context.Context, o *Options) error {
 		Left:         wm.Forget,
 		Failures:     failures,
 		States:       workspacectrl.NewStates(),
+		Wanted:       claim.Changed(),
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)
 
@@ -261,7 +262,7 @@ func newConfig(o *Options) (*rest.Config, error) {
 }
 
 // newManager returns a manager that holds the supplied Lease, nil if it holds none.
-func newManager(cfg *rest.Config, o *Options, lock *lease.Lock) (manager.Manager, error) {
+func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock) (manager.Manager, error) {
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.
 	scheme, err := newScheme()
@@ -298,7 +299,7 @@ func newManager(cfg *rest.Config, o *Options, lock *lease.Lock) (manager.Manager
 			Mapper:           mapper,
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
-			DefaultTransform: compact(o.Shard),
+			DefaultTransform: compact(o.Shard, o.LeaseNamespace, identity),
 		},
 		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
 		// an item to a waiter that has just left because of the shutdown, holding the

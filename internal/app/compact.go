@@ -12,19 +12,22 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // compact returns what makes objects smaller before the cache keeps them. It removes who
 // manages which field, which nobody here reads, and has all objects share one copy of the
-// keys and the finalizer that most of them have: in a small Workspace these are a good part
-// of what it takes in memory.
-func compact(id shard.ID) toolscache.TransformFunc {
+// keys, the finalizer and the claim of this instance that most of them have: in a small
+// Workspace these are a good part of what it takes in memory.
+func compact(id shard.ID, leaseNamespace, identity string) toolscache.TransformFunc {
 	t := texts{}
 	t.add(
 		id.Name(),
 		managed.FinalizerName,
 		shard.LabelKey,
-		shard.ClaimAnnotationKey,
+		leaseNamespace,
+		id.LeaseName(),
+		identity,
 		xpmeta.AnnotationKeyExternalName,
 		xpmeta.AnnotationKeyExternalCreatePending,
 		xpmeta.AnnotationKeyExternalCreateSucceeded,
@@ -47,6 +50,10 @@ func compact(id shard.ID) toolscache.TransformFunc {
 			m.GetFinalizers()[i] = t.one(f)
 		}
 
+		if ws, ok := o.(workspace.Workspace); ok {
+			t.claim(ws)
+		}
+
 		return o, nil
 	}
 }
@@ -67,6 +74,17 @@ func (t texts) one(s string) string {
 	}
 
 	return s
+}
+
+// claim replaces the texts in the claim on a Workspace.
+func (t texts) claim(ws workspace.Workspace) {
+	o := ws.GetOwnership()
+	if o.Claim == nil {
+		return
+	}
+
+	o.Claim.Namespace, o.Claim.Lease, o.Claim.Holder = t.one(o.Claim.Namespace), t.one(o.Claim.Lease), t.one(o.Claim.Holder)
+	ws.SetOwnership(o)
 }
 
 // replace the texts in labels or annotations.

@@ -13,9 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
@@ -26,9 +28,14 @@ func received(t *testing.T, managedFields bool) *clusterv1beta1.Workspace {
 	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{
 		Name:        "db",
 		Labels:      map[string]string{shard.LabelKey: "a", "team": "data"},
-		Annotations: map[string]string{shard.ClaimAnnotationKey: "somebody", "note": "hello"},
+		UID:         "uid",
+		Annotations: map[string]string{meta.AnnotationKeyExternalName: "somebody", "note": "hello"},
 		Finalizers:  []string{managed.FinalizerName},
 	}}
+	ws.SetOwnership(commonv1beta1.Ownership{
+		Claim:         &commonv1beta1.Claim{Namespace: "leases", Lease: testShard(t).LeaseName(), Holder: "host-0_5ad8"},
+		PreviousHosts: []string{"host-1"},
+	})
 
 	if managedFields {
 		ws.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
@@ -63,6 +70,11 @@ func places(ws *clusterv1beta1.Workspace) map[string]*byte {
 		where[f] = unsafe.StringData(f)
 	}
 
+	o := ws.GetOwnership()
+	for _, s := range []string{o.Claim.Namespace, o.Claim.Lease, o.Claim.Holder, o.PreviousHosts[0]} {
+		where[s] = unsafe.StringData(s)
+	}
+
 	return where
 }
 
@@ -81,7 +93,7 @@ func TestCompact(t *testing.T) {
 	t.Parallel()
 
 	one, other := received(t, true), received(t, true)
-	transform := compact(testShard(t))
+	transform := compact(testShard(t), "leases", "host-0_5ad8")
 
 	for _, ws := range []*clusterv1beta1.Workspace{one, other} {
 		o, err := transform(ws)
@@ -103,15 +115,19 @@ func TestCompact(t *testing.T) {
 	}
 
 	want := map[string]bool{
-		shard.LabelKey:           true,
-		shard.ClaimAnnotationKey: true,
-		managed.FinalizerName:    true,
-		"a":                      true,
-		"somebody":               false,
-		"team":                   false,
-		"data":                   false,
-		"note":                   false,
-		"hello":                  false,
+		shard.LabelKey:                 true,
+		meta.AnnotationKeyExternalName: true,
+		managed.FinalizerName:          true,
+		"a":                            true,
+		"leases":                       true,
+		testShard(t).LeaseName():       true,
+		"host-0_5ad8":                  true,
+		"host-1":                       false,
+		"somebody":                     false,
+		"team":                         false,
+		"data":                         false,
+		"note":                         false,
+		"hello":                        false,
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("whether a text is in memory once: -want, +got:\n%s", diff)
@@ -126,7 +142,7 @@ func TestCompactCached(t *testing.T) {
 	before := places(ws)
 
 	for name, o := range map[string]any{"Compact": ws, "Tombstone": cache.DeletedFinalStateUnknown{Key: "db", Obj: ws}} {
-		got, err := compact(testShard(t))(o)
+		got, err := compact(testShard(t), "leases", "host-0_5ad8")(o)
 		if diff := cmp.Diff(o, got); diff != "" || err != nil {
 			t.Errorf("%s: transform(...): error %v, -want, +got:\n%s", name, err, diff)
 		}

@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // NewManager returns a manager that is m in everything but its client: that one
@@ -49,9 +51,11 @@ func (m *Manager) Forget(o client.Object) { m.client.Forget(o) }
 // NewClient returns a client that is c in everything but two things, for objects
 // of the supplied kinds. Get asks live when c does not find the object, or has one that
 // is older than the last status that this client recorded. A status update that
-// conflicts is repeated on the latest version of the object: nobody else writes the
+// conflicts is repeated on the latest version of the object: no other instance writes the
 // status of an object in flight, and what was read has the last one, so that the
-// conflict always comes from a change of something else, such as its labels.
+// conflict comes from a change of something else, such as its labels. What says whose the
+// object is stays as it is in the latest version; if that is another instance by now,
+// nothing is written.
 func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) *Client {
 	set := make(map[schema.GroupVersionKind]bool, len(kinds))
 	for _, k := range kinds {
@@ -179,6 +183,10 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 
 		if getErr := w.c.live.Get(ctx, client.ObjectKeyFromObject(o), latest); getErr != nil || latest.GetUID() != o.GetUID() {
 			return err
+		}
+
+		if !carry(latest, o) {
+			return errors.Wrap(err, "another instance has claimed it")
 		}
 
 		o.SetResourceVersion(latest.GetResourceVersion())

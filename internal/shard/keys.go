@@ -12,18 +12,6 @@ const (
 	// the Workspace. A Workspace without it belongs to no shard.
 	LabelKey = "terraform.crossplane.io/shard"
 
-	// ClaimAnnotationKey is the annotation on a Workspace that names the one
-	// instance that may run the CLI for it now, as "<namespace of the Lease>/<name of
-	// the Lease>/<holder identity>/<UID of the Workspace>". Instances write it; people
-	// leave it alone.
-	ClaimAnnotationKey = "terraform.crossplane.io/claimed-by"
-
-	// AbandonedAnnotationKey is the annotation on a Workspace that names the hosts
-	// of the last instances that had claimed it and did not give it back, or that may
-	// have left a lock on its state, separated by commas, the latest first. A lock on
-	// the state that was made there is nobody's any more. Instances write it.
-	AbandonedAnnotationKey = "terraform.crossplane.io/abandoned-by"
-
 	// HoldersAnnotationKey is the annotation on the Lease of an instance that names the
 	// identities of those who held it, separated by commas, the latest first. Instances
 	// write it.

@@ -5,17 +5,17 @@
 package integration
 
 import (
-	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -31,10 +31,10 @@ func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease strin
 	t.Helper()
 	eventually(t, func() error {
 		c.get(t, ws)
-		want := strings.Join([]string{leaseNamespace, lease, expectLeaseHeld(t, c, leaseNamespace, lease), string(ws.GetUID())}, "/")
+		want := &commonv1beta1.Claim{Namespace: leaseNamespace, Lease: lease, Holder: expectLeaseHeld(t, c, leaseNamespace, lease)}
 
-		if have := ws.GetAnnotations()[shard.ClaimAnnotationKey]; have != want {
-			return errors.Errorf("want Workspace %q to be claimed by %q, have %q", ws.GetName(), want, have)
+		if diff := cmp.Diff(want, ws.GetOwnership().Claim); diff != "" {
+			return errors.Errorf("claim on Workspace %q: -want, +got:\n%s", ws.GetName(), diff)
 		}
 
 		return nil
@@ -52,15 +52,21 @@ func (i *instance) kill(t *testing.T) {
 	<-i.ended
 }
 
+// withPatience makes the instance come back to a Workspace that it waits for after minutes
+// only, unless an event tells it that there is something to do.
+func withPatience() instanceOption {
+	return withArgs("--lease-duration=30m", "--lease-renew-deadline=20m", "--lease-retry-period=5m")
+}
+
 // TestClaims moves a Workspace between instances: it is always claimed by the one
-// that works on it.
+// that works on it. Each of them goes on as soon as the claim is another one.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one))
-	b := startInstance(t, c, withShard(two))
+	startInstance(t, c, withShard(one), withPatience())
+	b := startInstance(t, c, withShard(two), withPatience())
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "claims"))
@@ -86,8 +92,8 @@ func TestClaims(t *testing.T) {
 			eventually(t, func() error {
 				c.get(t, ws)
 
-				if have, ok := ws.GetAnnotations()[shard.ClaimAnnotationKey]; ok {
-					return errors.Errorf("the Workspace is still claimed by %q", have)
+				if have := ws.GetOwnership().Claim; have != nil {
+					return errors.Errorf("the Workspace is still claimed: %+v", *have)
 				}
 
 				return nil
@@ -166,7 +172,7 @@ func TestTakeover(t *testing.T) {
 				expectReady(t, c, ws)
 				expectClaimed(t, c, ws, leaseName+"-"+two)
 
-				if have := ws.GetAnnotations()[shard.AbandonedAnnotationKey]; have == "" {
+				if len(ws.GetOwnership().PreviousHosts) == 0 {
 					t.Errorf("%s\nnobody knows who abandoned the Workspace", tc.reason)
 				}
 			})

@@ -20,7 +20,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -262,7 +261,7 @@ func expectUnclaimed(t *testing.T, c *cluster, ws workspace.Workspace) {
 	t.Helper()
 	c.get(t, ws)
 
-	if v, ok := ws.GetAnnotations()[shard.ClaimAnnotationKey]; ok {
-		t.Errorf("the Workspace %q is claimed by %q", ws.GetName(), v)
+	if claim := ws.GetOwnership().Claim; claim != nil {
+		t.Errorf("the Workspace %q is claimed: %+v", ws.GetName(), *claim)
 	}
 }

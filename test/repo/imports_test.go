@@ -77,7 +77,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/shard/...",
-			to:   []string{"internal/listing", "internal/shard", "internal/shard/lease"},
+			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/shard", "internal/shard/lease"},
 			why:  "sharding is read, tested and switched off in one place",
 		},
 		{
@@ -94,6 +94,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/inflight",
+			to:   []string{"apis/common/v1beta1"},
 			why:  "finishing work on an object works for any kind",
 		},
 		{

@@ -71,6 +71,12 @@ func (o *Ownership) For(uid types.UID) *Ownership {
 	return out
 }
 
+// TakenBy says whether now, which was read later than this ownership, has the claim of
+// another instance: this one must not write the status any more.
+func (o *Ownership) TakenBy(now Ownership) bool {
+	return now.Claim != nil && (o.Claim == nil || *now.Claim != *o.Claim)
+}
+
 // A Claim names one incarnation of one instance of the provider.
 type Claim struct {
 	// Namespace of the Lease that the instance holds.

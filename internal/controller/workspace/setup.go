@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -90,6 +91,10 @@ type Options struct {
 	// States that this instance works with, of all kinds of Workspaces.
 	States *States
 
+	// Wanted accepts the updates of Workspaces that ask for a reconcile although the
+	// desired state has not changed: those that change what Wrap decides.
+	Wanted predicate.Predicate
+
 	// Wrap the reconciler of the supplied kind before it is added to its
 	// controller. It decides what is passed on.
 	Wrap func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
@@ -114,7 +119,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		if meta.WasDeleted(ws) {
 			o.Failures.Forget(ws.GetUID())
 		}
-	})
+	}, o.Wanted)
 	l := newLanes(o.MaxApplies, w)
 	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
 

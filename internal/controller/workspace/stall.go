@@ -156,8 +156,13 @@ func (s *staller) tell(ctx context.Context, kube client.Client, live client.Read
 
 	// The reconcile has just written the status. The cache may not know it yet, and
 	// the whole status is written back.
+	uid, own := ws.GetUID(), ws.GetOwnership()
 	if err := live.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
 		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace")
+	}
+
+	if ws.GetUID() != uid || own.TakenBy(ws.GetOwnership()) {
+		return nil
 	}
 
 	// Another try of a stalled Workspace is no transition.

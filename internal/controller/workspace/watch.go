@@ -36,8 +36,8 @@ type watch struct {
 	// left is told which Workspaces have left the cache.
 	left func(o client.Object)
 
-	// wanted says which updates ask for a reconcile. Those of the status do not, but
-	// they change what is urgent.
+	// wanted says which updates ask for a reconcile. Most of the status do not, but they
+	// change what is urgent.
 	wanted predicate.Predicate
 
 	mu     sync.Mutex
@@ -54,8 +54,12 @@ type cached struct {
 	desired, tried string
 }
 
-func newWatch(m *memory, s *staller, left func(o client.Object)) *watch {
-	return &watch{memory: m, staller: s, left: left, wanted: resource.DesiredStateChanged(), cached: map[reconcile.Request]cached{}}
+// newWatch returns a watch. An update asks for a reconcile if the desired state has
+// changed, or if one of the supplied predicates accepts it.
+func newWatch(m *memory, s *staller, left func(o client.Object), also ...predicate.Predicate) *watch {
+	wanted := predicate.Or(append([]predicate.Predicate{resource.DesiredStateChanged()}, also...)...)
+
+	return &watch{memory: m, staller: s, left: left, wanted: wanted, cached: map[reconcile.Request]cached{}}
 }
 
 // newQueue is controller.Options.NewQueue.

@@ -7,21 +7,32 @@
 // Labels say which instance is to serve a Workspace. They change at any time, in
 // the middle of a run for example, and every instance learns of it at another
 // moment. A claim says which instance may work on it now: it names one incarnation
-// of one instance, in an annotation that only changes hands when its holder gives
-// it back or is dead. [Decide] holds the rules, and nothing else; the test of this
-// package explores what they lead to.
+// of one instance, and it only changes hands when its holder gives it back or is dead.
+// It is in the status of the Workspace: manifests, backups and copies bring labels and
+// annotations of another time or of another object, and no status. [Decide] holds the
+// rules, and nothing else; the test of this package explores what they lead to.
 package claim
 
 import (
-	"slices"
-	"strings"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
+
+// An Object is a Workspace of any kind.
+type Object interface {
+	client.Object
+
+	// GetOwnership returns a copy of status.ownership, the zero value if it was written
+	// for another Workspace.
+	GetOwnership() commonv1beta1.Ownership
+
+	// SetOwnership replaces status.ownership.
+	SetOwnership(o commonv1beta1.Ownership)
+}
 
 // A Claim names one incarnation of one instance. The zero value names nobody.
 type Claim struct {
@@ -33,36 +44,31 @@ type Claim struct {
 	Holder string
 }
 
-// Of returns the claim on a Workspace. One that was copied from another Workspace,
-// with the rest of its metadata, is nobody's: whom it names has never heard of this
-// Workspace, and would never release it.
-func Of(o metav1.Object) Claim {
-	c, uid := parse(o.GetAnnotations()[shard.ClaimAnnotationKey])
-	if uid != o.GetUID() {
+// Of returns the claim on a Workspace, the zero value if there is none. A claim that
+// names no instance counts as none, and so does one that was made on another Workspace:
+// the instance that it names would never release it.
+func Of(o Object) Claim {
+	c := o.GetOwnership().Claim
+	if c == nil || c.Namespace == "" || c.Lease == "" || c.Holder == "" {
 		return Claim{}
 	}
 
-	return c
+	return Claim(*c)
 }
 
-// parse the value of the annotation. A value that names no instance is nobody's claim.
-func parse(s string) (Claim, types.UID) {
-	f := strings.Split(s, "/")
-	if len(f) != 4 || slices.Contains(f, "") {
-		return Claim{}, ""
-	}
+// Changed returns a predicate that accepts updates in which the claim on a Workspace
+// changes. No other change of the status is a reason to decide again.
+func Changed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(Object)
+		if !ok {
+			return false
+		}
 
-	return Claim{Namespace: f[0], Lease: f[1], Holder: f[2]}, types.UID(f[3])
-}
+		after, ok := e.ObjectNew.(Object)
 
-// On returns the value of the annotation that says that the named instance has claimed
-// the Workspace with the supplied UID, empty if the claim names nobody.
-func (c Claim) On(uid types.UID) string {
-	if c == (Claim{}) {
-		return ""
-	}
-
-	return strings.Join([]string{c.Namespace, c.Lease, c.Holder, string(uid)}, "/")
+		return ok && Of(before) != Of(after)
+	}}
 }
 
 // Host on which the named instance runs.

@@ -8,10 +8,24 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
+
+// owned returns a Workspace whose status says what is supplied.
+func owned(o *commonv1beta1.Ownership) *clusterv1beta1.Workspace {
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
+	ws.Status.Ownership = o
+
+	return ws
+}
 
 func TestOf(t *testing.T) {
 	t.Parallel()
@@ -23,46 +37,46 @@ func TestOf(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		value  string
+		status *commonv1beta1.Ownership
 		want   want
 	}{
 		"Claim": {
 			reason: "What this product writes.",
-			value:  "ns/lease-a/host-0_5ad8/uid",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}},
 			want:   want{Claim: Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}, Host: "host-0"},
 		},
 		"UnderscoreInHost": {
 			reason: "The random part comes last.",
-			value:  "ns/lease-a/host_0_5ad8/uid",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host_0_5ad8"}},
 			want:   want{Claim: Claim{Namespace: "ns", Lease: "lease-a", Holder: "host_0_5ad8"}, Host: "host_0"},
 		},
 		"NoHost": {
 			reason: "An identity of another form names no host.",
-			value:  "ns/lease-a/somebody/uid",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "somebody"}},
 			want:   want{Claim: Claim{Namespace: "ns", Lease: "lease-a", Holder: "somebody"}},
 		},
 		"Copied": {
-			reason: "Whom it names has claimed another Workspace.",
-			value:  "ns/lease-a/host-0_5ad8/another",
+			reason: "The instance has claimed another Workspace.",
+			status: &commonv1beta1.Ownership{UID: "another", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}},
 		},
-		"Empty": {
-			reason: "Nobody has claimed it.",
+		"NoStatus": {
+			reason: "A Workspace that is new.",
 		},
-		"NoSlash": {
-			reason: "Something that a person wrote is nobody's claim.",
-			value:  "lease-a",
+		"Unclaimed": {
+			reason: "Other fields say nothing about a claim.",
+			status: &commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"},
+		},
+		"NoNamespace": {
+			reason: "It cannot be found out whether its holder is alive.",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Lease: "lease-a", Holder: "host-0_5ad8"}},
 		},
 		"NoLease": {
-			reason: "Nobody could tell whether its holder is alive.",
-			value:  "ns//host-0_5ad8/uid",
+			reason: "It cannot be found out whether its holder is alive.",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Holder: "host-0_5ad8"}},
 		},
 		"NoHolder": {
-			reason: "A Lease without a holder is nobody's.",
-			value:  "ns/lease-a//uid",
-		},
-		"TooMuch": {
-			reason: "Nobody writes that.",
-			value:  "ns/lease-a/host-0_5ad8/uid/uid",
+			reason: "A Lease without a holder belongs to no instance.",
+			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a"}},
 		},
 	}
 
@@ -70,35 +84,45 @@ func TestOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c := Of(&metav1.ObjectMeta{UID: "uid", Annotations: map[string]string{shard.ClaimAnnotationKey: tc.value}})
+			c := Of(owned(tc.status))
 			if diff := cmp.Diff(tc.want, want{Claim: c, Host: c.Host()}); diff != "" {
-				t.Errorf("%s\nOf(...) of %q: -want, +got:\n%s", tc.reason, tc.value, diff)
+				t.Errorf("%s\nOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// A claim is either nobody's or comes back from what is written of it: who writes
-// one recognizes it as its own.
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "/", "a", "a/", "/b", "a/b", "a/b/c", "a/b/c/d", "a/b/c_0/d", "a/b/c/d/e"} {
-		f.Add(s)
+func TestChanged(t *testing.T) {
+	t.Parallel()
+
+	claimed := func(holder string) *clusterv1beta1.Workspace {
+		return owned(&commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: holder}})
 	}
 
-	f.Fuzz(func(t *testing.T, value string) {
-		c, uid := parse(value)
+	told := claimed("host-0_5ad8")
+	told.SetConditions(xpv2.Available())
+	told.Status.Ownership.PreviousHosts = []string{"host-1"}
 
-		want := value
-		if c == (Claim{}) {
-			want = ""
-		}
+	cases := map[string]struct {
+		reason        string
+		before, after client.Object
+		want          bool
+	}{
+		"Taken":     {reason: "There is work to do now.", before: owned(nil), after: claimed("host-0_5ad8"), want: true},
+		"Released":  {reason: "Who waits can take it.", before: claimed("host-0_5ad8"), after: owned(nil), want: true},
+		"Other":     {reason: "Another instance has it.", before: claimed("host-0_5ad8"), after: claimed("host-1_1f33"), want: true},
+		"Status":    {reason: "Instances write the status of what they work on all the time.", before: claimed("host-0_5ad8"), after: told},
+		"Unclaimed": {reason: "There never was a claim.", before: owned(nil), after: owned(&commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"})},
+		"NoClaims":  {reason: "There is no claim on objects of other kinds.", before: &corev1.Secret{}, after: &corev1.Secret{}},
+	}
 
-		if diff := cmp.Diff(want, c.On(uid)); diff != "" {
-			t.Errorf("parse(%q), On(...): -want, +got:\n%s", value, diff)
-		}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		if (c == Claim{}) != (c.Namespace == "" || c.Lease == "" || c.Holder == "" || uid == "") {
-			t.Errorf("parse(%q): %+v names half of an instance", value, c)
-		}
-	})
+			if got := Changed().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
+				t.Errorf("%s\nChanged().Update(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
 }

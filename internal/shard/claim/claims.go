@@ -9,7 +9,6 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
@@ -19,12 +18,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // releaseTimeout limits one try to release a claim.
 const releaseTimeout = 10 * time.Second
+
+// errNotKept is the error of a claim that was written and is not there.
+var errNotKept = errors.New("cannot claim Workspace: the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
 // Leases tells which instances are alive.
 type Leases interface {
@@ -147,7 +150,7 @@ func (c *Claims) Start(ctx context.Context) error {
 func (c *Claims) NeedLeaderElection() bool { return true }
 
 // situation of the supplied Workspace, as seen in o.
-func (c *Claims) situation(ctx context.Context, r ref, o client.Object) Situation {
+func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	s := Situation{
 		Me:      c.me,
 		Serves:  c.id.Serves(o.GetLabels()),
@@ -188,7 +191,7 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 // An unsharded instance first gets its Lease and then looks for claims; this one
 // first writes its claim and then looks for that Lease. One of the two sees the
 // other, or both do.
-func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error) {
+func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	// After an earlier incarnation of this instance everything is as it was left.
 	previous := Of(o)
 	inherited := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
@@ -198,13 +201,17 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 	}
 	defer c.held.end(r)
 
-	err := c.write(ctx, r, o)
+	err := c.write(ctx, o)
 
 	switch {
 	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
 		c.held.refuse(r)
 
 		return false, nil
+	case errors.Is(err, errNotKept):
+		c.held.refuse(r)
+
+		return false, err
 	case err != nil:
 		c.held.doubt(r, o)
 
@@ -223,30 +230,48 @@ func (c *Claims) take(ctx context.Context, r ref, o client.Object) (bool, error)
 }
 
 // write the claim of this instance on a Workspace, if it still looks like o.
-func (c *Claims) write(ctx context.Context, r ref, o client.Object) error {
-	before := metadataOf(r, o)
-	after := before.DeepCopy()
+func (c *Claims) write(ctx context.Context, o Object) error {
+	own, claim := o.GetOwnership(), commonv1beta1.Claim(c.me)
 
-	if after.Annotations == nil {
-		after.Annotations = map[string]string{}
+	if previous := Of(o); previous != c.me && previous.Host() != "" {
+		own.PreviousHosts = shard.AddHost(own.PreviousHosts, previous.Host())
 	}
 
-	after.Annotations[shard.ClaimAnnotationKey] = c.me.On(o.GetUID())
+	own.Claim = &claim
 
-	if previous := Of(before); previous != c.me && previous.Host() != "" {
-		after.Annotations[shard.AbandonedAnnotationKey] = shard.WithHost(before.Annotations[shard.AbandonedAnnotationKey], previous.Host())
+	written, err := c.patch(ctx, o, own)
+	if err == nil && Of(written) != c.me {
+		err = errNotKept
 	}
 
-	return c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return err
 }
 
-// Abandoned returns the hosts of dead instances that had claimed the supplied
-// Workspace, and since when this instance holds it: zero if it does not.
+// patch the status of a Workspace with an ownership, if it still looks like o. It returns
+// the Workspace as it is then.
+func (c *Claims) patch(ctx context.Context, o Object, own commonv1beta1.Ownership) (Object, error) {
+	after, ok := o.DeepCopyObject().(Object)
+	if !ok {
+		return nil, errors.Errorf("the copy of a %T is of another type", o)
+	}
+
+	after.SetOwnership(own)
+
+	return after, c.kube.Status().Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
+}
+
+// Abandoned returns the hosts of the instances that worked on the supplied Workspace and
+// are dead, and since when this instance holds it: zero if it does not.
 func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
-	hosts := shard.Hosts(o.GetAnnotations()[shard.AbandonedAnnotationKey])
+	ws, ok := o.(Object)
+	if !ok {
+		return nil, time.Time{}
+	}
+
+	hosts := ws.GetOwnership().PreviousHosts
 
 	// One that claims nothing works only on what nobody alive has claimed.
-	if previous := Of(o); c.me == (Claim{}) && previous.Host() != "" {
+	if previous := Of(ws); c.me == (Claim{}) && previous.Host() != "" {
 		hosts = append(hosts, previous.Host())
 	}
 
@@ -278,7 +303,7 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 
-	if err := c.settle(ctx, r, unsure); err != nil {
+	if err := c.settle(ctx, unsure); err != nil {
 		return err
 	}
 
@@ -297,13 +322,13 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 // knows: by writing it once more. Whatever the answer is, the first request has had
 // its effect or will never have any. Otherwise it could still be on its way and end
 // up as a claim that nobody knows of and nobody releases.
-func (c *Claims) settle(ctx context.Context, r ref, o client.Object) error {
+func (c *Claims) settle(ctx context.Context, o Object) error {
 	if o == nil {
 		return nil
 	}
 
-	err := c.write(ctx, r, o)
-	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
+	err := c.write(ctx, o)
+	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) || errors.Is(err, errNotKept) {
 		return nil
 	}
 
@@ -314,38 +339,32 @@ func (c *Claims) settle(ctx context.Context, r ref, o client.Object) error {
 // meanwhile: a request that takes long on its way must not remove a claim that this
 // instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
-	before := &metav1.PartialObjectMetadata{}
-	before.SetGroupVersionKind(r.kind.Value())
+	empty, err := c.kube.Scheme().New(r.kind.Value())
+	if err != nil {
+		return errors.Wrap(err, "cannot make an object")
+	}
 
-	if err := c.kube.Get(ctx, r.key, before); err != nil {
+	o, ok := empty.(Object)
+	if !ok {
+		return errors.Errorf("%T has no claim", empty)
+	}
+
+	if err := c.kube.Get(ctx, r.key, o); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 
-	if before.GetUID() != uid || Of(before) != c.me {
+	if o.GetUID() != uid || Of(o) != c.me {
 		return nil
 	}
 
-	after := before.DeepCopy()
-	delete(after.Annotations, shard.ClaimAnnotationKey)
+	own := o.GetOwnership()
+	own.Claim = nil
 
 	if c.locks.Any(uid) {
-		after.Annotations[shard.AbandonedAnnotationKey] = shard.WithHost(before.Annotations[shard.AbandonedAnnotationKey], c.me.Host())
+		own.PreviousHosts = shard.AddHost(own.PreviousHosts, c.me.Host())
 	}
 
-	err := c.kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	_, err = c.patch(ctx, o, own)
 
 	return client.IgnoreNotFound(err)
-}
-
-// metadataOf returns a copy of the metadata of o.
-func metadataOf(r ref, o client.Object) *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(r.kind.Value())
-	m.SetName(o.GetName())
-	m.SetNamespace(o.GetNamespace())
-	m.SetUID(o.GetUID())
-	m.SetResourceVersion(o.GetResourceVersion())
-	m.SetAnnotations(o.GetAnnotations())
-
-	return m
 }

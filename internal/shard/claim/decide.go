@@ -47,7 +47,7 @@ type Situation struct {
 	// release it since.
 	Holds bool
 
-	// Claimed is whom the annotation of the Workspace names, as last seen.
+	// Claimed is the claim on the Workspace, as last seen.
 	Claimed Claim
 
 	// Claimant is the state of the instance that Claimed names.
@@ -73,7 +73,7 @@ func Decide(s Situation) Action {
 		return Run
 	case s.Holds && s.Claimed == s.Me:
 		// Both are needed. What was last seen of the Workspace may be from before it
-		// was released; and somebody who should not may have removed the annotation.
+		// was released; and somebody who should not may have removed the claim.
 		return Run
 	case s.Unsharded != lease.Dead:
 		return WaitForUnsharded

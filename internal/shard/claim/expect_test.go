@@ -20,7 +20,7 @@ func (f *fixture) expectReconciled(t *testing.T) {
 	}
 }
 
-func (f *fixture) expectClaim(t *testing.T, reason, want string) {
+func (f *fixture) expectClaim(t *testing.T, reason string, want Claim) {
 	t.Helper()
 
 	if diff := cmp.Diff(want, f.claimOf(t, f.ws)); diff != "" {
@@ -58,7 +58,7 @@ func (f *fixture) expectEvents(t *testing.T, reason string, want int) {
 	}
 }
 
-func (f *fixture) eventuallyClaimed(t *testing.T, reason, want string) {
+func (f *fixture) eventuallyClaimed(t *testing.T, reason string, want Claim) {
 	t.Helper()
 
 	f.eventually(t, reason, func() bool { return f.claimOf(t, f.ws) == want && !f.knows() })

@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/background"
@@ -37,7 +36,7 @@ type fixture struct {
 	reconciler *Reconciler
 
 	// ws is the Workspace as the cache holds it.
-	ws   *unstructured.Unstructured
+	ws   Object
 	work func()
 
 	mu     sync.Mutex
@@ -74,7 +73,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 		f.work()
 
 		return reconcile.Result{}, nil
-	}), kind.GroupVersionKind, &unstructured.Unstructured{Object: map[string]any{}})
+	}), kind.GroupVersionKind, kind.Object)
 
 	return f
 }
@@ -85,7 +84,7 @@ func (f *fixture) start(t *testing.T) {
 	background.Run(t, f.claims.Start)
 }
 
-func (f *fixture) create(t *testing.T) *unstructured.Unstructured {
+func (f *fixture) create(t *testing.T) Object {
 	t.Helper()
 
 	ws := apiserver.Workspace(f.kind.GroupVersionKind, "a")
@@ -93,10 +92,10 @@ func (f *fixture) create(t *testing.T) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 
-	return ws
+	return f.read(t, ws)
 }
 
-func (f *fixture) me() string { return f.claims.me.On(f.ws.GetUID()) }
+func (f *fixture) me() Claim { return f.claims.me }
 
 func (f *fixture) ref() ref { return f.refOf(f.ws) }
 
@@ -119,17 +118,38 @@ func (f *fixture) look(t *testing.T) {
 	f.ws = f.get(t)
 }
 
-func (f *fixture) get(t *testing.T) *unstructured.Unstructured {
+func (f *fixture) get(t *testing.T) Object {
 	t.Helper()
 
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(f.kind.GroupVersionKind)
+	return f.read(t, f.ws)
+}
 
-	if err := f.live.Get(t.Context(), client.ObjectKeyFromObject(f.ws), o); err != nil {
+func (f *fixture) read(t *testing.T, o client.Object) Object {
+	t.Helper()
+
+	ws := f.empty(t)
+	if err := f.live.Get(t.Context(), client.ObjectKeyFromObject(o), ws); err != nil {
 		t.Fatal(err)
 	}
 
-	return o
+	return ws
+}
+
+func (f *fixture) empty(t *testing.T) Object {
+	t.Helper()
+
+	return copyOf(t, f.kind.Object)
+}
+
+func copyOf(t *testing.T, o client.Object) Object {
+	t.Helper()
+
+	c, ok := o.DeepCopyObject().(Object)
+	if !ok {
+		t.Fatalf("%T has no claim", o)
+	}
+
+	return c
 }
 
 // leave the cache.
@@ -140,7 +160,7 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 	t.Helper()
 
 	before := f.get(t)
-	after := before.DeepCopy()
+	after := copyOf(t, before)
 	fn(after)
 
 	if err := f.live.Patch(t.Context(), after, client.MergeFrom(before)); err != nil {
@@ -151,36 +171,52 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 // claimFor somebody, as the cache sees at once.
 func (f *fixture) claimFor(t *testing.T, claim Claim) {
 	t.Helper()
-	f.annotate(t, claim.On(f.ws.GetUID()))
+	f.own(t, func(o *commonv1beta1.Ownership) { o.Claim = claimed(claim) })
 }
 
-// annotate the Workspace with a claim, as the cache sees at once.
-func (f *fixture) annotate(t *testing.T, claim string) {
+// own changes the ownership of the Workspace, as the cache sees at once.
+func (f *fixture) own(t *testing.T, fn func(o *commonv1beta1.Ownership)) {
 	t.Helper()
-
-	f.change(t, func(o client.Object) {
-		a := o.GetAnnotations()
-		if a == nil {
-			a = map[string]string{}
-		}
-
-		a[shard.ClaimAnnotationKey] = claim
-		o.SetAnnotations(a)
-	})
-	f.look(t)
+	f.ownAs(t, f.ws.GetUID(), fn)
 }
 
-func (f *fixture) claimOf(t *testing.T, o client.Object) string {
+// ownAs is own for a status that was written for the Workspace of the supplied UID.
+func (f *fixture) ownAs(t *testing.T, uid types.UID, fn func(o *commonv1beta1.Ownership)) {
 	t.Helper()
 
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(f.kind.GroupVersionKind)
+	before := f.get(t)
+	after := copyOf(t, before)
+	o := after.GetOwnership()
+	fn(&o)
+	after.SetUID(uid)
+	after.SetOwnership(o)
+	after.SetUID(before.GetUID())
 
-	if err := f.live.Get(t.Context(), client.ObjectKeyFromObject(o), m); err != nil && !kerrors.IsNotFound(err) {
+	if err := f.live.Status().Patch(t.Context(), after, client.MergeFrom(before)); err != nil {
 		t.Error(err)
 	}
 
-	return m.GetAnnotations()[shard.ClaimAnnotationKey]
+	f.look(t)
+}
+
+// claimed is what the status says of a claim.
+func claimed(c Claim) *commonv1beta1.Claim {
+	if c == (Claim{}) {
+		return nil
+	}
+
+	return (*commonv1beta1.Claim)(&c)
+}
+
+func (f *fixture) claimOf(t *testing.T, o client.Object) Claim {
+	t.Helper()
+
+	ws := f.empty(t)
+	if err := f.live.Get(t.Context(), client.ObjectKeyFromObject(o), ws); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
+	}
+
+	return Of(ws)
 }
 
 // knows says whether anything is remembered of the Workspace.

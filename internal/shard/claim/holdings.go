@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A ref names a Workspace of any kind. There is one for each that is held, so it is small.
@@ -64,14 +63,14 @@ type holdings struct {
 
 	// unsure is what those Workspaces looked like before their claim was written of
 	// which nobody knows whether it was.
-	unsure map[ref]client.Object
+	unsure map[ref]Object
 
 	// release is called for each that can be released, without waiting for it.
 	release func(ref)
 }
 
 func newHoldings(release func(ref)) *holdings {
-	return &holdings{held: map[ref]*holding{}, unsure: map[ref]client.Object{}, release: release}
+	return &holdings{held: map[ref]*holding{}, unsure: map[ref]Object{}, release: release}
 }
 
 // holds says whether the Workspace is held and not about to be released.
@@ -195,7 +194,7 @@ func (h *holdings) leave(r ref) {
 
 // doubt leaves a Workspace whose claim may have been written, or may still be. It
 // looked like o before.
-func (h *holdings) doubt(r ref, o client.Object) {
+func (h *holdings) doubt(r ref, o Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
@@ -226,7 +225,7 @@ func (h *holdings) leaveLocked(r ref, e *holding) {
 // leavable returns the UID of a Workspace that is to be released, and what it looked like
 // before its claim was written, if nobody knows whether it was. It returns false if there
 // is nothing to be done about it (any more).
-func (h *holdings) leavable(r ref) (types.UID, client.Object, bool) {
+func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 

@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -158,7 +157,7 @@ func TestHoldings(t *testing.T) {
 			reason: "It is remembered what has to be settled.",
 			before: func(h *holdings) { h.add(r, one, false) },
 			do: func(h *holdings) bool {
-				h.doubt(r, &metav1.PartialObjectMetadata{})
+				h.doubt(r, theObject())
 				h.end(r)
 
 				return true
@@ -169,7 +168,7 @@ func TestHoldings(t *testing.T) {
 			reason: "What was settled once says nothing about the next claim.",
 			before: func(h *holdings) {
 				h.add(r, one, false)
-				h.doubt(r, &metav1.PartialObjectMetadata{})
+				h.doubt(r, theObject())
 				h.remove(r)
 			},
 			do:   func(h *holdings) bool { h.add(r, one, false); h.leave(r); h.end(r); return true },

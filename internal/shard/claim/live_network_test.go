@@ -33,7 +33,7 @@ func testAnswerLost(t *testing.T, f *fixture) {
 		t.Error("want the error of the request")
 	}
 
-	f.eventuallyClaimed(t, "A claim that may have been written is released.", "")
+	f.eventuallyClaimed(t, "A claim that may have been written is released.", Claim{})
 	f.look(t)
 	f.eventuallyTakes(t)
 }
@@ -54,7 +54,7 @@ func testClaimArrivesLate(t *testing.T, f *fixture) {
 		t.Errorf("answer to the first request: -want, +got:\n%s", diff)
 	}
 
-	f.expectClaim(t, "Nobody would know of a claim that is written now.", "")
+	f.expectClaim(t, "Nobody would know of a claim that is written now.", Claim{})
 }
 
 func testErasureArrivesLate(t *testing.T, f *fixture) {
@@ -65,7 +65,7 @@ func testErasureArrivesLate(t *testing.T, f *fixture) {
 	arrive := f.delay(http.MethodPatch)
 
 	f.leave()
-	f.eventuallyClaimed(t, "What cannot be released is tried again.", "")
+	f.eventuallyClaimed(t, "What cannot be released is tried again.", Claim{})
 	f.look(t)
 	f.eventuallyTakes(t)
 

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// A Workspace is deleted, and one of its name is made that has the same claim.
+// A Workspace is deleted, and one of its name is made that has a claim of this instance.
 func testMadeAgain(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -27,7 +27,6 @@ func testMadeAgain(t *testing.T, f *fixture) {
 
 	f.ws.SetResourceVersion("")
 	f.ws.SetUID("")
-	f.ws.SetAnnotations(nil)
 
 	if err := f.live.Create(t.Context(), f.ws); err != nil {
 		t.Fatal(err)
@@ -52,7 +51,7 @@ func testChangedDuringErase(t *testing.T, f *fixture) {
 		return next.RoundTrip(r)
 	})
 	f.leave()
-	f.eventuallyClaimed(t, "It is released whatever else changes.", "")
+	f.eventuallyClaimed(t, "It is released whatever else changes.", Claim{})
 
 	if diff := cmp.Diff(map[string]string{shard.LabelKey: "b"}, f.get(t).GetLabels()); diff != "" {
 		t.Errorf("labels: -want, +got:\n%s", diff)
@@ -88,7 +87,7 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 	f.leave()
 	f.reconciler.Handler().OnDelete(idle)
 	f.eventually(t, "the claim on a Workspace that is idle is released although the worker is busy", func() bool {
-		return f.claimOf(t, idle) == ""
+		return f.claimOf(t, idle) == (Claim{})
 	})
 	f.expectClaim(t, "The claim stays as long as the work takes.", f.me())
 
@@ -98,7 +97,7 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 		t.Error(err)
 	}
 
-	f.eventuallyClaimed(t, "The work has ended.", "")
+	f.eventuallyClaimed(t, "The work has ended.", Claim{})
 }
 
 func testLeavesLock(t *testing.T, f *fixture) {
@@ -110,9 +109,9 @@ func testLeavesLock(t *testing.T, f *fixture) {
 	f.start(t)
 	f.expectReconciled(t)
 	f.leave()
-	f.eventuallyClaimed(t, "What left is released.", "")
+	f.eventuallyClaimed(t, "What left is released.", Claim{})
 
-	if diff := cmp.Diff(f.claims.me.Host(), f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
+	if diff := cmp.Diff([]string{f.claims.me.Host()}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
 		t.Errorf("whoever is next has to know whose lock it may find: -want, +got:\n%s", diff)
 	}
 
@@ -127,5 +126,5 @@ func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 	f.claimFor(t, another("host-1_1f33"))
 	f.leave()
 	f.eventuallyForgotten(t)
-	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
+	f.expectClaim(t, "It is another's.", another("host-1_1f33"))
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
@@ -25,18 +28,53 @@ func testOutdated(t *testing.T, f *fixture) {
 		t.Errorf("somebody was faster, which is nothing to be told of: %v", err)
 	}
 
-	f.expectClaim(t, "The Workspace is not what the decision was about.", "")
+	f.expectClaim(t, "The Workspace is not what the decision was about.", Claim{})
 	f.expectHolds(t, "It was not taken.", false)
 }
 
-// Whoever copies a Workspace copies its annotations.
+// Whoever copies a Workspace copies what its status says to a manifest, and with rights of
+// the provider's own to the status of the copy.
 func testTakesCopy(t *testing.T, f *fixture) {
 	t.Helper()
 
 	f.leases.state = lease.Alive
-	f.annotate(t, another("host-1_1f33").On("the-original"))
+	f.claimFor(t, another("host-1_1f33"))
+
+	original := f.ws
+	copied := copyOf(t, original)
+	copied.SetName("copy-of-" + original.GetName())
+	copied.SetUID("")
+	copied.SetResourceVersion("")
+
+	if err := f.live.Create(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+
+	f.ws = copied
+	f.expectClaim(t, "A copy begins without a claim.", Claim{})
+	f.ownAs(t, original.GetUID(), func(o *commonv1beta1.Ownership) { *o = original.GetOwnership() })
 	f.expectReconciled(t)
 	f.expectClaim(t, "Nobody has claimed the copy.", f.me())
+}
+
+// An API server with a CustomResourceDefinition of an earlier version drops the claim.
+func testNotKept(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		get := r.Clone(r.Context())
+		get.Method, get.Body, get.ContentLength = http.MethodGet, nil, 0
+
+		return next.RoundTrip(get)
+	})
+
+	if err := f.reconcile(t); !errors.Is(err, errNotKept) {
+		t.Errorf("people have to be told what to do: want %v, got %v", errNotKept, err)
+	}
+
+	f.expectHolds(t, "There is no claim.", false)
+	f.expectReconciled(t)
+	f.expectClaim(t, "The definition has been updated.", f.me())
 }
 
 func testTakesFromDead(t *testing.T, f *fixture) {
@@ -50,10 +88,10 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 		f.expectReconciled(t)
 		f.expectClaim(t, "The dead do nothing.", f.me())
 		f.leave()
-		f.eventuallyClaimed(t, "It leaves again.", "")
+		f.eventuallyClaimed(t, "It leaves again.", Claim{})
 	}
 
-	if diff := cmp.Diff("host-2,host-1", f.get(t).GetAnnotations()[shard.AbandonedAnnotationKey]); diff != "" {
+	if diff := cmp.Diff([]string{"host-2", "host-1"}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
 		t.Errorf("hosts whose locks are nobody's: -want, +got:\n%s", diff)
 	}
 }
@@ -99,7 +137,7 @@ func testInherits(t *testing.T, f *fixture) {
 		}
 
 		f.leave()
-		f.eventuallyClaimed(t, "It leaves again.", "")
+		f.eventuallyClaimed(t, "It leaves again.", Claim{})
 	}
 }
 
@@ -114,11 +152,11 @@ func testUnshardedWasFaster(t *testing.T, f *fixture) {
 	})
 
 	f.expectReconciled(t)
-	f.eventuallyClaimed(t, "An unsharded instance that saw no claim may be at work.", "")
+	f.eventuallyClaimed(t, "An unsharded instance that saw no claim may be at work.", Claim{})
 	f.look(t)
 	f.expectReconciled(t)
 	f.expectRuns(t, "The unsharded instance serves every Workspace.", 0)
-	f.expectClaim(t, "The unsharded instance serves every Workspace.", "")
+	f.expectClaim(t, "The unsharded instance serves every Workspace.", Claim{})
 	f.expectEvents(t, "People are told.", 1)
 }
 
@@ -142,5 +180,5 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 	f.expectReconciled(t)
 	f.expectEvents(t, "It has been away: this is another wait.", 3)
 	f.expectRuns(t, "It is another's.", 0)
-	f.expectClaim(t, "It is another's.", another("host-1_1f33").On(f.ws.GetUID()))
+	f.expectClaim(t, "It is another's.", another("host-1_1f33"))
 }

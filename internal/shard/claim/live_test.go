@@ -23,6 +23,7 @@ func TestLive(t *testing.T) {
 			"Outdated":            testOutdated,
 			"MadeAgain":           testMadeAgain,
 			"AnswerLost":          testAnswerLost,
+			"NotKept":             testNotKept,
 			"ClaimArrivesLate":    testClaimArrivesLate,
 			"ErasureArrivesLate":  testErasureArrivesLate,
 			"ChangedDuringErase":  testChangedDuringErase,
@@ -59,7 +60,7 @@ func testTakeAndRelease(t *testing.T, f *fixture) {
 	f.expectRuns(t, "It is claimed and everybody can see it.", 1)
 
 	f.leave()
-	f.eventuallyClaimed(t, "What left is released.", "")
+	f.eventuallyClaimed(t, "What left is released.", Claim{})
 
 	// The cache is still what it was.
 	f.expectReconciled(t)

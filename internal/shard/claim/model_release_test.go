@@ -5,11 +5,10 @@
 package claim
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 )
 
-func theObject() client.Object { return &metav1.PartialObjectMetadata{} }
+func theObject() Object { return &clusterv1beta1.Workspace{} }
 
 // release is what the one goroutine that gives back claims does.
 func (m *model) release(s *state, p, w int, fn yield) {

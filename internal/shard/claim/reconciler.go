@@ -58,9 +58,9 @@ func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersion
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	name := newRef(r.kind, req.NamespacedName)
 
-	o, ok := r.object.DeepCopyObject().(client.Object)
+	o, ok := r.object.DeepCopyObject().(Object)
 	if !ok {
-		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not an object", r.object))
+		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T has no claim", r.object))
 	}
 
 	if err := r.reader.Get(ctx, req.NamespacedName, o); err != nil {
@@ -77,7 +77,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case Run:
 		return r.run(ctx, req, o)
 	case Take:
-		// The claim comes back as an event, and with it the next request.
+		// The claim comes back as an event, which Changed accepts, and with it the next
+		// request.
 		_, err := r.claims.take(ctx, name, o)
 
 		return reconcile.Result{RequeueAfter: r.claims.retry}, err

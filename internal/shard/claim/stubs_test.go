@@ -8,7 +8,6 @@ import (
 	"context"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
@@ -23,12 +24,24 @@ import (
 type oldReader struct{ f *fixture }
 
 func (r oldReader) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	to, ok := o.(*unstructured.Unstructured)
-	if !ok {
+	switch to := o.(type) {
+	case *clusterv1beta1.Workspace:
+		return copyInto(r.f.ws, to)
+	case *namespacedv1beta1.Workspace:
+		return copyInto(r.f.ws, to)
+	default:
 		return errors.Errorf("asked for %T", o)
 	}
+}
 
-	r.f.ws.DeepCopyInto(to)
+// copyInto copies one object into another one of its type.
+func copyInto[T interface{ DeepCopyInto(to T) }](from Object, to T) error {
+	o, ok := from.(T)
+	if !ok {
+		return errors.Errorf("there is a %T, not a %T", from, to)
+	}
+
+	o.DeepCopyInto(to)
 
 	return nil
 }

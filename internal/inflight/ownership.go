@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package inflight
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// An owned object says in its status whose it is.
+type owned interface {
+	GetOwnership() commonv1beta1.Ownership
+	SetOwnership(o commonv1beta1.Ownership)
+}
+
+// carry over from the latest version of an object what its status says of instances: that
+// is written beside the status that a reconcile has had since its beginning. It returns
+// false if another instance has claimed the object meanwhile.
+func carry(latest, o client.Object) bool {
+	from, ok := latest.(owned)
+	if !ok {
+		return true
+	}
+
+	to, ok := o.(owned)
+	if !ok {
+		return true
+	}
+
+	now, own := from.GetOwnership(), to.GetOwnership()
+	if own.TakenBy(now) {
+		return false
+	}
+
+	own.Claim, own.PreviousHosts = now.Claim, now.PreviousHosts
+	to.SetOwnership(own)
+
+	return true
+}
