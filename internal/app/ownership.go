@@ -7,6 +7,7 @@ package app
 import (
 	"context"
 	"os"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
+
+// reconcileMargin is more than what a reconcile takes beyond --timeout: the managed
+// reconciler adds half a minute, and an interrupted run takes its grace period.
+const reconcileMargin = 2 * time.Minute
 
 // identify gives this instance a name and decides whether it holds a Lease.
 func identify(ctx context.Context, cfg *rest.Config, o *Options, log logging.Logger) (string, error) {
@@ -180,6 +185,7 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 	co = append(co,
 		claim.WithLogger(log),
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
+		claim.WithLongestRun(o.Timeout+reconcileMargin),
 		claim.WithRecorder(recorder))
 	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube, co...)
 

@@ -68,6 +68,9 @@ type Claims struct {
 	log    logging.Logger
 	retry  time.Duration
 
+	// longestRun is longer than any reconcile of a Workspace takes.
+	longestRun time.Duration
+
 	held  *holdings
 	queue workqueue.TypedRateLimitingInterface[ref]
 	told  *told
@@ -90,6 +93,10 @@ func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record =
 // times as long: that it is released is an event, and only death is not.
 func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
 
+// WithLongestRun sets the time that no reconcile of a Workspace exceeds. A claim that is
+// waited for longer than that is not released by its holder any more.
+func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longestRun = d } }
+
 // New returns the claims of the instance that serves id and holds its Lease with
 // the supplied identity. An unsharded instance claims nothing; its identity is
 // not used. The cache holds what the instance is to serve, kube reads from the API
@@ -104,8 +111,11 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 		record: event.NewNopRecorder(),
 		log:    logging.NewNopLogger(),
 		retry:  2 * time.Second,
-		queue:  workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
-		told:   newTold(),
+
+		longestRun: time.Hour,
+
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		told:  newTold(),
 	}
 	if id.Sharded() {
 		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}

@@ -58,6 +58,17 @@ func (f *fixture) expectEvents(t *testing.T, reason string, want int) {
 	}
 }
 
+func (f *fixture) expectWarnings(t *testing.T, reason string, want int) {
+	t.Helper()
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if diff := cmp.Diff(want, f.warnings); diff != "" {
+		t.Errorf("%s\nwarnings: -want, +got:\n%s", reason, diff)
+	}
+}
+
 func (f *fixture) eventuallyClaimed(t *testing.T, reason string, want Claim) {
 	t.Helper()
 

@@ -39,10 +39,11 @@ type fixture struct {
 	ws   Object
 	work func()
 
-	mu     sync.Mutex
-	hooks  map[string]apiserver.Hook
-	runs   int
-	events int
+	mu       sync.Mutex
+	hooks    map[string]apiserver.Hook
+	runs     int
+	events   int
+	warnings int
 }
 
 func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {

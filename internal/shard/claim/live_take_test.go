@@ -160,6 +160,36 @@ func testUnshardedWasFaster(t *testing.T, f *fixture) {
 	f.expectEvents(t, "People are told.", 1)
 }
 
+// A person has put a claim back that an instance had before.
+func testWaitsForEver(t *testing.T, f *fixture) {
+	t.Helper()
+
+	now := time.Now()
+	f.claims.told.now = func() time.Time { return now }
+	f.claims.longestRun = 20 * time.Minute
+
+	f.leases.state = lease.Alive
+	f.claimFor(t, another("host-1_1f33"))
+	f.expectReconciled(t)
+	f.expectWarnings(t, "It may be at work.", 0)
+
+	for i, after := range []time.Duration{f.claims.longestRun + 1, repeatWarning} {
+		now = now.Add(after)
+
+		f.expectReconciled(t)
+		f.expectReconciled(t)
+		f.expectWarnings(t, "No run takes that long.", i+1)
+	}
+
+	f.claimFor(t, another("host-1_2a44"))
+	f.expectReconciled(t)
+	f.expectWarnings(t, "The instance was restarted, and may be at work.", 2)
+
+	f.claimFor(t, f.claims.me)
+	f.expectReconciled(t)
+	f.expectHolds(t, "A claim of this instance that it does not know of is taken, not waited for.", true)
+}
+
 func testWaitsForOwner(t *testing.T, f *fixture) {
 	t.Helper()
 

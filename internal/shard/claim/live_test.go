@@ -29,6 +29,7 @@ func TestLive(t *testing.T) {
 			"ChangedDuringErase":  testChangedDuringErase,
 			"LeavesDuringWork":    testLeavesDuringWork,
 			"WaitsForOwner":       testWaitsForOwner,
+			"WaitsForEver":        testWaitsForEver,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
 			"LeavesLock":          testLeavesLock,

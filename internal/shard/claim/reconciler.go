@@ -6,30 +6,16 @@ package claim
 
 import (
 	"context"
-	"fmt"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
-
-const reasonWaiting event.Reason = "WaitingForOwner"
-
-// repeatWarning is how often people are warned of a Workspace that nobody serves until they
-// do something.
-const repeatWarning = 10 * time.Minute
 
 // A Reconciler passes on the requests for Workspaces of one kind that this instance
 // may work on now.
@@ -125,81 +111,4 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 			}
 		},
 	}
-}
-
-// tell people what a Workspace waits for: once, unless somebody has to do something about
-// it. Then it is a warning, and repeated: nothing else shows that the Workspace is not served.
-func (c *Claims) tell(o client.Object, a Action, s Situation) {
-	state, message := s.Claimant, waiting(s)
-	if a == WaitForUnsharded {
-		state, message = s.Unsharded, waitingForUnsharded(s)
-	}
-
-	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
-	if state == lease.Unknown {
-		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
-	}
-
-	if c.told.due(o.GetUID(), message, again) {
-		c.record.Event(o, e)
-	}
-}
-
-// waiting says why a Workspace waits for whoever has claimed it.
-func waiting(s Situation) string {
-	whom := s.Claimed.Lease
-	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
-		whom = id.String()
-	}
-
-	if s.Claimant == lease.Unknown {
-		return fmt.Sprintf("Waiting until it is known whether the instance of %s on %q is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", whom, s.Claimed.Host(), s.Claimed.Namespace+"/"+s.Claimed.Lease)
-	}
-
-	return fmt.Sprintf("Waiting for the instance of %s on %q to finish what it does and to release the Workspace, or to be dead", whom, s.Claimed.Host())
-}
-
-// waitingForUnsharded says why a Workspace that nobody has claimed waits.
-func waitingForUnsharded(s Situation) string {
-	if s.Unsharded == lease.Unknown {
-		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
-	}
-
-	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
-}
-
-// told remembers what people were last told about each Workspace, and when.
-type told struct {
-	mu   sync.Mutex
-	last map[types.UID]news
-}
-
-type news struct {
-	message string
-	at      time.Time
-}
-
-func newTold() *told { return &told{last: map[types.UID]news{}} }
-
-// due says whether this is news, or was told so long ago that it is to be told again. Zero
-// is never.
-func (t *told) due(uid types.UID, message string, again time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	last := t.last[uid]
-	if last.message == message && (again == 0 || time.Since(last.at) < again) {
-		return false
-	}
-
-	t.last[uid] = news{message: message, at: time.Now()}
-
-	return true
-}
-
-func (t *told) forget(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	delete(t.last, uid)
 }

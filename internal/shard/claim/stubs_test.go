@@ -52,11 +52,15 @@ func (r oldReader) List(context.Context, client.ObjectList, ...client.ListOption
 
 type counter struct{ f *fixture }
 
-func (c counter) Event(runtime.Object, event.Event) {
+func (c counter) Event(_ runtime.Object, e event.Event) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 
 	c.f.events++
+
+	if e.Type == event.TypeWarning {
+		c.f.warnings++
+	}
 }
 
 func (c counter) WithAnnotations(...string) event.Recorder { return c }

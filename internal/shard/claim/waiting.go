@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+const reasonWaiting event.Reason = "WaitingForOwner"
+
+// repeatWarning is how often people are warned of a Workspace that nobody serves until they
+// do something.
+const repeatWarning = 10 * time.Minute
+
+// tell people what a Workspace waits for: once, unless somebody has to do something about
+// it. Then it is a warning, and repeated: nothing else shows that the Workspace is not served.
+func (c *Claims) tell(o client.Object, a Action, s Situation) {
+	overdue := c.told.waited(o.GetUID(), s.Claimed) > c.longestRun
+	message, warn := c.waiting(s), false
+
+	switch {
+	case a == WaitForUnsharded:
+		message, warn = waitingForUnsharded(s), s.Unsharded == lease.Unknown
+	case s.Claimant == lease.Unknown:
+		message, warn = waitingForLease(s), true
+	case overdue:
+		message, warn = c.waitingForEver(s), true
+	}
+
+	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
+	if warn {
+		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
+	}
+
+	if c.told.due(o.GetUID(), message, again) {
+		c.record.Event(o, e)
+	}
+}
+
+// claimant names the instance that has claimed a Workspace.
+func claimant(s Situation) string {
+	whom := s.Claimed.Lease
+	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
+		whom = id.String()
+	}
+
+	return fmt.Sprintf("the instance of %s on %q", whom, s.Claimed.Host())
+}
+
+func (c *Claims) waiting(s Situation) string {
+	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s: after that, restart that instance", claimant(s), c.longestRun)
+}
+
+// waitingForEver says why a Workspace waits for longer than any run takes. The claim may be
+// one that its holder does not know of: it is released when that instance ends, not before.
+func (c *Claims) waitingForEver(s Situation) string {
+	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which somebody may have put back. Restart that instance: its claims end with it", claimant(s), c.longestRun)
+}
+
+func waitingForLease(s Situation) string {
+	return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant(s), s.Claimed.Namespace+"/"+s.Claimed.Lease)
+}
+
+// waitingForUnsharded says why a Workspace that nobody has claimed waits.
+func waitingForUnsharded(s Situation) string {
+	if s.Unsharded == lease.Unknown {
+		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
+	}
+
+	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
+}
+
+// told remembers what people were last told about each Workspace, and when.
+type told struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	last map[types.UID]news
+}
+
+// news of a Workspace that waits.
+type news struct {
+	message string
+	at      time.Time
+
+	// claim that it waits for, and since when.
+	claim Claim
+	since time.Time
+}
+
+func newTold() *told { return &told{now: time.Now, last: map[types.UID]news{}} }
+
+// waited returns for how long a Workspace has been waiting for the holder of a claim.
+func (t *told) waited(uid types.UID, c Claim) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	last, ok := t.last[uid]
+	if !ok || last.claim != c {
+		last.claim, last.since = c, t.now()
+		t.last[uid] = last
+	}
+
+	return t.now().Sub(last.since)
+}
+
+// due says whether this is news, or was told so long ago that it is to be told again. Zero
+// is never.
+func (t *told) due(uid types.UID, message string, again time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	last := t.last[uid]
+	if last.message == message && (again == 0 || t.now().Sub(last.at) < again) {
+		return false
+	}
+
+	last.message, last.at = message, t.now()
+	t.last[uid] = last
+
+	return true
+}
+
+func (t *told) forget(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	delete(t.last, uid)
+}
