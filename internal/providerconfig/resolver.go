@@ -91,9 +91,9 @@ func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 }
 
 // cannotExist says whether an object was not created because nothing can be created
-// there: its namespace is being deleted, or its kind is gone.
+// there: its namespace or its kind is being deleted, or its kind is gone.
 func cannotExist(err error) bool {
-	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
+	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsMethodNotSupported(err) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
 }
 
 func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.Managed) bool {

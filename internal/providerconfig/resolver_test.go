@@ -91,6 +91,7 @@ func TestCannotExist(t *testing.T) {
 		want   bool
 	}{
 		"Terminating": {reason: "Nothing is created in a namespace that is being deleted.", err: terminating, want: true},
+		"KindGoes":    {reason: "Nothing is created of a kind that is being deleted.", err: kerrors.NewMethodNotSupported(gr, "create"), want: true},
 		"NoKind":      {reason: "The client no longer knows the kind.", err: &kmeta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: "ProviderConfigUsage"}}, want: true},
 		"NotFound":    {reason: "The API server no longer knows the kind.", err: kerrors.NewNotFound(gr, "usage"), want: true},
 		"Forbidden":   {reason: "A right that is missing can be granted.", err: kerrors.NewForbidden(gr, "usage", nil)},
