@@ -66,6 +66,10 @@ const (
 // Run an instance until ctx is done. When it returns, no run of the CLI is left
 // and the Lease is released.
 func Run(ctx context.Context, o *Options) error {
+	return explainUnauthorized(runInstance(ctx, o))
+}
+
+func runInstance(ctx context.Context, o *Options) error {
 	logger := newLogger(o)
 	ctrl.SetLogger(logger)
 	// The leader election of client-go has a logger of its own.
@@ -101,6 +105,8 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 
+	credentials := watchCredentials(cfg)
+
 	identity, err := identify(ctx, cfg, o, log)
 	if err != nil {
 		return err
@@ -122,6 +128,10 @@ func Run(ctx context.Context, o *Options) error {
 	mgr, err := newManager(cfg, o, identity, lock)
 	if err != nil {
 		return err
+	}
+
+	if err := mgr.Add(credentials); err != nil {
+		return errors.Wrap(err, "cannot add watch of credentials")
 	}
 
 	initialized := initcache.New(filepath.Join(root.Path(), initCacheDir))

@@ -70,8 +70,9 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestRuntimeConfig checks that the package serves the first shard, under the name
-// of the ServiceAccount that the Deployments of the others use.
+// TestRuntimeConfig checks that the package serves the first shard, as the ServiceAccount
+// of the Deployments of the others. That has to be one which Crossplane does not own: it
+// takes the rights of its own away, and replaces it.
 func TestRuntimeConfig(t *testing.T) {
 	found := false
 
@@ -96,8 +97,12 @@ func TestRuntimeConfig(t *testing.T) {
 			t.Errorf("%s: name of the container, by which Crossplane finds it: -want, +got:\n%s", m.file, diff)
 		}
 
-		if diff := cmp.Diff("provider-terraform", ptr.Deref(c.Spec.ServiceAccountTemplate.Metadata.Name, "")); diff != "" {
+		if diff := cmp.Diff("provider-terraform", pod.ServiceAccountName); diff != "" {
 			t.Errorf("%s: name of the ServiceAccount: -want, +got:\n%s", m.file, diff)
+		}
+
+		if c.Spec.ServiceAccountTemplate != nil {
+			t.Errorf("%s: Crossplane makes a ServiceAccount that it owns", m.file)
 		}
 	}
 

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// TestCredentialsWatch lets a server answer two clients at certain times.
+func TestCredentialsWatch(t *testing.T) {
+	t.Parallel()
+
+	// none is a connection that breaks before there is an answer.
+	const none = 0
+
+	type answer struct {
+		at   time.Duration
+		code int32
+	}
+
+	cases := map[string]struct {
+		reason  string
+		answers []answer
+		want    bool
+	}{
+		"Fine":        {reason: "What the API server knows goes on.", answers: []answer{{0, 200}, {time.Hour, 200}}},
+		"Short":       {reason: "A token may be refused for a moment.", answers: []answer{{0, 401}, {59 * time.Second, 401}}},
+		"Long":        {reason: "What is refused for long does not become valid.", answers: []answer{{0, 401}, {30 * time.Second, 401}, {time.Minute, 401}, {time.Minute, 401}}, want: true},
+		"Now":         {reason: "A token that is known now is valid.", answers: []answer{{0, 401}, {30 * time.Second, 200}, {time.Minute, 401}}},
+		"Forbidden":   {reason: "A right that is missing is no token that is not valid.", answers: []answer{{0, 401}, {30 * time.Second, 403}, {time.Minute, 401}, {2 * time.Minute, 403}}},
+		"Interrupted": {reason: "No answer says nothing about the token.", answers: []answer{{0, 401}, {30 * time.Second, none}, {time.Minute, 401}}, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			next := &atomic.Int32{}
+
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				code := int(next.Load())
+				if code == none {
+					panic(http.ErrAbortHandler)
+				}
+
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(code)
+				_, _ = w.Write([]byte(`{}`))
+			}))
+			defer s.Close()
+
+			cfg := &rest.Config{Host: s.URL}
+			w := watchCredentials(cfg)
+			start := time.Now()
+
+			for i, a := range tc.answers {
+				w.now = func() time.Time { return start.Add(a.at) }
+				next.Store(a.code)
+
+				// Whichever client it is that asks.
+				kube, err := kubernetes.NewForConfig(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				// What is read would be asked for again if there is no answer.
+				_, err = kube.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
+				if ok := err == nil; ok != (a.code == http.StatusOK) {
+					t.Fatalf("\n%s\nanswer %d: want %d, got error %v", tc.reason, i, a.code, err)
+				}
+
+				if err == nil {
+					continue
+				}
+
+				if remedy := strings.Contains(explainUnauthorized(err).Error(), "Delete the pod"); remedy != (a.code == http.StatusUnauthorized) {
+					t.Errorf("\n%s\nexplainUnauthorized(%v) has the remedy: %t", tc.reason, err, remedy)
+				}
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+
+			if err := w.Start(ctx); tc.want != (err != nil) {
+				t.Errorf("\n%s\nStart(...): want an error %t, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
