@@ -9,6 +9,7 @@ package gc
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,18 +37,23 @@ type Directories interface {
 
 	// Remove the directory unless it is in use, and say whether it is gone.
 	Remove(uid string) (bool, error)
+
+	// Unsaved returns the UIDs of those that left a state that no run could save.
+	Unsaved() ([]string, error)
 }
 
 // Metrics count what a Collector does.
 type Metrics interface {
 	WorkdirDeleted()
 	GCFailed()
+	StatesUnsaved(n int)
 }
 
 type nopMetrics struct{}
 
-func (nopMetrics) WorkdirDeleted() {}
-func (nopMetrics) GCFailed()       {}
+func (nopMetrics) WorkdirDeleted()   {}
+func (nopMetrics) GCFailed()         {}
+func (nopMetrics) StatesUnsaved(int) {}
 
 // A Collector deletes a working directory when its UID is missing from a complete
 // listing of all Workspaces, of whatever kind and shard, that was begun after the
@@ -142,7 +148,7 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	}
 
 	if len(dirs) == 0 {
-		return nil, nil
+		return nil, c.tellUnsaved(nil)
 	}
 
 	alive, err := c.workspaces(ctx)
@@ -178,7 +184,26 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		deleted = append(deleted, uid)
 	}
 
-	return deleted, errors.Join(errs...)
+	return deleted, errors.Join(append(errs, c.tellUnsaved(deleted))...)
+}
+
+// tellUnsaved tells how many Workspaces have left a state that no run could save, and which
+// of those whose directories were just deleted have.
+func (c *Collector) tellUnsaved(deleted []string) error {
+	uids, err := c.dirs.Unsaved()
+	if err != nil {
+		return err
+	}
+
+	c.metrics.StatesUnsaved(len(uids))
+
+	for _, uid := range uids {
+		if slices.Contains(deleted, uid) {
+			c.log.Info("Kept a state that was not saved of a Workspace that is gone: remove it from the directory of such states when nothing of what it lists is left", "uid", uid)
+		}
+	}
+
+	return nil
 }
 
 // workspaces returns the UIDs of all Workspaces, or an error: never a part.

@@ -104,6 +104,20 @@ func TestCollect(t *testing.T) {
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Deleted: []string{"a"}, Left: []string{"b"}, Metrics: counts{Deleted: 1}, Pages: 1},
 		},
+		"Unsaved": {
+			reason: "A state that was left is counted as long as it is there.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}, states: map[string]bool{"b": true}, unsaved: []string{"c"}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Deleted: []string{"a", "b"}, Metrics: counts{Deleted: 2, Unsaved: 2}, Pages: 1},
+		},
+		"UnsavedOnly": {
+			reason: "So it is when there is nothing to collect.",
+			dirs:   &fakeDirectories{unsaved: []string{"c"}},
+			reader: &fakeReader{},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Metrics: counts{Unsaved: 1}},
+		},
 		"Stuck": {
 			reason: "A directory that cannot be deleted does not protect the others.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}, stuck: map[string]error{"b": errBoom}},
@@ -274,11 +288,13 @@ func fruit(kind string) schema.GroupVersionKind {
 
 // counts are Metrics that can be compared.
 type counts struct {
-	Deleted, Failed int
+	Deleted, Failed, Unsaved int
 }
 
 func (c *counts) WorkdirDeleted() { c.Deleted++ }
 func (c *counts) GCFailed()       { c.Failed++ }
+
+func (c *counts) StatesUnsaved(n int) { c.Unsaved = n }
 
 // fakeDirectories can fail.
 type fakeDirectories struct {
@@ -286,6 +302,10 @@ type fakeDirectories struct {
 	listErr error
 	stuck   map[string]error
 	used    map[string]bool
+
+	// states are the UIDs of those that have a state that was not saved.
+	states  map[string]bool
+	unsaved []string
 
 	// refill is a directory that is there whenever somebody looks.
 	refill string
@@ -308,10 +328,16 @@ func (d *fakeDirectories) Remove(uid string) (bool, error) {
 		return false, nil
 	}
 
+	if d.states[uid] {
+		d.unsaved = append(d.unsaved, uid)
+	}
+
 	d.uids = slices.DeleteFunc(d.uids, func(s string) bool { return s == uid })
 
 	return true, nil
 }
+
+func (d *fakeDirectories) Unsaved() ([]string, error) { return d.unsaved, nil }
 
 // A page is the answer to one request of a listing.
 type page struct {

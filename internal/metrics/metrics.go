@@ -28,6 +28,7 @@ type Metrics struct {
 	shardInfo       *prometheus.GaugeVec
 	workdirsDeleted prometheus.Counter
 	gcFailures      prometheus.Counter
+	statesUnsaved   prometheus.Gauge
 	cliRuns         *prometheus.CounterVec
 	cliRunDuration  *prometheus.HistogramVec
 	unserved        *prometheus.GaugeVec
@@ -47,6 +48,10 @@ func NewNop() *Metrics {
 		gcFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "provider_terraform_gc_failures_total",
 			Help: "Rounds of the garbage collector of working directories that failed.",
+		}),
+		statesUnsaved: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_unsaved_states",
+			Help: "Workspaces that are gone and have left a state that no run could save, below .unsaved-states.",
 		}),
 		cliRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_terraform_cli_runs_total",
@@ -69,7 +74,7 @@ func NewNop() *Metrics {
 // New returns Metrics whose collectors are registered with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := NewNop()
-	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.cliRuns, m.cliRunDuration, m.unserved} {
+	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved} {
 		if err := r.Register(c); err != nil {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
@@ -87,6 +92,10 @@ func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
 
 // GCFailed counts a round of the garbage collector that failed.
 func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
+
+// StatesUnsaved tells how many Workspaces that are gone have left a state that no run could
+// save.
+func (m *Metrics) StatesUnsaved(n int) { m.statesUnsaved.Set(float64(n)) }
 
 // Unserved tells how many Workspaces nobody serves, for the supplied reason.
 func (m *Metrics) Unserved(reason string, workspaces int) {

@@ -67,6 +67,16 @@ provider_terraform_gc_failures_total 0
 provider_terraform_gc_failures_total 1
 `,
 		},
+		"StatesUnsaved": {
+			reason: "What is left now counts, not what ever was.",
+			do:     func(m *Metrics) { m.StatesUnsaved(3); m.StatesUnsaved(2) },
+			name:   "provider_terraform_unsaved_states",
+			want: `
+# HELP provider_terraform_unsaved_states Workspaces that are gone and have left a state that no run could save, below .unsaved-states.
+# TYPE provider_terraform_unsaved_states gauge
+provider_terraform_unsaved_states 2
+`,
+		},
 		"CLIRuns": {
 			reason: "Runs are counted by subcommand and by how they ended, a wrapped error included.",
 			do: func(m *Metrics) {

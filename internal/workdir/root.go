@@ -136,7 +136,8 @@ func (r *Root) List() ([]string, error) {
 // is none, and says whether there is none now.
 //
 // A Workspace whose finalizer somebody removed is gone in the middle of its run. The
-// directory has the only copy of a state that the run cannot save.
+// directory has the only copy of a state that the run cannot save. Such states are kept:
+// see Unsaved.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
@@ -153,6 +154,9 @@ func (r *Root) Remove(uid string) (bool, error) {
 	removed := false
 	d := &Dir{root: r, uid: uid}
 	_, err = d.unused(true, func(*Dir) error {
+		if err := keepStates(root, uid); err != nil {
+			return err
+		}
 		removed = true
 		return root.Rename(uid, deleting+uid)
 	})

@@ -28,7 +28,7 @@ func checkReplaceable(root *os.Root, name string) error {
 		case e.Name() == dataDir:
 			// Its file of that name merely says which backend is used.
 			return fs.SkipDir
-		case strings.HasPrefix(e.Name(), "terraform.tfstate"), e.Name() == "errored.tfstate":
+		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
 			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
 		}
 		return nil
