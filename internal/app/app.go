@@ -107,6 +107,10 @@ func runInstance(ctx context.Context, o *Options) error {
 
 	credentials := watchCredentials(cfg)
 
+	if err := ownRoot(ctx, cfg, root, log); err != nil {
+		return err
+	}
+
 	identity, err := identify(ctx, cfg, o, log)
 	if err != nil {
 		return err

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// clusterKey is the ConfigMap whose UID stands for the cluster. Every API server makes it
+// when it starts for the first time. Unlike the namespace kube-system, a provider that
+// Crossplane has installed may read it.
+func clusterKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
+}
+
+// ownRoot makes sure that no other cluster uses the root: what it does not know would be
+// collected as garbage, by each of the two.
+func ownRoot(ctx context.Context, cfg *rest.Config, root *workdir.Root, log logging.Logger) error {
+	kube, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return errors.Wrap(err, "cannot make client")
+	}
+
+	cluster := &metav1.PartialObjectMetadata{}
+	cluster.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+
+	err = kube.Get(ctx, clusterKey(), cluster)
+	if kerrors.IsForbidden(err) || kerrors.IsNotFound(err) {
+		log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", root.Path(), "error", err)
+
+		return nil
+	}
+
+	if err != nil {
+		return errors.Wrap(err, "cannot find out which cluster this is")
+	}
+
+	return errors.Wrap(root.Own(string(cluster.GetUID())), "XP_TF_DIR")
+}

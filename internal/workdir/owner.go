@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workdir
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// ownerName is the file, below the root, that says which cluster the root belongs to. A
+// root without it is one of a version that had none.
+const ownerName = ".cluster"
+
+// Own marks the root as that of a cluster. It fails if it belongs to another one: the
+// directories of that cluster's Workspaces would be taken for garbage.
+func (r *Root) Own(cluster string) error {
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return errors.Wrap(err, "cannot open the root of working directories")
+	}
+	defer root.Close() //nolint:errcheck // What is written through it was closed and checked.
+
+	if err := markOwner(root, cluster); err != nil {
+		return errors.Wrapf(err, "cannot mark %q as that of this cluster", r.path)
+	}
+	owner, err := root.ReadFile(ownerName)
+	if err != nil {
+		return errors.Wrapf(err, "cannot find out which cluster %q belongs to", r.path)
+	}
+	if got := strings.TrimSpace(string(owner)); got != cluster {
+		return errors.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
+			r.path, got, cluster, filepath.Join(r.path, ownerName))
+	}
+	return nil
+}
+
+// markOwner unless the root is marked. Of several who do so at once one is the owner.
+func markOwner(root *os.Root, cluster string) error {
+	if _, err := root.Lstat(ownerName); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// Nobody ever finds half of it.
+	temp := ownerName + "-" + rand.Text()
+	defer root.Remove(temp) //nolint:errcheck // It may have got its name.
+
+	if err := root.WriteFile(temp, []byte(cluster+"\n"), 0o600); err != nil {
+		return err
+	}
+	err := root.Link(temp, ownerName)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	// There are file systems without such links.
+	return root.Rename(temp, ownerName)
+}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+// TestForeignRoot starts an instance of another cluster on the directory of one: it says so
+// and ends, and leaves everything alone. To each of the two the Workspaces of the other are
+// gone.
+func TestForeignRoot(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	root := t.TempDir()
+	i := startInstance(t, c, withShard(unique("shard")), withRoot(root))
+	i.stop(t)
+
+	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication"}}
+	c.get(t, own)
+
+	filesystem.Write(t, root, filesystem.Files{".cluster": "another\n", "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01/main.tf": "theirs"})
+
+	before := filesystem.Read(t, root)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	out := &bytes.Buffer{}
+	cmd := exec.CommandContext(ctx, shared.provider, "--shard-name="+unique("shard"), "--cli="+i.runs.cli, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--gc-interval=1ms")
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = environment(t, map[string]string{"KUBECONFIG": c.kubeconfig, "XP_TF_DIR": root, "POD_NAMESPACE": leaseNamespace})
+
+	if err := cmd.Run(); err == nil || ctx.Err() != nil {
+		t.Errorf("want it to end with an error, got %v", err)
+	}
+
+	for _, text := range []string{"XP_TF_DIR", root, `cluster "another"`, string(own.GetUID()), "use another directory"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("want %q in the output, got:\n%s", text, out)
+		}
+	}
+
+	if diff := cmp.Diff(before, filesystem.Read(t, root)); diff != "" {
+		t.Errorf("files of the other cluster: -before, +after:\n%s", diff)
+	}
+}
