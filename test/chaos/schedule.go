@@ -62,6 +62,9 @@ type scheduler struct {
 	shard          map[string]string
 	born           int
 
+	// sluggish are the Workspaces whose applies take long and do not end at once.
+	sluggish map[string]bool
+
 	// created is when a special Workspace is.
 	created map[string]time.Duration
 
@@ -84,8 +87,9 @@ func schedule(seed uint64, m mix) []fault {
 		shard: map[string]string{},
 		count: map[kind]int{},
 
-		created: map[string]time.Duration{},
-		away:    map[string]time.Duration{},
+		created:  map[string]time.Duration{},
+		sluggish: map[string]bool{},
+		away:     map[string]time.Duration{},
 	}
 
 	for range m.workspaces {
@@ -111,7 +115,7 @@ func (s *scheduler) next(now time.Duration) {
 	switch k := s.kind(); k {
 	case create:
 		if len(s.names) < 2*s.workspaces {
-			s.follow(s.create(now), now)
+			s.cutOff(s.create(now), now)
 		}
 	case remove:
 		if 2*len(s.names) > s.workspaces {
@@ -123,10 +127,14 @@ func (s *scheduler) next(now time.Duration) {
 		s.relabel(s.oneOf(s.present(now)), now)
 	case unlabel:
 		s.unlabel(s.workspace(), now)
-	case change, replace:
+	case change:
 		name := s.workspace()
 		s.add(fault{after: now, kind: k, subject: name})
 		s.follow(name, now)
+	case replace:
+		name := s.workspace()
+		s.add(fault{after: now, kind: k, subject: name})
+		s.cutOff(name, now)
 	case kill, terminate, pause, drain:
 		s.disturb(k, s.oneOf(s.shards()), now)
 	case restart, outage:
@@ -173,7 +181,8 @@ func (s *scheduler) create(now time.Duration) string {
 	t := traits{flavour: plain, lingers: times[lingers]}
 
 	if s.rng.IntN(3) == 0 {
-		t.sluggish = s.between(time.Second, s.lease)
+		t.sluggish, t.lingers = s.between(time.Second, s.lease), s.lease+2*time.Second
+		s.sluggish[name] = true
 	}
 
 	s.names = append(s.names, name)
@@ -258,6 +267,27 @@ func (s *scheduler) trouble(k kind, shard string, now time.Duration) {
 		s.away[key] = now + takes
 		s.add(f)
 	}
+}
+
+// cutOff is what follows on the beginning of an apply. One that does not end at once is
+// cut off, with the leader of the shard, until soon after the renew deadline: the leader
+// has to leave the Lease to the other replica then, and not before the apply has ended.
+func (s *scheduler) cutOff(name string, now time.Duration) {
+	replicas, key := s.instances[s.shard[name]], "network of "+s.shard[name]
+	at := now + s.between(1500*time.Millisecond, 4*time.Second)
+
+	if !s.sluggish[name] || len(replicas) < 2 || !s.has(hang) || s.away[key] > at {
+		s.follow(name, now)
+
+		return
+	}
+
+	takes := s.renew + s.between(100*time.Millisecond, s.renew/2)
+	s.away[key] = at + takes
+	s.add(fault{
+		after: at, kind: []kind{hang, hang, drain}[s.rng.IntN(3)], subject: s.oneOf(replicas), takes: takes,
+		leader: true, drop: s.rng.IntN(4) > 0, spareCLI: s.rng.IntN(4) > 0,
+	})
 }
 
 // length of a trouble: what matters is on which side of the renew deadline, of the
