@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -74,7 +76,7 @@ func copyLink(path, to string, check func(path, target string) error) error {
 // copyFile copies a file to where there is none. Nobody else may read it: there may
 // be secrets in it.
 func copyFile(path, to string) error {
-	src, err := os.Open(path) //nolint:gosec // It was just found there.
+	src, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 func TestPaths(t *testing.T) {
@@ -22,6 +25,11 @@ func TestPaths(t *testing.T) {
 
 	alias := filepath.Join(t.TempDir(), "alias")
 	if err := os.Symlink(src, alias); err != nil {
+		t.Fatal(err)
+	}
+
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -42,6 +50,10 @@ func TestPaths(t *testing.T) {
 		"Missing":   {reason: "If it is there.", address: "/none/at/all", err: "no such file or directory"},
 		"NotThere":  {reason: "If the directory is there.", address: src + "//none", err: `there is no directory "none"`},
 		"NoModule":  {reason: "If it is a directory.", address: src + "/main.tf", err: "not a directory"},
+		"Pipe":      {reason: "A pipe is none.", address: pipe, err: "not a directory"},
+		"Archive":   {reason: "Nor is it an archive.", address: pipe + "?archive=tar.gz", err: "it is a pipe"},
+		"Endless":   {reason: "An archive has an end.", address: "file:///dev/zero?archive=zip", err: "it is a device"},
+		"Kernel":    {reason: "What the kernel makes up is no module.", address: "/proc/sys/kernel/random", err: "the kernel makes it up"},
 		"Relative":  {reason: "If it is absolute.", address: "./module", err: "it is neither a URL nor an absolute path"},
 	}
 
@@ -51,11 +63,15 @@ func TestPaths(t *testing.T) {
 
 			p := newPlace(t, tc.address)
 
-			if tc.err == "" {
-				p.ensure(t)
-				p.expect(t, tc.want)
-			} else if got := p.ensureFails(t); !strings.Contains(got, tc.err) {
-				t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.err, got)
+			if err := wait.Within(wait.Soon, func() {
+				if tc.err == "" {
+					p.ensure(t)
+					p.expect(t, tc.want)
+				} else if got := p.ensureFails(t); !strings.Contains(got, tc.err) {
+					t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.err, got)
+				}
+			}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

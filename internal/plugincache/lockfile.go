@@ -10,13 +10,15 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // A lockFile is the text of a dependency lock file, empty if there is none.
 type lockFile string
 
 func readLockFile(dir string) (lockFile, error) {
-	data, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")) //nolint:gosec // It is where the CLI has it.
+	data, err := regular.Read(filepath.Join(dir, ".terraform.lock.hcl"), maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", errors.Wrap(err, "cannot read dependency lock file")
 	}

@@ -8,19 +8,29 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// maxConfig is the size of the largest file that is read to learn about a run: its
+// configuration, or its dependency lock file. Either has some kilobytes.
+const maxConfig = regular.MiB
 
 // Origin returns a text that is the same for runs that get the same providers from
 // the same places. A package that was installed without a checksum to compare with
 // is as good as where it came from: who brings mirrors, proxies or certificates of
 // his own must not decide what others execute. It stands for secrets as well.
-func Origin(env []string) string {
+//
+// A configuration file that only the CLI could read, such as a pipe, is an error: what it
+// says would not count.
+func Origin(env []string) (string, error) {
 	h := sha256.New()
 
 	for _, kv := range slices.Sorted(slices.Values(env)) {
@@ -31,12 +41,17 @@ func Origin(env []string) string {
 	}
 
 	for _, path := range configFiles(env) {
-		// What cannot be read does not configure the CLI.
-		data, _ := os.ReadFile(path) //nolint:gosec // The CLI reads it as well.
+		data, err := regular.Read(path, maxConfig)
+
+		// What the system does not let us read does not configure the CLI either.
+		if denied := (*fs.PathError)(nil); err != nil && !errors.As(err, &denied) {
+			return "", errors.Wrap(err, "cannot use configuration file of the CLI")
+		}
+
 		fmt.Fprintf(h, "%d:%s", len(data), data)
 	}
 
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // decidesOrigin says whether the variable has a part in where providers come from.

@@ -88,7 +88,12 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(environ.Without(r.Env, Variable))
 	}
 
-	return newStore(cache, Origin(r.Env)).init(ctx, r, init)
+	origin, err := Origin(r.Env)
+	if err != nil {
+		return err
+	}
+
+	return newStore(cache, origin).init(ctx, r, init)
 }
 
 func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {

@@ -17,7 +17,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// maxModuleFile is the size of the largest file of a module that is parsed here.
+const maxModuleFile = 16 * regular.MiB
 
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
@@ -33,7 +38,13 @@ func (r Run) needs() requirements {
 		return all
 	}
 
-	m := moduleReader{fsys: os.DirFS(r.Root), registry: r.Registry, all: all, seen: map[string]bool{}}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return all
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	m := moduleReader{fsys: regular.FS(root, maxModuleFile), registry: r.Registry, all: all, seen: map[string]bool{}}
 	m.read(filepath.ToSlash(dir))
 
 	return all

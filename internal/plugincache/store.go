@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -243,7 +245,12 @@ func hashDir(dir string) (string, error) {
 		return "", err
 	}
 
-	return dirhash.HashDir(resolved, "", dirhash.Hash1)
+	files, err := dirhash.DirFiles(resolved, "")
+	if err != nil {
+		return "", err
+	}
+
+	return dirhash.Hash1(files, func(name string) (io.ReadCloser, error) { return regular.Open(filepath.Join(resolved, name)) })
 }
 
 // nameOf returns the name of the directory for a package with the checksum: other

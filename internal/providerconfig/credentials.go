@@ -6,7 +6,6 @@ package providerconfig
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +17,11 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// maxFile is the size of the largest credentials file: that of a Secret.
+const maxFile = regular.MiB
 
 // Credentials reads the credential files that the supplied specification names.
 // Environment variables are looked up with lookup. The result maps the base name
@@ -65,7 +68,7 @@ func extract(ctx context.Context, kube client.Reader, lookup func(string) (strin
 			return nil, errors.New("source is Filesystem, but fs is not set")
 		}
 
-		return os.ReadFile(c.Fs.Path)
+		return regular.Read(c.Fs.Path, maxFile)
 	case xpv2.CredentialsSourceNone:
 		return nil, nil
 	case xpv2.CredentialsSourceInjectedIdentity:

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +20,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 func fromSecret(filename, key string) commonv1beta1.ProviderCredentials {
@@ -32,6 +34,13 @@ func fromSecret(filename, key string) commonv1beta1.ProviderCredentials {
 	}
 }
 
+func fromPath(path string) []commonv1beta1.ProviderCredentials {
+	return []commonv1beta1.ProviderCredentials{{
+		Filename: "f", Source: xpv2.CredentialsSourceFilesystem,
+		CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Fs: &xpv2.FsSelector{Path: path}},
+	}}
+}
+
 // reader serves one Secret. What the API server does with it is not the point here.
 func reader() client.Reader {
 	return fake.NewClientBuilder().WithObjects(&corev1.Secret{
@@ -43,6 +52,15 @@ func reader() client.Reader {
 func TestCredentials(t *testing.T) {
 	onDisk := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(onDisk, []byte("on disk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	large, pipe := filepath.Join(t.TempDir(), "large"), filepath.Join(t.TempDir(), "pipe")
+	if err := os.WriteFile(large, make([]byte, 1<<20+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -84,12 +102,29 @@ func TestCredentials(t *testing.T) {
 			want: map[string][]byte{"f": {}},
 		},
 		"Filesystem": {
-			reason: "A file of the provider becomes a file.",
-			credentials: []commonv1beta1.ProviderCredentials{{
-				Filename: "f", Source: xpv2.CredentialsSourceFilesystem,
-				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Fs: &xpv2.FsSelector{Path: onDisk}},
-			}},
-			want: map[string][]byte{"f": []byte("on disk")},
+			reason:      "A file of the provider becomes a file.",
+			credentials: fromPath(onDisk),
+			want:        map[string][]byte{"f": []byte("on disk")},
+		},
+		"Device": {
+			reason:      "Not all that has a path has an end.",
+			credentials: fromPath("/dev/zero"),
+			err:         `cannot read credentials "f": cannot read "/dev/zero": it is a device`,
+		},
+		"Pipe": {
+			reason:      "Or a beginning.",
+			credentials: fromPath(pipe),
+			err:         "it is a pipe",
+		},
+		"Environ": {
+			reason:      "The environment of the provider is not for tenants.",
+			credentials: fromPath("/proc/self/environ"),
+			err:         "the kernel makes it up",
+		},
+		"Large": {
+			reason:      "A file may be as large as a Secret.",
+			credentials: fromPath(large),
+			err:         "more than 1.0 MiB: use a smaller file",
 		},
 		"None": {
 			reason:      "No source makes an empty file.",
@@ -118,7 +153,17 @@ func TestCredentials(t *testing.T) {
 				return "", false
 			}
 
-			got, err := Credentials(t.Context(), reader(), lookup, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
+			var (
+				got map[string][]byte
+				err error
+			)
+
+			if blocked := wait.Within(wait.Soon, func() {
+				got, err = Credentials(t.Context(), reader(), lookup, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
+			}); blocked != nil {
+				t.Fatalf("\n%s\nCredentials(...): %v", tc.reason, blocked)
+			}
+
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("\n%s\nCredentials(...): want an error with %q, got %v", tc.reason, tc.err, err)

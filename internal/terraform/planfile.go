@@ -9,6 +9,8 @@ import (
 	"io"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // A plan file is a zip with two states in it, both as a state file has them. The
@@ -23,12 +25,21 @@ const (
 // readPlanFile returns the state that the plan was made from, or nil if it is not
 // to be had, for whatever reason: the format is nobody's promise.
 func readPlanFile(path string) *State {
-	r, err := zip.OpenReader(path)
+	// What the module runs during the plan can put something else there.
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil
 	}
-	defer r.Close() //nolint:errcheck // Nothing was written.
-	return planState(&r.Reader)
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	r, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil
+	}
+	return planState(r)
 }
 
 func planState(r *zip.Reader) *State {

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -26,6 +28,10 @@ const (
 	markerName   = ".crossplane-initialized.json"
 	tempName     = ".crossplane-temporary"
 )
+
+// maxList is the size of the largest record of what is in the directory. One lists all
+// files of a module, at most.
+const maxList = 64 * regular.MiB
 
 // A File is an input of the CLI.
 type File struct {
@@ -157,6 +163,15 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
+	// To open a pipe would block.
+	info, err := root.Stat(rel)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", errors.New("not a directory")
+	}
+
 	// It is os.Root that decides: what follows merely spells the path.
 	sub, err := root.OpenRoot(rel)
 	if err != nil {
@@ -283,7 +298,7 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	case !info.Mode().IsRegular(), info.Mode().Perm() != 0o600, info.Size() != int64(len(data)):
 		return false, nil
 	}
-	got, err := root.ReadFile(name)
+	got, err := regular.ReadIn(root, name, int64(len(data)))
 	return string(got) == string(data), err
 }
 

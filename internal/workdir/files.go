@@ -5,17 +5,22 @@
 package workdir
 
 import (
+	"crypto/sha256"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // Files returns the files in the directory, whoever wrote them, but for those whose
 // slash separated names are left out, and for what no module may bring: what the CLI
 // keeps state or data in, and what belongs to the provider itself. The history of a
-// repository is left out, too. The content of a symbolic link is its target.
+// repository is left out, too. What they have for content is a digest of it, for a file,
+// and the target, for a symbolic link: a module may be larger than memory.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 	root, err := d.open()
 	if err != nil {
@@ -47,6 +52,12 @@ func readAny(root *os.Root, name string, e fs.DirEntry) (File, error) {
 	if !e.Type().IsRegular() {
 		return File{Data: []byte(e.Type().String())}, nil
 	}
-	data, err := root.ReadFile(name)
-	return File{Data: data}, err
+	f, err := regular.OpenIn(root, name)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return File{Data: h.Sum(nil)}, err
 }

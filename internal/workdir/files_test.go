@@ -5,11 +5,17 @@
 package workdir
 
 import (
+	"crypto/sha256"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+func digested(content string) File {
+	sum := sha256.Sum256([]byte(content))
+	return File{Data: sum[:]}
+}
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
@@ -29,10 +35,10 @@ func TestFiles(t *testing.T) {
 	}
 
 	want := map[string]File{
-		"main.tf":      text("m"),
-		"sub/creds":    text("s"),
-		"sub/a.tfvars": text("w"),
-		"module/x.tf":  text("module/x.tf"),
+		"main.tf":      digested("m"),
+		"sub/creds":    digested("s"),
+		"sub/a.tfvars": digested("w"),
+		"module/x.tf":  digested("module/x.tf"),
 		"link":         text("-> /etc/passwd"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

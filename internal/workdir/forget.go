@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // backendName is the file in dataDir that init records the configuration of the
@@ -55,7 +57,7 @@ func (d *Dir) Forget() error {
 
 // forgetBackend removes the file unless there is no backend configuration in it.
 func forgetBackend(root *os.Root, name string) error {
-	data, err := root.ReadFile(name)
+	data, err := regular.ReadIn(root, name, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

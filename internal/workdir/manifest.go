@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // A manifest lists, by name, the inputs that Sync wrote.
@@ -23,7 +25,7 @@ type entry struct {
 // readManifest returns the manifest of the directory, empty if it has none.
 func readManifest(root *os.Root) (manifest, error) {
 	m := manifest{}
-	data, err := root.ReadFile(manifestName)
+	data, err := regular.ReadIn(root, manifestName, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // dataDir is where init leaves what it installed, in the directory that it ran
@@ -92,7 +94,7 @@ func (d *Dir) readMarker() (marker, bool) {
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	m := marker{}
-	data, err := root.ReadFile(markerName)
+	data, err := regular.ReadIn(root, markerName, maxList)
 	if err != nil || json.Unmarshal(data, &m) != nil || !filepath.IsLocal(m.Entrypoint) {
 		return marker{}, false
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // treeName is the file that records which module is in the directory.
@@ -75,7 +77,7 @@ func (d *Dir) completeTree() tree {
 
 // readTree returns the record of the tree, empty if there is none.
 func readTree(root *os.Root) (tree, error) {
-	data, err := root.ReadFile(treeName)
+	data, err := regular.ReadIn(root, treeName, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tree{}, nil
 	}

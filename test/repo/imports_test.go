@@ -56,7 +56,7 @@ func arrows() []arrow {
 			from: "internal/controller/workspace",
 			to: []string{
 				"apis/common/...", "internal/environ", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
-				"internal/providerconfig", "internal/queue", "internal/redact", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
+				"internal/providerconfig", "internal/queue", "internal/redact", "internal/regular", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
 		},
@@ -107,12 +107,17 @@ func arrows() []arrow {
 			why:   "what is secret is handed to it",
 		},
 		{
+			from:  "internal/regular",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "a file is read the same way whoever asks for it",
+		},
+		{
 			from: "internal/keyref",
 			why:  "a key is read the same way whoever asks for it",
 		},
 		{
 			from: "internal/providerconfig",
-			to:   []string{"apis/...", "internal/keyref"},
+			to:   []string{"apis/...", "internal/keyref", "internal/regular"},
 			why:  "a ProviderConfig is resolved for any managed resource",
 		},
 		{
@@ -128,11 +133,12 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module/fetch",
-			to:   []string{"internal/child", "internal/dircache", "internal/environ", "internal/module/unpack"},
+			to:   []string{"internal/child", "internal/dircache", "internal/environ", "internal/module/unpack", "internal/regular"},
 			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
 		},
 		{
 			from: "internal/module/unpack",
+			to:   []string{"internal/regular"},
 			why:  "an archive is unpacked the same way wherever it comes from",
 		},
 		{
@@ -142,7 +148,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/terraform",
-			to:    []string{"internal/child"},
+			to:    []string{"internal/child", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and knows no Kubernetes",
 		},
@@ -163,18 +169,19 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/initcache",
-			to:    []string{"internal/dircache"},
+			to:    []string{"internal/dircache", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "a key says all that it has to know about what it keeps",
 		},
 		{
 			from:  "internal/plugincache",
-			to:    []string{"internal/dircache", "internal/environ"},
+			to:    []string{"internal/dircache", "internal/environ", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it knows what the CLI does with a directory, and not whose that is",
 		},
 		{
 			from:  "internal/workdir",
+			to:    []string{"internal/regular"},
 			never: kubernetesClients(),
 			why:   "it manages directories and asks no API server",
 		},

@@ -17,6 +17,9 @@ const (
 	// anything takes: a machine may be slow, and a test that passes does not wait.
 	Patience = 2 * time.Minute
 
+	// Soon is how long something may take that would be blocked for ever otherwise.
+	Soon = 30 * time.Second
+
 	// Glance is the time between two looks.
 	Glance = 50 * time.Millisecond
 )
@@ -50,6 +53,25 @@ func UntilTrue(ctx context.Context, what string, condition func() bool) error {
 
 		return errors.Errorf("it is not true that %s", what)
 	})
+}
+
+// Within calls fn, and returns an error unless it returns in time: it may be blocked for
+// ever.
+func Within(limit time.Duration, fn func()) error {
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		fn()
+	}()
+
+	select {
+	case <-done:
+		return nil
+	case <-time.After(limit):
+		return errors.Errorf("it did not return within %s", limit)
+	}
 }
 
 // For waits for some time.

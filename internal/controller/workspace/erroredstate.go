@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -26,8 +27,11 @@ const (
 	reasonStateSuperseded event.Reason = "UnsavedState"
 )
 
-// priorFile is where a session keeps its note.
-const priorFile = ".crossplane-prior.json"
+// priorFile is where a session keeps its note, which is no longer than maxNote.
+const (
+	priorFile = ".crossplane-prior.json"
+	maxNote   = regular.MiB
+)
 
 // A note is what is written down before a run changes a state, for whoever finds one that the
 // run could not save.
@@ -162,7 +166,12 @@ func (s *session) erroredState() (string, error) {
 
 		path = filepath.Join(path, terraform.ErroredStateFile)
 
-		_, err = os.Lstat(path)
+		// The CLI would wait for ever for a pipe, and follow a link.
+		info, err := os.Lstat(path)
+		if err == nil && !info.Mode().IsRegular() {
+			return "", errors.Errorf("cannot save the state in %q: it is not a regular file: remove it", path)
+		}
+
 		if !errors.Is(err, os.ErrNotExist) {
 			return path, errors.Wrap(err, "cannot look for a state that was not saved")
 		}
@@ -203,7 +212,7 @@ func (s *session) takeNote(n note) error {
 
 // note returns that of the last run, nil if there is none.
 func (s *session) note() (*note, error) {
-	data, err := os.ReadFile(filepath.Join(s.dir.Path(), priorFile))
+	data, err := regular.Read(filepath.Join(s.dir.Path(), priorFile), maxNote)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // Nothing is known.
 	}

@@ -21,7 +21,7 @@ func (s *session) restoreInit() (bool, error) {
 	}
 
 	key, err := s.newInitKey()
-	if err != nil {
+	if err != nil || key == "" {
 		return false, err
 	}
 

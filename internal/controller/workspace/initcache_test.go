@@ -11,10 +11,13 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // place of a session that a test is about: what is on the machine around it.
@@ -245,6 +248,69 @@ func TestInitKey(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOddFiles has an argument of init name what is no file, and the module consist of
+// some. Nobody waits for it, and the result of init is for nobody else: what is in there
+// is not known.
+func TestOddFiles(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	pipe := filepath.Join(p.outside, "pipe")
+
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, change := range map[string]func(s *session){
+		"Argument":      withInitArgs("-backend-config=" + pipe),
+		"Device":        withInitArgs("-backend-config=/dev/zero"),
+		"Configuration": inEnv("TF_CLI_CONFIG_FILE=" + pipe),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := p.newSession(t, "11111111-1111-4111-8111-111111111111", change)
+
+			if err := wait.Within(wait.Soon, func() {
+				_, err := s.restoreInit()
+				if want := name == "Configuration"; want != (err != nil) {
+					t.Errorf("restoreInit(): want an error: %t, got %v", want, err)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+
+			if s.initKey != "" {
+				t.Errorf("the key of its result: want none, got %q", s.initKey)
+			}
+		})
+	}
+
+	t.Run("Module", func(t *testing.T) {
+		s := p.newSession(t, "22222222-2222-4222-8222-222222222222", nil)
+		if err := unix.Mkfifo(filepath.Join(s.dir.Path(), "pipe.tf"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := wait.Within(wait.Soon, func() {
+			if _, err := s.declared(s.dir.Path()); err != nil {
+				t.Errorf("declared(...): want what else is declared, got %v", err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("State", func(t *testing.T) {
+		s := p.newSession(t, "33333333-3333-4333-8333-333333333333", nil)
+		if err := unix.Mkfifo(filepath.Join(s.dir.Path(), terraform.ErroredStateFile), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if path, err := s.erroredState(); err == nil {
+			t.Errorf("erroredState(): want an error, got %q", path)
+		}
+	})
 }
 
 // TestUpgrade ensures that an init which looks for something newer always runs, and that

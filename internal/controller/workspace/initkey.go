@@ -15,12 +15,13 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxNamedFile bounds the size of a file that an argument of init names: none that
-// configures a backend is as large.
-const maxNamedFile = 1 << 20
+// maxNamedFile is the size of the largest file that an argument of init names and that is
+// read here: none that configures a backend is as large.
+const maxNamedFile = regular.MiB
 
 // wantsInit says whether init has to run because it does more than its inputs say:
 // it looks for something newer, or gets the module itself.
@@ -46,7 +47,8 @@ func (s *session) initWords() []string {
 // may read, what decides where providers and modules come from, and the environment
 // that the Workspace asks for, which has credentials of backends and of module sources.
 // Input variables are left out, so that Workspaces that differ in nothing else share
-// the result: where init depends on one after all, the next run asks for init.
+// the result: where init depends on one after all, the next run asks for init. It is empty
+// if init depends on something that is not read here.
 func (s *session) newInitKey() (string, error) {
 	var variables []string
 	for _, path := range s.varFiles {
@@ -63,7 +65,17 @@ func (s *session) newInitKey() (string, error) {
 		return "", errors.Wrap(err, "cannot read module")
 	}
 
-	maps.Copy(files, s.namedFiles())
+	named, known := s.namedFiles()
+	if !known {
+		return "", nil
+	}
+
+	maps.Copy(files, named)
+
+	origin, err := plugincache.Origin(s.target.Env)
+	if err != nil {
+		return "", err
+	}
 
 	env := slices.DeleteFunc(slices.Clone(s.in.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
 
@@ -73,13 +85,14 @@ func (s *session) newInitKey() (string, error) {
 		}
 	}
 
-	return s.in.initKey(files, env, string(s.cli.Product()), s.cli.Path(), s.cli.Version(), plugincache.Origin(s.target.Env)), nil
+	return s.in.initKey(files, env, string(s.cli.Product()), s.cli.Path(), s.cli.Version(), origin), nil
 }
 
 // namedFiles returns the files that arguments of init name, a backend configuration
-// for example, by these names: they may be anywhere on this machine.
-func (s *session) namedFiles() map[string]workdir.File {
-	files := map[string]workdir.File{}
+// for example, by these names: they may be anywhere on this machine. It is false if there
+// is something that is not read, such as a pipe.
+func (s *session) namedFiles() (files map[string]workdir.File, known bool) {
+	files = map[string]workdir.File{}
 
 	for _, word := range s.initWords() {
 		name := word
@@ -93,16 +106,19 @@ func (s *session) namedFiles() map[string]workdir.File {
 		}
 
 		// Most arguments name none.
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile {
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			continue
 		}
 
-		if data, err := os.ReadFile(path); err == nil { //nolint:gosec // The CLI reads it as well.
-			files["argument "+name] = workdir.File{Data: data}
+		data, err := regular.Read(path, maxNamedFile)
+		if err != nil {
+			return nil, false
 		}
+
+		files["argument "+name] = workdir.File{Data: data}
 	}
 
-	return files
+	return files, true
 }
 
 // decidesModules says whether a variable of the environment that all Workspaces have in

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,10 +16,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
+
+// maxModuleFile is the size of the largest file of a module that is parsed here. In what
+// is longer no variables are found.
+const maxModuleFile = 16 * regular.MiB
 
 // fetch the module, unless it is inline or there is nothing new.
 func (s *session) fetch(ctx context.Context) error {
@@ -137,7 +143,7 @@ func (s *session) writeInputs() (path string, varFiles []string, err error) {
 
 	// How a value is to be read depends on the variable that the module, by now on
 	// disk, declares.
-	declared, err := vars.Declared(os.DirFS(path))
+	declared, err := s.declared(path)
 	if err != nil {
 		return "", nil, errors.Wrap(err, "cannot read variables of module")
 	}
@@ -153,6 +159,28 @@ func (s *session) writeInputs() (path string, varFiles []string, err error) {
 
 	// First, so that all others win.
 	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(s.dir.Sync(files), "cannot write variables")
+}
+
+// declared returns the variables that the module in the directory at path declares.
+func (s *session) declared(path string) (vars.Declarations, error) {
+	root, err := os.OpenRoot(s.dir.Path())
+	if err != nil {
+		return vars.Declarations{}, err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	rel, err := filepath.Rel(s.dir.Path(), path)
+	if err != nil {
+		return vars.Declarations{}, err
+	}
+
+	// Files of the module may be links to others of it, outside of the entrypoint.
+	dir, err := fs.Sub(regular.FS(root, maxModuleFile), filepath.ToSlash(rel))
+	if err != nil {
+		return vars.Declarations{}, err
+	}
+
+	return vars.Declared(dir)
 }
 
 // env returns the environment of the runs: what the Workspace asks for wins.

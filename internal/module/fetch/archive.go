@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // decompressors returns those of go-getter. The ones that make a directory are
@@ -50,7 +51,7 @@ func (u *unpacker) Decompress(dst, src string, dir bool, umask os.FileMode) erro
 	if !dir {
 		return u.Decompressor.Decompress(dst, src, dir, umask)
 	}
-	archive, err := os.Open(src) //nolint:gosec // It was just downloaded.
+	archive, err := regular.Open(src)
 	if err != nil {
 		return err
 	}

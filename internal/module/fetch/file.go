@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // A fileGetter copies, where that of go-getter makes a symbolic link: what is
@@ -33,6 +34,10 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
+	// To open a pipe would block.
+	if info, err := os.Stat(path); err == nil && !info.IsDir() { //nolint:gosec // It may be any that is not private.
+		return errors.Errorf("cannot open %q: not a directory", path)
+	}
 	src, err := os.OpenRoot(path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
@@ -51,9 +56,15 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 
 // GetFile gets a file, which is an archive to be unpacked.
 func (g *fileGetter) GetFile(dst string, u *url.URL) error {
-	if _, err := g.path(u); err != nil {
+	path, err := g.path(u)
+	if err != nil {
 		return err
 	}
+	f, err := regular.Open(path)
+	if err != nil {
+		return err
+	}
+	_ = f.Close() // Nothing was written.
 	return g.FileGetter.GetFile(dst, u)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -206,7 +207,7 @@ func (s *sharing) release() {
 func (s *sharing) revisionOf(key string) string {
 	var data []byte
 	err := s.trees.Use(key, func(dir string) (err error) {
-		data, err = os.ReadFile(filepath.Join(dir, sharedRevision)) //nolint:gosec // It is ours.
+		data, err = regular.Read(filepath.Join(dir, sharedRevision), regular.MiB)
 		return err
 	})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // Directory copies what is in src into root.
@@ -33,7 +35,7 @@ func (u *unpacker) copyEntry(src *os.Root, name string, kind fs.FileMode) error 
 		}
 		return u.symlink(name, target)
 	case 0:
-		f, err := src.Open(name)
+		f, err := regular.OpenIn(src, name)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package regular reads files whose path or content is up to a tenant.
+//
+// Such a path may lead to a device that never ends, to a pipe that nothing is ever written
+// to, or to a file that the kernel makes up, with the secrets of this process in it. Only
+// regular files on a file system are read, and no more of them than the caller can hold.
+package regular
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// MiB is the unit of limits.
+const MiB = 1 << 20
+
+// Read the file at path, which may be a link to it. One that is longer than limit is an
+// error, as is anything but a regular file.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := open(path, os.Stat, os.OpenFile)
+	if err != nil {
+		return nil, err
+	}
+
+	return read(f, limit)
+}
+
+// ReadIn is Read for a file in root. A link that leads out of it is an error.
+func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
+	f, err := OpenIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+
+	return read(f, limit)
+}
+
+// Open the regular file at path, to read a stream of any length.
+func Open(path string) (*os.File, error) { return open(path, os.Stat, os.OpenFile) }
+
+// OpenIn is Open for a file in root.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	return open(name, root.Stat, root.OpenFile)
+}
+
+func open(name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
+	// To open a device may do something.
+	info, err := stat(name)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := check(name, info); err != nil {
+		return nil, err
+	}
+
+	// It may be another file by now: a pipe would block here.
+	f, err := openFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkOpen(f, name); err != nil {
+		_ = f.Close() // Nothing was written.
+
+		return nil, err
+	}
+
+	return f, nil
+}
+
+func checkOpen(f *os.File, name string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+
+	if err := check(name, info); err != nil {
+		return err
+	}
+
+	var system unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &system); err != nil {
+		return errors.Wrapf(err, "cannot find out on which file system %q is", name)
+	}
+
+	if slices.Contains([]int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC}, int64(system.Type)) { //nolint:unconvert // Not the same type everywhere.
+		return refusal(name, "the kernel makes it up")
+	}
+
+	return nil
+}
+
+func check(name string, info fs.FileInfo) error {
+	kind := "it is something else"
+
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return &fs.PathError{Op: "read", Path: name, Err: unix.EISDIR} // As os has it.
+	case mode&fs.ModeDevice != 0:
+		kind = "it is a device"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "it is a pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "it is a socket"
+	}
+
+	return refusal(name, kind)
+}
+
+func refusal(name, reason string) error {
+	return errors.Errorf("cannot read %q: %s, and only regular files on a disk are read: use one of them", name, reason)
+}
+
+// read and close the file.
+func read(f *os.File, limit int64) ([]byte, error) {
+	defer f.Close() //nolint:errcheck // Nothing was written.
+
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+
+	if info.Size() > limit {
+		return nil, tooLarge(f, limit)
+	}
+
+	// It may grow meanwhile.
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+
+	if int64(len(data)) > limit {
+		return nil, tooLarge(f, limit)
+	}
+
+	return data, nil
+}
+
+func tooLarge(f *os.File, limit int64) error {
+	return errors.Errorf("cannot read %q: it has more than %s: use a smaller file", f.Name(), Size(limit))
+}
+
+// Size returns a number of bytes for people.
+func Size(n int64) string {
+	switch {
+	case n >= MiB:
+		return fmt.Sprintf("%.1f MiB", float64(n)/MiB)
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}
