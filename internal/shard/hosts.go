@@ -4,10 +4,7 @@
 
 package shard
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // maxHosts is how many hosts of instances are remembered.
 const maxHosts = 5
@@ -18,14 +15,4 @@ func AddHost(hosts []string, host string) []string {
 	hosts = slices.Insert(hosts, 0, host)
 
 	return hosts[:min(len(hosts), maxHosts)]
-}
-
-// Hosts returns the hosts that the value of an annotation names, the latest first.
-func Hosts(list string) []string {
-	return slices.DeleteFunc(strings.Split(list, ","), func(h string) bool { return h == "" })
-}
-
-// WithHost returns the value of an annotation with one more host.
-func WithHost(list, host string) string {
-	return strings.Join(AddHost(Hosts(list), host), ",")
 }

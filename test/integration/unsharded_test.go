@@ -26,6 +26,7 @@ func TestUnsharded(t *testing.T) {
 	t.Run("Quiet", testQuiet)
 	t.Run("StoppedPredecessor", testStoppedPredecessor)
 	t.Run("DeadShard", testDeadShard)
+	t.Run("DeadUnsharded", testDeadUnsharded)
 	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
 	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
@@ -153,6 +154,28 @@ func testDeadShard(t *testing.T) {
 	a.kill(t)
 
 	startInstance(t, c, withNamespace(ns))
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+}
+
+// testDeadUnsharded kills an unsharded instance in the middle of an apply. A shard takes
+// over, and knows from the Lease whose lock it finds.
+func testDeadUnsharded(t *testing.T) {
+	t.Helper()
+
+	const suffix = "dead-unsharded"
+
+	c := shared.unsharded.started(t)
+	ns, one := c.namespace(t), unique("shard")
+	a := startInstance(t, c, withNamespace(ns), withShortLease())
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+	a.kill(t)
+
+	startInstance(t, c, withShard(one), withNamespace(ns), withShortLease())
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)

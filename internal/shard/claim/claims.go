@@ -6,6 +6,7 @@ package claim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,9 @@ type Leases interface {
 
 	// Holder of a Lease at this moment, empty if there is none.
 	Holder(ctx context.Context, name string) (string, error)
+
+	// Hosts of those who held a Lease that Holder was asked about.
+	Hosts(name string) []string
 }
 
 // Locks knows on the states of which Workspaces this instance may have left a lock.
@@ -245,6 +249,14 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 
 	if previous := Of(o); previous != c.me && previous.Host() != "" {
 		own.PreviousHosts = shard.AddHost(own.PreviousHosts, previous.Host())
+	}
+
+	// An unsharded instance claims nothing, so that its Lease is all that tells where it
+	// was: on a Workspace that is taken it is dead.
+	for _, host := range c.leases.Hosts(shard.ID{}.LeaseName()) {
+		if !slices.Contains(own.PreviousHosts, host) {
+			own.PreviousHosts = append(own.PreviousHosts, host)
+		}
 	}
 
 	own.Claim = &claim

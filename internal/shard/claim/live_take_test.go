@@ -96,6 +96,31 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	}
 }
 
+// An unsharded instance leaves no claim behind.
+func testTakesFromUnsharded(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	f.leases.state = lease.Dead
+	f.leases.hosts = []string{"host-8", "host-9"}
+
+	for _, want := range [][]string{
+		{"host-1", "host-8", "host-9"},
+		{"host-2", "host-1", "host-8", "host-9"},
+	} {
+		f.claimFor(t, another(want[0]+"_1f33"))
+		f.expectReconciled(t)
+		f.look(t)
+
+		if diff := cmp.Diff(want, f.ws.GetOwnership().PreviousHosts); diff != "" {
+			t.Errorf("hosts on which a lock may have been left: -want, +got:\n%s", diff)
+		}
+
+		f.leave()
+		f.eventuallyClaimed(t, "It leaves again.", Claim{})
+	}
+}
+
 // Whoever takes a Workspace knows what it finds there.
 func testInherits(t *testing.T, f *fixture) {
 	t.Helper()

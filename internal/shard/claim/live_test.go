@@ -32,6 +32,7 @@ func TestLive(t *testing.T) {
 			"WaitsForEver":        testWaitsForEver,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
+			"TakesFromUnsharded":  testTakesFromUnsharded,
 			"LeavesLock":          testLeavesLock,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,

@@ -67,6 +67,7 @@ func (c counter) WithAnnotations(...string) event.Recorder { return c }
 
 type stubLeases struct {
 	state lease.State
+	hosts []string
 
 	mu     sync.Mutex
 	holder string
@@ -82,6 +83,8 @@ func (l *stubLeases) Holder(context.Context, string) (string, error) {
 
 	return l.holder, nil
 }
+
+func (l *stubLeases) Hosts(string) []string { return l.hosts }
 
 func (l *stubLeases) hold(holder string) {
 	l.mu.Lock()

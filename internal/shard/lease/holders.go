@@ -70,10 +70,15 @@ func (h *holders) before() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
+	return hostsOf(h.seen.names, h.identity)
+}
+
+// hostsOf returns the hosts of the instances with the supplied names, except one.
+func hostsOf(names []string, except string) []string {
 	var hosts []string
 
-	for _, id := range h.seen.names {
-		if host := HostOf(id); id != h.identity && host != "" && !slices.Contains(hosts, host) {
+	for _, id := range names {
+		if host := HostOf(id); id != except && host != "" && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 	}

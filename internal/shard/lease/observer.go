@@ -149,6 +149,20 @@ func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	return holder, nil
 }
 
+// Hosts of those who held the Lease of the supplied name, the latest first, as of the last
+// time that it was read.
+func (o *Observer) Hosts(name string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	r, ok := o.leases[client.ObjectKey{Namespace: o.namespace, Name: name}]
+	if !ok {
+		return nil
+	}
+
+	return hostsOf(r.names, "")
+}
+
 // Serving returns the IDs of all instances that hold their Lease, as of the last
 // time that all Leases were listed. It is false if they never were.
 func (o *Observer) Serving() ([]shard.ID, bool) {

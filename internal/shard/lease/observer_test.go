@@ -273,6 +273,39 @@ func TestObserverHolder(t *testing.T) {
 	}
 }
 
+// Whoever takes what an instance has left wants to know where it was.
+func TestObserverHosts(t *testing.T) {
+	t.Parallel()
+
+	name := shard.ID{}.LeaseName()
+	l := &leases{}
+	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
+
+	for _, step := range []struct {
+		reason string
+		lease  *coordinationv1.Lease
+		want   []string
+	}{
+		{reason: "There is no Lease."},
+		{
+			reason: "An instance that signs nothing held it last, and several on one host before.",
+			lease:  newLease(named(name), heldBy("old-0_5ad8"), signedBy("pod-1_1f33,pod-0_2a44,pod-1_3b55")),
+			want:   []string{"old-0", "pod-1", "pod-0"},
+		},
+		{reason: "The Lease was deleted.", want: []string{"old-0", "pod-1", "pod-0"}},
+	} {
+		l.lease = step.lease
+
+		if _, err := o.Holder(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(step.want, o.Hosts(name)); diff != "" {
+			t.Errorf("%s\nHosts(...): -want, +got:\n%s", step.reason, diff)
+		}
+	}
+}
+
 // The Observer counts from when it first saw a Lease, which is before anybody asks.
 func TestObserverStart(t *testing.T) {
 	t.Parallel()
