@@ -11,8 +11,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // PageSize is how many objects are asked for at once.
@@ -25,11 +28,31 @@ const PageSize = 500
 // Live has to read from the API server. A cache may hold a part of the objects, and
 // there is nothing in its answer that tells.
 func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, pageSize int64, fn func(*metav1.PartialObjectMetadata) error, opts ...client.ListOption) (bool, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+
+	return EachObject(ctx, live, list, pageSize, func(o client.Object) error {
+		m, ok := o.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return errors.Errorf("%T is not metadata", o)
+		}
+
+		m.SetGroupVersionKind(gvk)
+
+		return fn(m)
+	}, opts...)
+}
+
+// EachObject is what Each is, for whole objects: those of the kind that list, which is
+// empty, is a list of.
+func EachObject(ctx context.Context, live client.Reader, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
 	token := ""
 
 	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		page, ok := list.DeepCopyObject().(client.ObjectList)
+		if !ok {
+			return false, errors.Errorf("%T is not a list", list)
+		}
 
 		// Without a resource version the answer is what is in etcd now. The token
 		// of a page makes the next one come from the same snapshot, or fail.
@@ -44,12 +67,16 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 			return false, err
 		}
 
-		for i := range page.Items {
-			page.Items[i].SetGroupVersionKind(gvk)
-
-			if err := fn(&page.Items[i]); err != nil {
-				return false, err
+		err = meta.EachListItem(page, func(item runtime.Object) error {
+			o, ok := item.(client.Object)
+			if !ok {
+				return errors.Errorf("%T is not an object", item)
 			}
+
+			return fn(o)
+		})
+		if err != nil {
+			return false, err
 		}
 
 		if token = page.GetContinue(); token == "" {
