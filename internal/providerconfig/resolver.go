@@ -65,7 +65,7 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1be
 		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
 	}
 
-	return r.Peek(ctx, mg)
+	return r.spec(ctx, mg)
 }
 
 // track records a usage unless it is known. One that was deleted is recorded again.
@@ -102,9 +102,9 @@ func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.M
 	return ok && u.has(ref, mg.GetNamespace(), string(mg.GetUID()))
 }
 
-// Peek returns the specification of the ProviderConfig that the supplied managed
-// resource refers to, without recording anything.
-func (r *Resolver) Peek(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+// spec returns the specification of the ProviderConfig that the supplied managed
+// resource refers to.
+func (r *Resolver) spec(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
 		ref := mg.GetProviderConfigReference()

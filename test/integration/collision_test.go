@@ -5,8 +5,6 @@
 package integration
 
 import (
-	"cmp"
-	"strings"
 	"testing"
 	"time"
 
@@ -134,24 +132,22 @@ func TestCollision(t *testing.T) {
 		c.remove(t, former)
 		expectGone(t, c, former)
 
-		// Both want what is left, and neither has looked at it when the other is there.
+		// Both want what is left. It belongs to the one that looks first, not to the older one.
 		elder, younger := newTwin(former, one, opts...), newTwin(former, two, opts...)
-		for _, ws := range []workspace.Workspace{elder, younger} {
-			meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
-			c.create(t, ws)
-		}
-
-		// They may have been created in the same second.
-		if cmp.Or(elder.GetCreationTimestamp().Compare(younger.GetCreationTimestamp().Time), strings.Compare(string(elder.GetUID()), string(younger.GetUID()))) > 0 {
-			elder, younger = younger, elder
-		}
-
-		c.annotate(t, younger, meta.AnnotationKeyReconciliationPaused, nil)
-		expectCondition(t, c, younger, xpv2.TypeSynced, corev1.ConditionFalse, elder.GetNamespace()+"/"+elder.GetName(), "belongs to")
+		meta.AddAnnotations(elder, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+		c.create(t, elder)
+		c.create(t, younger)
+		expectReady(t, c, younger)
 
 		c.annotate(t, elder, meta.AnnotationKeyReconciliationPaused, nil)
-		expectReady(t, c, elder)
+		expectCondition(t, c, elder, xpv2.TypeSynced, corev1.ConditionFalse, younger.GetNamespace()+"/"+younger.GetName(), "belongs to")
+
+		c.remove(t, elder)
+		expectGone(t, c, elder)
 		expectDone(t, e, "created")
+		c.remove(t, younger)
+		expectGone(t, c, younger)
+		expectDone(t, e, "created", "destroyed")
 	})
 
 	t.Run("Simultaneous", func(t *testing.T) {

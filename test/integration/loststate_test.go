@@ -265,7 +265,7 @@ func TestLostStateOfRestart(t *testing.T) {
 	c.remove(t, seen)
 	expectGone(t, c, seen)
 
-	if diff := cmp.Diff([]string{"destroy", "workspace delete"}, first.runs.of(string(seen.GetUID()))[before:]); diff != "" {
+	if diff := cmp.Diff([]string{"state pull", "destroy", "workspace delete"}, first.runs.of(string(seen.GetUID()))[before:]); diff != "" {
 		t.Errorf("deletion of what was seen: -want, +got:\n%s", diff)
 	}
 

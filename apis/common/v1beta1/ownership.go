@@ -37,13 +37,12 @@ type Ownership struct {
 	// +optional
 	Lineage string `json:"lineage,omitempty"`
 
-	// CreationStarted is when the Workspace began to create infrastructure for the
-	// first time.
+	// CreationStarted is when the Workspace last began to create infrastructure where it
+	// had none, or to take over infrastructure that was there.
 	// +optional
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
-	// CreationSucceeded is when the Workspace had created all its infrastructure for
-	// the first time.
+	// CreationSucceeded is when all of that infrastructure was first there.
 	// +optional
 	CreationSucceeded *metav1.Time `json:"creationSucceeded,omitempty"`
 }

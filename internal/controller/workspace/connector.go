@@ -26,22 +26,22 @@ import (
 
 // A connector makes an external client for one reconcile of a Workspace.
 type connector struct {
-	kube       client.Client
-	configs    *providerconfig.Resolver
-	cli        *terraform.CLI
-	fetcher    *module.Fetcher
-	initCache  *initcache.Cache
-	stop       context.Context //nolint:containedctx // It is the lifetime of all runs.
-	root       *workdir.Root
-	environ    []string
-	memory     *memory
-	schedule   *schedule
-	staller    *staller
-	collisions *collisions
-	orphans    orphanage
-	inherited  func(o client.Object) bool
-	record     event.Recorder
-	log        logging.Logger
+	kube      client.Client
+	configs   *providerconfig.Resolver
+	cli       *terraform.CLI
+	fetcher   *module.Fetcher
+	initCache *initcache.Cache
+	stop      context.Context //nolint:containedctx // It is the lifetime of all runs.
+	root      *workdir.Root
+	environ   []string
+	memory    *memory
+	schedule  *schedule
+	staller   *staller
+	conflicts *stateConflicts
+	orphans   orphanage
+	inherited func(o client.Object) bool
+	record    event.Recorder
+	log       logging.Logger
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
@@ -103,7 +103,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		namespace: ws.GetNamespace(),
 		stop:      c.stop,
 		deleted:   meta.WasDeleted(ws),
-		stateless: isStateless(ws),
+		stateless: workspace.IsStateless(ws),
 		states:    c.orphans.states,
 	}
 
@@ -113,16 +113,15 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	}
 
 	return &external{
-		kube:       c.kube,
-		record:     redactedRecorder{Recorder: c.record, secrets: in.secrets},
-		session:    s,
-		memory:     c.memory,
-		schedule:   c.schedule,
-		staller:    c.staller,
-		collisions: c.collisions,
-		orphans:    c.orphans,
-		inherited:  c.inherited,
-		config:     pc,
-		inputs:     s.digest(desired(ws)),
+		kube:      c.kube,
+		record:    redactedRecorder{Recorder: c.record, secrets: in.secrets},
+		session:   s,
+		memory:    c.memory,
+		schedule:  c.schedule,
+		staller:   c.staller,
+		conflicts: c.conflicts,
+		orphans:   c.orphans,
+		inherited: c.inherited,
+		inputs:    s.digest(desired(ws)),
 	}, nil
 }

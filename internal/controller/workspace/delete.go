@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
@@ -16,22 +17,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+const reasonStateKept event.Reason = "KeptState"
+
 // observeDeleted says whether there may be something left to destroy. It costs no
 // run to say yes: destroying nothing is no error. When there is nothing left it
 // deletes the Terraform workspace, before the finalizer goes.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	if !ownsState(ws) {
-		owner, err := e.collisions.owner(ctx, ws, e.config)
-		if err != nil {
-			return managed.ExternalObservation{}, err
-		}
-
-		// What belongs to another Workspace is neither destroyed nor deleted.
-		if owner != "" {
-			return managed.ExternalObservation{}, nil
-		}
-	}
-
 	l, ok := e.memory.recall(ws.GetUID())
 	if !ok || l.exists {
 		return managed.ExternalObservation{ResourceExists: true}, nil
@@ -62,39 +53,85 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 	return managed.ExternalObservation{}, err
 }
 
-// Delete destroys everything that is in the state.
+// Delete destroys everything that is in the state, if that belongs to the Workspace.
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
-	if err := e.destroy(ctx, ws); err != nil {
+	mine, err := e.destroy(ctx, ws)
+	if err != nil {
 		return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 	}
 
-	e.memory.keep(ws.GetUID(), look{at: e.schedule.now()})
+	// The Terraform workspace of another Workspace stays, too.
+	e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: !mine})
 	e.staller.succeeded(ws.GetUID())
 
 	return managed.ExternalDelete{}, nil
 }
 
-func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
-	l, ok := e.memory.recall(ws.GetUID())
-	seen := ok && !l.told
+// destroy everything that is in the state. It returns false, and changes nothing, if the
+// state does not belong to the Workspace.
+func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bool, err error) {
 	e.memory.forget(ws.GetUID())
 
 	if err := e.saveState(ctx, ws); err != nil {
-		return err
+		return false, err
 	}
 
-	// What this instance has not seen yet may not be what the Workspace had. A state
-	// that cannot be read is up to destroy.
-	if !seen && remembersResources(ws) {
-		if state, err := e.session.state(ctx); err == nil {
-			if err := e.lostState(ws, state); err != nil {
-				return err
-			}
+	// What was seen before may have been replaced since.
+	state, broken := e.session.state(ctx)
+	if mayBeBroken(broken) && e.session.withoutModule() {
+		var err error
+		if state, err = e.session.state(ctx); err != nil {
+			return false, broken
 		}
+	} else if broken != nil {
+		return false, broken
 	}
 
-	// Which state is there was not asked in any case.
-	if err := e.session.takeNote(note{Taken: e.taken(ws)}); err != nil {
+	if mine, err := e.mayDestroy(ctx, ws, state); err != nil || !mine {
+		return mine, err
+	}
+
+	if state.Empty() || (broken != nil && state.Resources == 0) {
+		return true, e.forgetState(ctx, ws)
+	}
+
+	if broken != nil {
+		return false, broken
+	}
+
+	return true, e.destroyState(ctx, ws, state)
+}
+
+// mayDestroy says whether the state that was found is the one that the deletion of the
+// Workspace has to destroy.
+func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found *terraform.State) (bool, error) {
+	if err := e.lostState(ws, found); err != nil {
+		return false, err
+	}
+
+	// It is accepted that the state of the Workspace is lost, or there was nothing in it.
+	// What is there instead belongs to something else.
+	if !found.Empty() && !workspace.Knows(ws, found.Lineage) {
+		e.record.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: the state that is there, with lineage "+found.Lineage+", is not the one that the Workspace had"))
+
+		return false, nil
+	}
+
+	err := e.ownState(ctx, ws, found, true)
+
+	foreign := foreignStateError{}
+	if errors.As(err, &foreign) && (foreign.certain || !workspace.HasBegun(ws)) {
+		e.record.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: "+foreign.Error()))
+
+		return false, nil
+	}
+
+	return err == nil, err
+}
+
+// destroyState destroys everything that is in the supplied state.
+func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+	if err := e.takeNote(ws, found); err != nil {
 		return err
 	}
 
@@ -114,8 +151,10 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 
 	switch {
 	case err == nil:
-		err = e.destroyedAll(ctx, ws, destroyed)
-	case mayBeBroken(err) && e.nothingToDestroy(ctx, ws):
+		err = e.destroyedAll(ctx, ws, found, destroyed)
+	case mayBeBroken(err) && found.Resources == 0:
+		// A module that was broken from the start must not keep its Workspace from being
+		// deleted.
 		err = nil
 	}
 
@@ -130,10 +169,10 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) error {
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
 
 // destroyedAll returns an error if a destroy that succeeded has left resources: in a state
-// that was lost since the last look at it, or in the one that there is. The latter is not
+// that was lost since it was read, or in the one that there is. The latter is not
 // asked where the Terraform workspace can be deleted: that is refused then.
-func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, destroyed int) error {
-	mayBeLost := destroyed == 0 && remembersResources(ws)
+func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, found *terraform.State, destroyed int) error {
+	mayBeLost := destroyed == 0 && found.Managed > 0
 	isDefault := meta.GetExternalName(ws) == terraform.DefaultWorkspace
 
 	if !mayBeLost && !isDefault {
@@ -158,7 +197,7 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, des
 
 // remembersResources says whether there must be something to destroy.
 func remembersResources(ws workspace.Workspace) bool {
-	had := remembered(ws)
+	had := workspace.Remembered(ws, false)
 
 	return had != nil && had.Resources > 0
 }
@@ -182,17 +221,4 @@ func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) erro
 func mayBeBroken(err error) bool {
 	return err != nil && !terraform.IsLocked(err) && !terraform.Began(err) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
-}
-
-// nothingToDestroy says whether the state is known to be empty, although a destroy
-// failed: a module that was broken from the start must not keep its Workspace
-// from being deleted.
-func (e *external) nothingToDestroy(ctx context.Context, ws workspace.Workspace) bool {
-	if !e.session.withoutModule() {
-		return false
-	}
-
-	state, err := e.session.state(ctx)
-
-	return err == nil && state.Resources == 0 && e.lostState(ws, state) == nil
 }

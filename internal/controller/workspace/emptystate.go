@@ -10,8 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
-	"path/filepath"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -64,7 +62,7 @@ func (e *external) removeDefaultState(ctx context.Context) {
 }
 
 func (e *external) emptyStates(suffix string) emptyStates {
-	return emptyStates{live: e.collisions.live, kube: e.kube, suffix: suffix}
+	return emptyStates{live: e.conflicts.live, kube: e.kube, suffix: suffix}
 }
 
 // stateSuffix returns what the names of all states in the backend end with, as init has
@@ -74,31 +72,14 @@ func (s *session) stateSuffix() string {
 		return ""
 	}
 
-	root, err := os.OpenRoot(s.target.Dir)
-	if err != nil {
-		return ""
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	data, err := root.ReadFile(filepath.Join(dataDir, "terraform.tfstate"))
-	if err != nil {
+	r, err := readBackendRecord(s.target.Dir)
+	if err != nil || r.Type != "kubernetes" {
 		return ""
 	}
 
-	initialized := struct {
-		Backend struct {
-			Type   string `json:"type"`
-			Config struct {
-				Suffix string `json:"secret_suffix"`
-			} `json:"config"`
-		} `json:"backend"`
-	}{}
+	suffix, _ := r.Config["secret_suffix"].(string)
 
-	if err := json.Unmarshal(data, &initialized); err != nil || initialized.Backend.Type != "kubernetes" {
-		return ""
-	}
-
-	return initialized.Backend.Config.Suffix
+	return suffix
 }
 
 // emptyStates are those in kubernetes backends with one suffix in which there is nothing

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -42,6 +43,10 @@ type note struct {
 	// Taken is when this instance took the Workspace. Nobody else has had it since, as
 	// long as this is the last time.
 	Taken time.Time `json:"taken,omitzero"`
+
+	// CreationStarted is when the creation of the Workspace began, as far as this instance
+	// knew: a creation that began at another time began on another disk.
+	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
 	// Dir is where the CLI runs, relative to the directory of the Workspace: it leaves a
 	// state there that it cannot save. By the time somebody looks, it may not be the
@@ -190,6 +195,15 @@ func (s *session) pushState(ctx context.Context, path string) error {
 	}
 
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
+}
+
+// takeNote notes from which state a run is about to change that of the Workspace.
+func (e *external) takeNote(ws workspace.Workspace, s *terraform.State) error {
+	return e.session.takeNote(note{
+		StateSummary:    *summarizeState(s),
+		Taken:           e.taken(ws),
+		CreationStarted: ws.GetOwnership().CreationStarted,
+	})
 }
 
 // takeNote replaces the note of the last run by that of one which is about to begin.

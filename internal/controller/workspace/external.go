@@ -28,18 +28,15 @@ const (
 
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
-	kube       client.Client
-	record     event.Recorder
-	session    *session
-	memory     *memory
-	schedule   *schedule
-	staller    *staller
-	collisions *collisions
-	orphans    orphanage
-	inherited  func(o client.Object) bool
-
-	// config that the Workspace uses.
-	config commonv1beta1.ProviderConfigSpec
+	kube      client.Client
+	record    event.Recorder
+	session   *session
+	memory    *memory
+	schedule  *schedule
+	staller   *staller
+	conflicts *stateConflicts
+	orphans   orphanage
+	inherited func(o client.Object) bool
 
 	// inputs is the digest of everything that asks for a plan when it changes.
 	inputs string
@@ -97,7 +94,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.recall(ws); ok && e.session.in.incomplete == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (ownsState(ws) || onlyObserves(ws)) && !wasPaused(ws) {
+	if l, ok := e.recall(ws); ok && e.session.in.incomplete == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (workspace.Owns(ws) || workspace.OnlyObserves(ws)) && !wasPaused(ws) {
 		return e.report(ctx, ws, l)
 	}
 
@@ -134,7 +131,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 
 	// Nothing else removes it: a Workspace that was never observed, or may not be deleted
 	// from, goes without a run.
-	if (err != nil && isStateless(ws)) || (onlyObserves(ws) && state.Empty()) {
+	if (err != nil && workspace.IsStateless(ws)) || (workspace.OnlyObserves(ws) && state.Empty()) {
 		e.removeEmptyStates(ctx, ws)
 	}
 
@@ -149,16 +146,9 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		}
 	}
 
-	// A state that is there before this Workspace made one may be somebody else's.
-	if !state.Empty() && !ownsState(ws) && !onlyObserves(ws) {
-		owner, err := e.collisions.owner(ctx, ws, e.config)
-		if err != nil {
+	if !workspace.OnlyObserves(ws) {
+		if err := e.ownState(ctx, ws, state, p.Changes); err != nil {
 			return look{}, err
-		}
-
-		if owner != "" {
-			return look{}, errors.Errorf("the state of Terraform workspace %q belongs to %s, which uses the same backend: set another annotation %s, or use another backend",
-				meta.GetExternalName(ws), owner, meta.AnnotationKeyExternalName)
 		}
 	}
 
@@ -222,9 +212,8 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 
 	o := ws.GetObservation()
 	o.Outputs = visibleOutputs(l.outputs)
-	// A checksum is the mark of whoever owns the state: see ownsState. Before the state
-	// is as the module says, another one may turn out to be the owner.
-	if l.upToDate && !onlyObserves(ws) {
+	// A checksum says that the Workspace was reconciled with its state: see workspace.Owns.
+	if l.upToDate && !workspace.OnlyObserves(ws) {
 		o.Checksum = l.inputs
 	}
 
@@ -234,6 +223,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 	ws.SetObservation(o)
 
 	drifted(ws, l)
+	e.recordCreation(ws, l)
 
 	if l.upToDate {
 		ready(ws)
@@ -259,23 +249,40 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) 
 
 // Create applies what Observe planned.
 func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.ExternalCreation, error) {
-	e.announce(ctx, ws)
+	before := ws.GetOwnership()
+
+	if err := e.announce(ctx, ws); err != nil {
+		return managed.ExternalCreation{}, e.failed(ws, err)
+	}
 
 	l, err := e.apply(ctx, ws)
 	if err != nil {
-		disown(ws, err)
+		e.disown(ctx, ws, before, err)
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
+
+	// The managed reconciler reads the status anew before it writes it. Should this fail, the
+	// next look records the same, and until then creation has begun.
+	e.recordCreation(ws, l)
+	_ = e.kube.Status().Update(ctx, ws)
 
 	details, err := e.details(ctx, ws, l)
 
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
-// announce what is about to be created. The managed reconciler writes no status
-// before Create returns, which may take long.
-func (e *external) announce(ctx context.Context, ws workspace.Workspace) {
+// announce what is about to be created, in the status: the managed reconciler writes none
+// before Create returns, which may take long. Nothing may be created before that is
+// recorded, because another instance that found half of it would not know whose it is.
+func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
+	workspace.BeginCreation(ws, *summarizeState(e.prior), e.schedule.now())
+
+	// The note comes first: a disk without it is not the one that creation began on.
+	if err := e.startFrom(ws, e.prior); err != nil {
+		return err
+	}
+
 	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
 
 	if s := summarize(e.plan); s != nil {
@@ -288,8 +295,67 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) {
 
 	ws.SetConditions(c)
 
-	// Nothing depends on it: the result of Create will be recorded in any case.
+	if err := e.kube.Status().Update(ctx, ws); err != nil {
+		return errors.Wrap(err, "cannot record that creation begins")
+	}
+
+	// An apply that makes its own plan does not notice that the state has changed.
+	if e.prior.Lineage == "" || e.session.appliesPlan() {
+		return nil
+	}
+
+	_, err := e.conflicts.contest(ctx, ws, e.prior.Lineage)
+
+	return err
+}
+
+// disown takes back that creation has begun, after an apply that failed before it did
+// anything. What another process is about to put into the state, which was locked or has
+// changed, does not belong to this Workspace.
+func (e *external) disown(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
+	if !terraform.IsLocked(err) && !errors.As(err, &takenError{}) && !e.createdNothing(ctx, err) {
+		return
+	}
+
+	workspace.Restore(ws, before)
+
+	// Should this fail, the next look finds out whose the state is.
 	_ = e.kube.Status().Update(ctx, ws)
+}
+
+// createdNothing says whether an apply that ended with the supplied error is known to have
+// created nothing. It asks only where the state is on a disk: without that disk, a creation
+// that has begun could not go on unless a person accepts it.
+func (e *external) createdNothing(ctx context.Context, err error) bool {
+	ended := &terraform.Error{}
+	// What was killed may have created something that is not in the state.
+	if !errors.As(err, &ended) || ended.ExitCode < 0 {
+		return false
+	}
+
+	place, err := e.session.statePlace()
+	if err != nil || !place.onDisk {
+		return false
+	}
+
+	state, err := e.session.state(ctx)
+
+	return err == nil && state.Empty()
+}
+
+// recordCreation records in the status what a look tells of the creation.
+func (e *external) recordCreation(ws workspace.Workspace, l look) {
+	o := ws.GetObservation()
+	o.State = l.state
+	ws.SetObservation(o)
+
+	if l.created != "" && ws.GetOwnership().Lineage == "" {
+		workspace.Own(ws, l.created)
+	}
+
+	if l.upToDate {
+		workspace.Succeed(ws, e.schedule.now())
+	}
 }
 
 // Update applies what Observe planned.
@@ -320,12 +386,20 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// Whatever happens now, what was seen before is no longer true.
 	e.memory.forget(ws.GetUID())
 
+	if err := mayApplyTo(ws, e.prior); err != nil {
+		return look{}, err
+	}
+
 	if err := e.startFrom(ws, e.prior); err != nil {
 		return look{}, err
 	}
 
 	again := func(found *terraform.State) error {
 		if err := e.lostState(ws, found); err != nil {
+			return err
+		}
+
+		if err := mayApplyTo(ws, found); err != nil {
 			return err
 		}
 
@@ -362,6 +436,12 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	}
 
 	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.session.source, exists: true, upToDate: true, outputs: outputs, state: state}
+	// The state has not changed between the plan and the apply, so that no other Workspace
+	// can have applied anything to it.
+	if isBlank(e.prior) && e.session.appliesPlan() {
+		l.created = e.prior.Lineage
+	}
+
 	e.memory.keep(ws.GetUID(), l)
 	e.staller.succeeded(ws.GetUID())
 
@@ -372,7 +452,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	e.prior = s
 
-	return e.session.takeNote(note{StateSummary: *summarizeState(s), Taken: e.taken(ws)})
+	return e.takeNote(ws, s)
 }
 
 // failed counts the supplied error and returns it without secrets.

@@ -167,7 +167,7 @@ func (l *lanes) reconciler(inner reconcile.Reconciler, kube client.Client, kind 
 
 // needed says whether a Workspace is going to be applied or destroyed.
 func (l *lanes) needed(ws workspace.Workspace) bool {
-	if meta.IsPaused(ws) || onlyObserves(ws) {
+	if meta.IsPaused(ws) || workspace.OnlyObserves(ws) {
 		return false
 	}
 
@@ -179,6 +179,6 @@ func (l *lanes) needed(ws workspace.Workspace) bool {
 	case ok && !seen.upToDate:
 		return true
 	default:
-		return !ownsState(ws) || ws.GetCondition(xpv2.TypeReady).ObservedGeneration != ws.GetGeneration()
+		return !workspace.Owns(ws) || ws.GetCondition(xpv2.TypeReady).ObservedGeneration != ws.GetGeneration()
 	}
 }

@@ -113,7 +113,7 @@ func (e *external) insist(ctx context.Context, ws workspace.Workspace, plan bool
 // mayUnlock says whether a lock on the state of a Workspace is to be removed. Another
 // Workspace may use the same state, and hold it.
 func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
-	return !onlyObserves(ws) && e.orphans.orphaned(ws, l) && !e.orphans.states.shared(meta.GetExternalName(ws))
+	return !workspace.OnlyObserves(ws) && e.orphans.orphaned(ws, l) && !e.orphans.states.shared(meta.GetExternalName(ws))
 }
 
 // unlock removes a lock with the CLI or, where that cannot do it, without.
@@ -123,7 +123,7 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 		return err
 	}
 
-	removed, kubeErr := unlockKubernetes(ctx, e.collisions.live, e.kube, meta.GetExternalName(ws), l)
+	removed, kubeErr := unlockKubernetes(ctx, e.conflicts.live, e.kube, meta.GetExternalName(ws), l)
 	if removed {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 // before this one, unless this one has looked since, or of a run of this one.
 func (o orphanage) suspects(ws workspace.Workspace, m *memory) bool {
 	// It could do nothing about it.
-	if onlyObserves(ws) {
+	if workspace.OnlyObserves(ws) {
 		return false
 	}
 

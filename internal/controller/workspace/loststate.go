@@ -5,9 +5,6 @@
 package workspace
 
 import (
-	"cmp"
-	"fmt"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -20,100 +17,63 @@ import (
 // Workspace.
 func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
 	// To look at another one does no harm either.
-	if onlyObserves(ws) {
+	if workspace.OnlyObserves(ws) {
 		return nil
 	}
 
-	return lostState(ws, found, mayHaveBackend(ws.GetParameters(), e.config))
+	place, err := e.session.statePlace()
+	if err != nil {
+		return err
+	}
+
+	f := workspace.Found{StateSummary: *summarizeState(found), Empty: found.Empty()}
+
+	if place.onDisk {
+		here, err := e.beganHere(ws)
+		if err != nil {
+			return err
+		}
+
+		f.OtherDisk = !here
+	}
+
+	return lostState(ws, f, place.onDisk)
 }
 
-// mayHaveBackend says whether state may be kept elsewhere than on disk. What a fetched
-// module says is not known here.
-func mayHaveBackend(p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec) bool {
-	return p.Source != commonv1beta1.ModuleSourceInline || backendOf(p, pc) != ""
+// beganHere says whether the directory of the Workspace is the one in which the creation of
+// its infrastructure began.
+func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
+	n, err := e.session.note()
+	if err != nil || n == nil {
+		return false, err
+	}
+
+	return n.CreationStarted.Equal(ws.GetOwnership().CreationStarted), nil
 }
 
 // lostState returns an error if the state that was found is not the one that the
 // Workspace had, and nobody has accepted that. To go on would create everything
 // that was in it a second time, or change what belongs to somebody else.
-func lostState(ws workspace.Workspace, found *terraform.State, backend bool) error {
-	had := remembered(ws)
+func lostState(ws workspace.Workspace, found workspace.Found, onDisk bool) error {
+	had := workspace.Remembered(ws, found.OtherDisk)
 
-	reason := lost(had, found)
+	reason := workspace.Lost(had, found)
 	if reason == "" {
 		return nil
 	}
 
-	loss := lossOf(had, found)
+	loss := workspace.LossOf(*had, found)
 	if ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == loss {
 		return nil
 	}
 
 	where := ""
-	if !backend {
+	if onDisk {
 		where = " The module has no backend: its state was on the disk of the instance that served the Workspace before."
 	}
 
 	return errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
 		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
-}
-
-// lossOf returns how a person names the loss to accept it. What is accepted once has no
-// effect on any later loss: a new state has a new lineage, and an old copy, which goes on
-// with the lineage, has other serials from then on.
-func lossOf(had *commonv1beta1.StateSummary, found *terraform.State) string {
-	lineage := cmp.Or(had.Lineage, workspace.LineageUnknown)
-	if found.Lineage == had.Lineage && found.Lineage != "" {
-		return fmt.Sprintf("%s/%d", lineage, had.Serial)
-	}
-
-	return lineage
-}
-
-// remembered returns what the Workspace remembers of its state, nil if nothing.
-func remembered(ws workspace.Workspace) *commonv1beta1.StateSummary {
-	if s := ws.GetObservation().State; s != nil {
-		return s
-	}
-
-	// It was created, but by a version that did not remember the state, or by an
-	// instance that ended before it could.
-	if !meta.GetExternalCreateSucceeded(ws).IsZero() {
-		return &commonv1beta1.StateSummary{Resources: 1}
-	}
-
-	return nil
-}
-
-// lost says what is wrong with a state, given what is remembered of the one that
-// should be there. It is empty if nothing is.
-func lost(had *commonv1beta1.StateSummary, found *terraform.State) string {
-	// Nothing that could be there twice.
-	if had == nil || had.Resources == 0 {
-		return ""
-	}
-
-	switch {
-	case found.Lineage == "":
-		return "is gone: expected " + describeState(had.Lineage, had.Serial, had.Resources) + ", found none"
-	case had.Lineage == "" && found.Empty():
-		// A backend may have made a new state by merely being asked for one.
-		return "is empty: expected " + describeState(had.Lineage, had.Serial, had.Resources)
-	case had.Lineage != "" && found.Lineage != had.Lineage:
-		return fmt.Sprintf("is another one: expected %s, found %s", describeState(had.Lineage, had.Serial, had.Resources), describeState(found.Lineage, serial(found), found.Managed))
-	case serial(found) < had.Serial:
-		return fmt.Sprintf("is an old copy: expected serial %d or later of lineage %s, found serial %d", had.Serial, had.Lineage, serial(found))
-	default:
-		return ""
-	}
-}
-
-func describeState(lineage string, serial int64, resources int) string {
-	if lineage == "" {
-		return "the one that it was created with"
-	}
-
-	return fmt.Sprintf("lineage %s (serial %d, %d resources)", lineage, serial, resources)
 }
 
 // summarizeState returns what to remember of a state.

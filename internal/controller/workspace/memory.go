@@ -45,6 +45,9 @@ type look struct {
 	// outputs in the state, sensitive ones included.
 	outputs map[string]terraform.Output
 
+	// created is the lineage of a state that was made by the first apply of the Workspace.
+	created string
+
 	// state is what to remember of it.
 	state *commonv1beta1.StateSummary
 }

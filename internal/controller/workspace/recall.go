@@ -52,7 +52,7 @@ func isSettled(ws workspace.Workspace) bool {
 
 	return ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() &&
 		synced.Status == corev1.ConditionTrue &&
-		o.Checksum != "" && o.State != nil && o.Plan == nil && ownsState(ws)
+		o.Checksum != "" && o.State != nil && o.Plan == nil && workspace.Owns(ws)
 }
 
 // wasPaused says whether a Workspace was paused when it was last reconciled. What has

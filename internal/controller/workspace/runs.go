@@ -97,6 +97,12 @@ func (s *session) applyPlan(ctx context.Context, p *terraform.Plan, progress fun
 	return s.cli.Apply(ctx, *s.target, o)
 }
 
+// appliesPlan says whether an apply carries out the plan that it is given, and fails if the
+// state has changed since.
+func (s *session) appliesPlan() bool {
+	return terraform.AppliesSavedPlan(s.in.parameters.PlanArgs) && terraform.AppliesSavedPlan(s.in.parameters.ApplyArgs, s.target.Env...)
+}
+
 // destroy everything that is in the state, and return how many resources those were.
 func (s *session) destroy(ctx context.Context, progress func(terraform.Progress)) (int, error) {
 	destroyed := 0
@@ -143,4 +149,12 @@ func (s *session) deleteWorkspace(ctx context.Context) error {
 	return s.initialized(ctx, func() error {
 		return errors.Wrap(s.cli.DeleteWorkspace(ctx, *s.target), "cannot delete Terraform workspace")
 	})
+}
+
+// A takenError is the refusal to apply a plan that was to make a state, because
+// another process has made one meanwhile.
+type takenError struct{}
+
+func (takenError) Error() string {
+	return "cannot apply: another process has created the state meanwhile"
 }

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestUnrecordedCreation has an API server that does not record that a creation begins.
+// Nothing is created: there is no CLI here that could do it.
+func TestUnrecordedCreation(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	const uid = "00000000-0000-0000-0000-000000000000"
+
+	root, err := workdir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ws := newConflictingWorkspace(uid, time.Now())
+
+	dir, err := root.Dir(string(ws.GetUID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.MkdirAll(dir.Path(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	boom := errors.New("boom")
+	kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+			return boom
+		},
+	}).Build()
+
+	m := newMemory()
+	e := &external{
+		kube:     kube,
+		memory:   m,
+		schedule: &schedule{memory: m, now: time.Now},
+		staller:  newStaller(time.Minute, time.Now, logging.NewNopLogger()),
+		orphans:  orphanage{predecessors: func(client.Object) Predecessors { return Predecessors{} }},
+		session:  &session{dir: dir, in: &inputs{secrets: redact.New()}},
+		plan:     &terraform.Plan{Changes: true},
+		prior:    &terraform.State{},
+	}
+
+	if _, err := e.Create(t.Context(), ws); err == nil {
+		t.Error("want the creation to fail")
+	}
+
+	recorded := newConflictingWorkspace(uid, time.Now())
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ws), recorded); err != nil {
+		t.Fatal(err)
+	}
+
+	// A disk that knows of a creation which has not begun does no harm. The other way round
+	// the creation could not go on.
+	n, err := e.session.note()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]bool{false, true}, []bool{workspace.HasBegun(recorded), n != nil && n.CreationStarted != nil}); diff != "" {
+		t.Errorf("whether creation has begun, in the status and on the disk: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// stateConflicts finds Workspaces that would share one state: the same name in two
+// namespaces and the same backend are enough for that.
+type stateConflicts struct {
+	// live reads the Workspaces of all instances, as they are now.
+	live client.Reader
+
+	// kube writes the statuses of the Workspaces of this instance.
+	kube client.Client
+
+	now func() time.Time
+}
+
+// A foreignStateError is the refusal to work on a state because it belongs to another
+// Workspace.
+type foreignStateError struct {
+	// name of the Terraform workspace, and owner of its state.
+	name, owner string
+
+	// certain says that the status of the owner names the state.
+	certain bool
+}
+
+func (e foreignStateError) Error() string {
+	belongs, remedy := "belongs to", ""
+	if !e.certain {
+		belongs, remedy = "may belong to", "wait until that one has been looked at, "
+	}
+
+	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which uses the same backend: %sset another annotation %s, or use another backend",
+		e.name, belongs, e.owner, remedy, meta.AnnotationKeyExternalName)
+}
+
+// own makes the state that was found that of the supplied Workspace, unless it belongs to
+// another one. See workspace.Contest for why it takes these steps.
+func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary) error {
+	if _, err := c.contest(ctx, ws, found.Lineage); err != nil {
+		return c.giveUp(ctx, ws, found.Lineage, err)
+	}
+
+	before, seen := ws.GetOwnership(), ws.GetObservation()
+	workspace.Begin(ws, found, c.now())
+
+	if err := c.write(ctx, ws, "that the state is taken over"); err != nil {
+		return err
+	}
+
+	contest, err := c.contest(ctx, ws, found.Lineage)
+	if foreign := (foreignStateError{}); errors.As(err, &foreign) {
+		workspace.Restore(ws, before)
+		ws.SetObservation(seen)
+
+		return errors.Join(err, c.write(ctx, ws, "that the state is not taken over"))
+	}
+
+	if err != nil {
+		return err
+	}
+
+	if other := contest.Begun(); other != "" {
+		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one has been looked at", workspace.TerraformWorkspace(ws), other)
+	}
+
+	workspace.Own(ws, found.Lineage)
+
+	return c.write(ctx, ws, "whose the state is")
+}
+
+// giveUp takes back that the Workspace has begun to create, or to take over, what is in the
+// state with the supplied lineage, if err says that this is certain to belong to another
+// one: what has begun keeps others from the state. It returns err.
+func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
+	foreign := foreignStateError{}
+	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
+		return err
+	}
+
+	return errors.Join(err, c.write(ctx, ws, "that the state is not taken over"))
+}
+
+// contest returns that for the state with the supplied lineage, which the Workspace finds.
+// It returns a foreignStateError if the state belongs to another one.
+func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
+	contest := workspace.NewContest(ws, lineage, c.now())
+
+	for _, kind := range workspace.Kinds() {
+		_, err := listing.EachObject(ctx, c.live, kind.List, listing.PageSize, func(o client.Object) error {
+			other, ok := o.(workspace.Workspace)
+			if !ok {
+				return errors.Errorf("%T is not a Workspace", o)
+			}
+
+			contest.Add(other, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(o).String(), "/"), kind.GroupVersionKind.Group))
+
+			return nil
+		})
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot find out whom the state belongs to")
+		}
+	}
+
+	if owner, certain := contest.Owner(); owner != "" {
+		return nil, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain}
+	}
+
+	return contest, nil
+}
+
+func (c *stateConflicts) write(ctx context.Context, ws workspace.Workspace, what string) error {
+	return errors.Wrapf(c.kube.Status().Update(ctx, ws), "cannot record %s", what)
+}
+
+// ownState makes sure that the state which was found belongs to the Workspace, before
+// anything is done to it.
+func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
+	s := *summarizeState(found)
+
+	place, err := e.session.statePlace()
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case s.Lineage == ws.GetOwnership().Lineage:
+		return nil
+	// A first apply finds out by the lock on the state, or by its plan that has become
+	// stale, whether another Workspace is faster.
+	case s.Lineage == "" || isBlank(found):
+		return nil
+	case place.inWorkdir:
+		workspace.Own(ws, s.Lineage)
+
+		// Without changes it is recorded with everything else.
+		if !changes {
+			return nil
+		}
+
+		return e.conflicts.write(ctx, ws, "whose the state is")
+	case !changes && (found.Empty() || workspace.OwnTitle(ws, s.Lineage) >= workspace.TitleRemembered):
+		return nil
+	default:
+		return e.conflicts.own(ctx, ws, s)
+	}
+}
+
+// mayApplyTo returns an error if the state that an apply is about to change is not known
+// to belong to the Workspace.
+func mayApplyTo(ws workspace.Workspace, found *terraform.State) error {
+	if found.Lineage == "" || isBlank(found) || ws.GetOwnership().Lineage == found.Lineage {
+		return nil
+	}
+
+	return errors.New("cannot apply: there is another state than before")
+}
+
+// isBlank says whether nothing was ever applied to a state.
+func isBlank(s *terraform.State) bool {
+	return s.Empty() && workspace.IsBlank(*summarizeState(s))
+}

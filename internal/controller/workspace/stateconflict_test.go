@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+// A claimantActor is a Workspace that wants the state with the lineage "l", and does one
+// step at a time.
+type claimantActor struct {
+	key  client.ObjectKey
+	kube *stepClient
+
+	step, ready chan struct{}
+	done        bool
+	err         error
+}
+
+func newConflictingWorkspace(uid string, created time.Time) *namespacedv1beta1.Workspace {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{
+		Namespace: uid, Name: "same", UID: types.UID(uid), CreationTimestamp: metav1.NewTime(created),
+	}}
+	meta.SetExternalName(ws, "same")
+
+	return ws
+}
+
+// A stepClient has all Workspaces of a test, which it shares with others. It waits for a step
+// of its actor before each list of Workspaces with a namespace, and before each write.
+type stepClient struct {
+	client.Client
+
+	all   map[client.ObjectKey]*namespacedv1beta1.Workspace
+	actor *claimantActor
+}
+
+func (c *stepClient) Status() client.SubResourceWriter { return &stepWriter{c: c} }
+
+type stepWriter struct {
+	client.SubResourceWriter
+
+	c *stepClient
+}
+
+func (c *stepClient) wait() {
+	c.actor.ready <- struct{}{}
+	<-c.actor.step
+}
+
+func (c *stepClient) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	l, ok := list.(*namespacedv1beta1.WorkspaceList)
+	if !ok {
+		return nil
+	}
+
+	c.wait()
+
+	for _, ws := range c.all {
+		l.Items = append(l.Items, *ws.DeepCopy())
+	}
+
+	return nil
+}
+
+func (w *stepWriter) Update(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	w.c.wait()
+
+	ws, ok := o.DeepCopyObject().(*namespacedv1beta1.Workspace)
+	if !ok {
+		return errors.Errorf("%T is not a Workspace", o)
+	}
+
+	w.c.all[client.ObjectKeyFromObject(o)] = ws
+
+	return nil
+}
+
+// begin to make the state its own, up to the first step.
+func (a *claimantActor) begin(t *testing.T, now time.Time) {
+	t.Helper()
+
+	ws := a.kube.all[a.key].DeepCopy()
+	c := &stateConflicts{live: a.kube, kube: a.kube, now: func() time.Time { return now }}
+	a.done, a.err = false, nil
+
+	go func() {
+		a.err = c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1})
+		a.done = true
+		a.ready <- struct{}{}
+	}()
+	<-a.ready
+}
+
+func (a *claimantActor) proceed() {
+	if a.done {
+		return
+	}
+
+	a.step <- struct{}{}
+	<-a.ready
+}
+
+// actorSteps is how many steps it takes to make a state one's own: list, write, list, write.
+const actorSteps = 4
+
+// TestOwnState lets two Workspaces that know nothing of a state take it over at the same
+// time, with their steps in any order. Never do both of them get it, and in the end one of
+// them has it.
+func TestOwnState(t *testing.T) {
+	t.Parallel()
+
+	for order := range uint(1 << (2 * actorSteps)) {
+		if bits.OnesCount(order) != actorSteps {
+			continue
+		}
+
+		t.Run(fmt.Sprintf("%0*b", 2*actorSteps, order), func(t *testing.T) {
+			t.Parallel()
+			testOwnState(t, order)
+		})
+	}
+}
+
+// testOwnState lets the first or the second of two Workspaces do the next step, as the bits
+// of the order say, beginning with the lowest.
+func testOwnState(t *testing.T, order uint) {
+	t.Helper()
+
+	epoch := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	all := map[client.ObjectKey]*namespacedv1beta1.Workspace{}
+	actors := make([]*claimantActor, 2)
+
+	for i, uid := range []string{"a", "b"} {
+		a := &claimantActor{key: client.ObjectKey{Namespace: uid, Name: "same"}, step: make(chan struct{}), ready: make(chan struct{})}
+		a.kube = &stepClient{all: all, actor: a}
+		all[a.key] = newConflictingWorkspace(uid, epoch.Add(time.Duration(i)*time.Hour))
+		actors[i] = a
+	}
+
+	for _, a := range actors {
+		a.begin(t, epoch)
+	}
+
+	for i := range 2 * actorSteps {
+		actors[order>>i&1].proceed()
+	}
+
+	finish(actors)
+
+	if got := countOwners(all); got == 2 {
+		t.Fatal("both Workspaces own the state")
+	}
+
+	// Each is reconciled twice more, the one after the other.
+	for i := range 4 {
+		if a := actors[i%2]; a.err != nil {
+			a.begin(t, epoch.Add(time.Minute))
+			finish(actors)
+		}
+	}
+
+	if got := countOwners(all); got != 1 {
+		t.Errorf("want 1 Workspace to own the state, got %d: %v, %v", got, actors[0].err, actors[1].err)
+	}
+
+	for _, a := range actors {
+		if a.err != nil && !strings.Contains(a.err.Error(), "belongs to the Workspace") {
+			t.Errorf("want the other one to be told whom the state belongs to, got %v", a.err)
+		}
+	}
+}
+
+// finish what the actors have begun.
+func finish(actors []*claimantActor) {
+	for _, a := range actors {
+		for !a.done {
+			a.proceed()
+		}
+	}
+}
+
+func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
+	n := 0
+
+	for _, ws := range all {
+		if ws.GetOwnership().Lineage == "l" {
+			n++
+		}
+	}
+
+	return n
+}
+
+// TestOwnStateFails has an API server that cannot be asked, or does not record what it is
+// told to. Nothing may be done to a state then.
+func TestOwnStateFails(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	boom := errors.New("boom")
+
+	cases := map[string]interceptor.Funcs{
+		"List": {List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return boom }},
+		"Write": {SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+			return boom
+		}},
+	}
+
+	for name, funcs := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := newConflictingWorkspace("a", time.Now())
+			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
+			c := &stateConflicts{live: kube, kube: kube, now: time.Now}
+
+			if err := c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}); !errors.Is(err, boom) {
+				t.Errorf("own(...): want error %v, got %v", boom, err)
+			}
+
+			if got := ws.GetOwnership().Lineage; got != "" {
+				t.Errorf("want no lineage to be recorded, got %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"cmp"
+	"fmt"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A Found is the state that was found where that of a Workspace should be.
+type Found struct {
+	commonv1beta1.StateSummary
+
+	// Empty says that there are neither resources nor outputs in it.
+	Empty bool
+
+	// OtherDisk says that the state is kept on a disk, and that the disk is another one than
+	// that on which the Workspace began to create its infrastructure.
+	OtherDisk bool
+}
+
+// Remembered returns what a Workspace knows of its state, nil if nothing.
+func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
+	own, seen := ws.GetOwnership(), ws.GetObservation().State
+
+	if seen == nil {
+		seen = &commonv1beta1.StateSummary{}
+	}
+
+	switch {
+	case seen.Resources > 0:
+		return seen
+	// Its creation began on a disk that is not here, and the end of that is not known: there
+	// may be resources in the state on that disk.
+	case otherDisk && own.CreationStarted != nil && own.CreationSucceeded == nil:
+		return &commonv1beta1.StateSummary{Lineage: seen.Lineage, Serial: seen.Serial, Resources: 1}
+	default:
+		return ws.GetObservation().State
+	}
+}
+
+// Lost says what is wrong with a state, given what is remembered of the one that should be
+// there. It is empty if nothing is.
+func Lost(had *commonv1beta1.StateSummary, found Found) string {
+	// Nothing that could be there twice.
+	if had == nil || had.Resources == 0 {
+		return ""
+	}
+
+	switch {
+	case found.Lineage == "":
+		return "is gone: expected " + describeState(*had) + ", found none"
+	case had.Lineage == "" && found.Empty:
+		// A backend may have made a new state by merely being asked for one.
+		return "is empty: expected " + describeState(*had)
+	case had.Lineage != "" && found.Lineage != had.Lineage:
+		return fmt.Sprintf("is another one: expected %s, found %s", describeState(*had), describeState(found.StateSummary))
+	case found.Serial < had.Serial:
+		return fmt.Sprintf("is an old copy: expected serial %d or later of lineage %s, found serial %d", had.Serial, had.Lineage, found.Serial)
+	default:
+		return ""
+	}
+}
+
+func describeState(s commonv1beta1.StateSummary) string {
+	if s.Lineage == "" {
+		return "the one that it was created with"
+	}
+
+	return fmt.Sprintf("lineage %s (serial %d, %d resources)", s.Lineage, s.Serial, s.Resources)
+}
+
+// LossOf returns how a person names the loss to accept it. What is accepted once has no
+// effect on any later loss: a new state has a new lineage, and an old copy, which goes on
+// with the lineage, has other serials from then on.
+func LossOf(had commonv1beta1.StateSummary, found Found) string {
+	lineage := cmp.Or(had.Lineage, LineageUnknown)
+	if found.Lineage == had.Lineage && found.Lineage != "" {
+		return fmt.Sprintf("%s/%d", lineage, had.Serial)
+	}
+
+	return lineage
+}

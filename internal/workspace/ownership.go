@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"cmp"
+	"encoding/hex"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// A state is identified by its lineage, and belongs to one Workspace. The rules here
+// decide to which, given the statuses of all Workspaces. No rule reads an annotation
+// that the provider writes: copies, restored backups and GitOps tools write annotations,
+// but no status.
+
+// Owns says whether a Workspace has a state of its own: it created one, took one over, or
+// was reconciled with one by a version of the provider that recorded no more. To look at
+// a state is not enough.
+func Owns(ws Workspace) bool {
+	o := ws.GetOwnership()
+
+	return o.Lineage != "" || o.CreationSucceeded != nil || (ws.GetObservation().Checksum != "" && !OnlyObserves(ws))
+}
+
+// IsStateless says whether there cannot be a state of the Workspace yet: it has seen
+// none, and has never begun to make one.
+func IsStateless(ws Workspace) bool {
+	own, seen := ws.GetOwnership(), ws.GetObservation()
+
+	return own.CreationStarted == nil && own.Lineage == "" && seen.Checksum == "" && seen.State == nil
+}
+
+// IsBlank says whether nothing was ever applied to a state without resources and outputs:
+// some backends make such a state when they are merely asked for one. Every apply and
+// every destroy raises the serial.
+func IsBlank(s commonv1beta1.StateSummary) bool { return s.Resources == 0 && s.Serial <= 1 }
+
+// A Title is what a Workspace has, according to its status, that makes a state its own. A
+// greater one is better.
+type Title int
+
+const (
+	// TitleNone is that of a Workspace that has nothing to do with the state.
+	TitleNone Title = iota
+
+	// TitlePossible is that of a Workspace that was reconciled by an older version of the
+	// provider, which recorded no lineage. The state may be the one it has.
+	TitlePossible
+
+	// TitleBegun is that of a Workspace that has begun to create what is in the state, or to
+	// take it over, and has not recorded the end of that.
+	TitleBegun
+
+	// TitleRemembered is that of a Workspace that was reconciled with the state, but has not
+	// recorded it as its own yet.
+	TitleRemembered
+
+	// TitleOwner is that of the Workspace that has recorded the state as its own.
+	TitleOwner
+)
+
+// TitleTo returns the title of a Workspace to the state with the supplied lineage, which
+// the Terraform workspace of the supplied name has.
+func TitleTo(ws Workspace, lineage, name string) Title {
+	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, knownLineage(ws)
+
+	switch {
+	case own.Lineage == lineage:
+		return TitleOwner
+	case own.Lineage != "" || (known != "" && known != lineage):
+		return TitleNone
+	case known == "" && TerraformWorkspace(ws) != name:
+		return TitleNone
+	case known == lineage && wasReconciled(ws) && !IsBlank(*seen):
+		return TitleRemembered
+	case own.CreationStarted != nil:
+		return TitleBegun
+	case seen == nil && wasReconciled(ws) && isLegacyChecksum(ws.GetObservation().Checksum):
+		return TitlePossible
+	default:
+		return TitleNone
+	}
+}
+
+// wasReconciled says whether a Workspace was reconciled with a state, rather than have only
+// looked at one.
+func wasReconciled(ws Workspace) bool {
+	return ws.GetObservation().Checksum != "" && (!OnlyObserves(ws) || HasBegun(ws))
+}
+
+// OwnTitle returns the title of a Workspace to the state with the supplied lineage, which
+// is the one that it finds. One that an older version of the provider has reconciled owns
+// what it finds.
+func OwnTitle(ws Workspace, lineage string) Title {
+	t := TitleTo(ws, lineage, TerraformWorkspace(ws))
+	if t == TitlePossible {
+		return TitleRemembered
+	}
+
+	return t
+}
+
+// HasBegun says whether a Workspace has begun to create infrastructure, or to take some
+// over.
+func HasBegun(ws Workspace) bool { return ws.GetOwnership().CreationStarted != nil }
+
+// Knows says whether the state with the supplied lineage may be the one that a Workspace
+// has: it is the one that was seen last, or none was seen.
+func Knows(ws Workspace, lineage string) bool {
+	known := cmp.Or(knownLineage(ws), ws.GetOwnership().Lineage)
+
+	return known == "" || known == lineage
+}
+
+// TerraformWorkspace returns the name of the Terraform workspace of a Workspace.
+func TerraformWorkspace(o client.Object) string {
+	return cmp.Or(meta.GetExternalName(o), o.GetName())
+}
+
+// isLegacyChecksum says whether a version of the provider that recorded nothing of the
+// state has written the checksum: it was an MD5.
+func isLegacyChecksum(s string) bool {
+	b, err := hex.DecodeString(s)
+
+	return err == nil && len(b) == 16
+}
+
+// knownLineage returns the lineage of the state that a Workspace has seen last.
+func knownLineage(ws Workspace) string {
+	if s := ws.GetObservation().State; s != nil {
+		return s.Lineage
+	}
+
+	return ""
+}
+
+// A Contest decides whether a Workspace may make a state its own. All other Workspaces
+// have to be added to it before it is asked.
+//
+// A Workspace takes three steps to make a state its own: it finds that no other Workspace
+// precedes it; it writes into its status that it has begun (Begin); and it finds, after
+// that write, that no other Workspace precedes it or has begun, too. Only then it records
+// the lineage. Of two Workspaces that begin at the same time at least one sees the other
+// in its last step, so that they never record the same lineage.
+type Contest struct {
+	lineage, name string
+	mine          claimant
+
+	// first is the best of the others. It is nil if none has any title.
+	first *claimant
+
+	// begun is one of the others that may be about to record the lineage. It is nil if
+	// there is none.
+	begun *claimant
+}
+
+// A claimant is one of the Workspaces in a Contest.
+type claimant struct {
+	title   Title
+	deleted bool
+	started time.Time
+	created metav1.Time
+	uid     string
+
+	// certain says that its status names the lineage.
+	certain bool
+
+	description string
+}
+
+// NewContest returns a Contest of the supplied Workspace for the state with the supplied
+// lineage, which it finds. Now is when it would begin, if it has not begun.
+func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
+	mine := claimantOf(ws, lineage, OwnTitle(ws, lineage))
+	if mine.started.IsZero() {
+		mine.started = now
+	}
+
+	return &Contest{lineage: lineage, name: TerraformWorkspace(ws), mine: mine}
+}
+
+func claimantOf(ws Workspace, lineage string, t Title) claimant {
+	c := claimant{
+		title:   t,
+		deleted: meta.WasDeleted(ws),
+		created: ws.GetCreationTimestamp(),
+		uid:     string(ws.GetUID()),
+		certain: t == TitleOwner || knownLineage(ws) == lineage,
+	}
+
+	if s := ws.GetOwnership().CreationStarted; s != nil {
+		c.started = s.Time
+	}
+
+	return c
+}
+
+// Add another Workspace, which the description names to people.
+func (c *Contest) Add(ws Workspace, description string) {
+	t := TitleTo(ws, c.lineage, c.name)
+	if t == TitleNone || string(ws.GetUID()) == c.mine.uid {
+		return
+	}
+
+	other := claimantOf(ws, c.lineage, t)
+	other.description = description
+
+	if c.first == nil || other.precedes(*c.first) {
+		c.first = &other
+	}
+
+	if other.certain && (t == TitleOwner || !other.started.IsZero()) {
+		c.begun = &other
+	}
+}
+
+// precedes says whether the state belongs to c rather than to d. Of two with equal titles
+// one that is being deleted gives way, then the one that has begun later.
+func (c claimant) precedes(d claimant) bool {
+	return cmp.Or(
+		cmp.Compare(d.title, c.title),
+		cmp.Compare(rank(c.deleted), rank(d.deleted)),
+		cmp.Compare(rank(c.started.IsZero()), rank(d.started.IsZero())),
+		c.started.Compare(d.started),
+		c.created.Compare(d.created.Time),
+		cmp.Compare(c.uid, d.uid),
+	) < 0
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+
+	return 0
+}
+
+// Owner returns the description of the Workspace that the state belongs to rather than to
+// the one that asks, and whether that is certain: it is not if the status of the other one
+// does not name the lineage yet. The description is empty if there is no such Workspace.
+func (c *Contest) Owner() (description string, certain bool) {
+	if c.first == nil || !c.first.precedes(c.mine) {
+		return "", false
+	}
+
+	return c.first.description, c.first.certain
+}
+
+// Begun returns the description of another Workspace that has begun to make the state its
+// own, and that may be about to record it although the state does not belong to it. It
+// gives up when it is reconciled. The description is empty if there is none.
+func (c *Contest) Begun() string {
+	if c.begun == nil {
+		return ""
+	}
+
+	return c.begun.description
+}
+
+// Begin records in the status of the Workspace that it makes the supplied state, in which
+// there is something, its own.
+func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
+	begin(ws, s)
+
+	own := ws.GetOwnership()
+	if own.CreationStarted == nil {
+		own.CreationStarted = seconds(now)
+	}
+
+	ws.SetOwnership(own)
+}
+
+// BeginCreation records in the status of the Workspace that it creates its infrastructure,
+// from the supplied state, in which there is nothing.
+func BeginCreation(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
+	begin(ws, s)
+
+	own := ws.GetOwnership()
+	own.CreationStarted, own.CreationSucceeded = seconds(now), nil
+	ws.SetOwnership(own)
+}
+
+func begin(ws Workspace, s commonv1beta1.StateSummary) {
+	seen := ws.GetObservation()
+	seen.State = &s
+	ws.SetObservation(seen)
+
+	own := ws.GetOwnership()
+	if own.Lineage != s.Lineage {
+		own.Lineage = ""
+	}
+
+	ws.SetOwnership(own)
+}
+
+// seconds returns a time as the API server keeps it.
+func seconds(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }
+
+// Restore what the ownership of the Workspace said of its state and its creation before.
+func Restore(ws Workspace, before commonv1beta1.Ownership) {
+	own := ws.GetOwnership()
+	own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
+	ws.SetOwnership(own)
+}
+
+// GiveUp takes back from the status of the Workspace that it has begun to create, or to take
+// over, what is in the state with the supplied lineage. It says whether there was something
+// to take back.
+func GiveUp(ws Workspace, lineage string) bool {
+	own := ws.GetOwnership()
+	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || knownLineage(ws) != lineage {
+		return false
+	}
+
+	own.CreationStarted = nil
+	ws.SetOwnership(own)
+
+	return true
+}
+
+// Own records in the status of the Workspace that the state with the supplied lineage
+// belongs to it.
+func Own(ws Workspace, lineage string) {
+	own := ws.GetOwnership()
+	own.Lineage = lineage
+	ws.SetOwnership(own)
+}
+
+// Succeed records in the status of the Workspace, if it has begun to create something, that
+// all of that is there.
+func Succeed(ws Workspace, now time.Time) {
+	own := ws.GetOwnership()
+	if own.CreationStarted == nil || own.CreationSucceeded != nil {
+		return
+	}
+
+	own.CreationSucceeded = seconds(now)
+	ws.SetOwnership(own)
+}

@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+)
+
+func TestOwns(t *testing.T) {
+	t.Parallel()
+
+	policies := func(actions ...xpv2.ManagementAction) option {
+		return func(ws *namespacedv1beta1.Workspace) { ws.SetManagementPolicies(actions) }
+	}
+	annotated := func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, epoch()) }
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		want   bool
+	}{
+		"New":       {reason: "Nothing is known of it."},
+		"Begun":     {reason: "What it has begun may have come to nothing.", opts: []option{began(0)}},
+		"Owner":     {reason: "It has recorded a state as its own.", opts: []option{owns("l")}, want: true},
+		"Creator":   {reason: "It made what is there.", opts: []option{began(0), succeeded()}, want: true},
+		"Adopter":   {reason: "It was reconciled with what is there.", opts: []option{reconciled(legacyChecksum)}, want: true},
+		"Observer":  {reason: "It only looks, and has the checksum of an older version.", opts: []option{observes(), reconciled(legacyChecksum)}},
+		"Late":      {reason: "There is nothing to initialize late.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize), reconciled(checksum)}},
+		"Deleter":   {reason: "It may destroy what is there.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete), reconciled(checksum)}, want: true},
+		"Pensioner": {reason: "It made what is there, and only looks by now.", opts: []option{began(0), succeeded(), observes()}, want: true},
+		"Annotated": {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := Owns(newWorkspace("a", tc.opts...)); got != tc.want {
+				t.Errorf("\n%s\nOwns(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestTitleTo(t *testing.T) {
+	t.Parallel()
+
+	blank := remembers(commonv1beta1.StateSummary{Lineage: "l", Serial: 1})
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		want   Title
+		own    Title
+	}{
+		"New":           {reason: "It has no use for a state yet."},
+		"Owner":         {reason: "Its status says so.", opts: []option{owns("l")}, want: TitleOwner, own: TitleOwner},
+		"OwnerOfOther":  {reason: "It has another state.", opts: []option{owns("k"), reconciled(checksum), began(0)}},
+		"OwnerOfLost":   {reason: "It has recorded another state, whatever it saw last.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
+		"Observer":      {reason: "To look is no title.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
+		"FormerLooker":  {reason: "To have looked is none either.", opts: []option{seen("l")}},
+		"Legacy":        {reason: "Which state it has is not known.", opts: []option{reconciled(legacyChecksum)}, want: TitlePossible, own: TitleRemembered},
+		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: TitleRemembered},
+		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
+		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},
+		"SeenElsewhere": {reason: "The lineage counts, not the name.", opts: []option{named("other"), reconciled(checksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
+		"Nothing":       {reason: "A module with nothing to create has no state.", opts: []option{reconciled(checksum), remembers(commonv1beta1.StateSummary{})}},
+		"Blank":         {reason: "To have seen an empty state that a backend has made is no title.", opts: []option{reconciled(checksum), blank}},
+		"Begun":         {reason: "It may have made what is there.", opts: []option{began(0)}, want: TitleBegun, own: TitleBegun},
+		"BegunNamed":    {reason: "It began in another Terraform workspace.", opts: []option{named("other"), began(0)}, own: TitleBegun},
+		"BegunHere":     {reason: "It began with that state.", opts: []option{named("other"), began(0), blank}, want: TitleBegun, own: TitleBegun},
+		"BegunThere":    {reason: "It began with another state.", opts: []option{began(0), seen("k")}},
+		"Created":       {reason: "It was not looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), remembers(commonv1beta1.StateSummary{Resources: 1})}, want: TitleBegun, own: TitleBegun},
+		"CreatedSeen":   {reason: "It was looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
+		"BegunThenLook": {reason: "What it made is there still.", opts: []option{began(0), observes()}, want: TitleBegun, own: TitleBegun},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := newWorkspace("a", tc.opts...)
+			if diff := cmp.Diff([]Title{tc.want, tc.own}, []Title{TitleTo(ws, "l", "name"), OwnTitle(ws, "l")}); diff != "" {
+				t.Errorf("\n%s\nTitleTo(...) and OwnTitle(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestContest has a Workspace, which has no title unless it says so, ask for a state.
+func TestContest(t *testing.T) {
+	t.Parallel()
+
+	type answer struct {
+		Owner   string
+		Certain bool
+		Begun   string
+	}
+
+	cases := map[string]struct {
+		reason string
+		mine   []option
+		others map[string][]option
+		want   answer
+	}{
+		"Free":         {reason: "No other Workspace has anything to do with it.", others: map[string][]option{"other": nil, "observer": {observes(), seen("l")}}},
+		"Owned":        {reason: "Another one has recorded it.", mine: []option{older(), reconciled(legacyChecksum)}, others: map[string][]option{"owner": {named("any"), owns("l")}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
+		"Elsewhere":    {reason: "A namesake has another state.", others: map[string][]option{"other": {owns("k"), reconciled(checksum)}}},
+		"Legacy":       {reason: "It may be that of one that was not looked at yet.", others: map[string][]option{"legacy": {reconciled(legacyChecksum)}}, want: answer{Owner: "legacy"}},
+		"BothLegacy":   {reason: "The first that asks gets it.", mine: []option{reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum), seen("l")}}},
+		"LegacyBegan":  {reason: "The first that has begun gets it.", mine: []option{older(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {began(-time.Minute), reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true, Begun: "legacy"}},
+		"LegacyGoes":   {reason: "What another one still needs is not destroyed.", mine: []option{older(), deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
+		"BothGo":       {reason: "One of both destroys it.", mine: []option{deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), deleted(), reconciled(legacyChecksum), seen("l")}}},
+		"BegunAlone":   {reason: "A namesake that was not looked at had its state before this one began.", mine: []option{began(0)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum)}}},
+		"OtherBegun":   {reason: "It may be that of one that has begun to create something.", mine: []option{older()}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
+		"OtherFirst":   {reason: "The first that began is taken for the one that made it.", mine: []option{older(), began(time.Second)}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
+		"OtherSecond":  {reason: "One that began later, somewhere, does not matter.", mine: []option{began(0)}, others: map[string][]option{"begun": {older(), began(time.Second)}}},
+		"OtherAtIt":    {reason: "One that began later with this very state may be about to record it.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(time.Second), seen("l")}}, want: answer{Begun: "begun"}},
+		"SameTime":     {reason: "The older one precedes.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(0), seen("l")}}, want: answer{Owner: "begun", Certain: true, Begun: "begun"}},
+		"RememberedBy": {reason: "To have been reconciled is more than to have begun.", mine: []option{older(), began(0)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
+		"Best":         {reason: "Of several others the best is named.", others: map[string][]option{"begun": {older(), began(0)}, "owner": {owns("l")}, "legacy": {older(), reconciled(legacyChecksum)}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			mine := newWorkspace("mine", tc.mine...)
+			c := NewContest(mine, "l", epoch())
+			c.Add(mine, "itself")
+
+			for uid, opts := range tc.others {
+				c.Add(newWorkspace(uid, opts...), uid)
+			}
+
+			got := answer{Begun: c.Begun()}
+			got.Owner, got.Certain = c.Owner()
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBegin(t *testing.T) {
+	t.Parallel()
+
+	s := commonv1beta1.StateSummary{Lineage: "l", Serial: 1}
+	now := epoch().Add(time.Hour + time.Millisecond)
+	later := seconds(epoch().Add(time.Hour))
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		begin  func(ws Workspace, s commonv1beta1.StateSummary, now time.Time)
+		want   commonv1beta1.Ownership
+	}{
+		"New":       {reason: "The API server keeps seconds.", begin: Begin, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"Again":     {reason: "It began before.", opts: []option{began(0)}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch())}},
+		"Another":   {reason: "What it had is not what it takes over.", opts: []option{owns("k"), began(0), succeeded()}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), CreationSucceeded: seconds(epoch())}},
+		"Creation":  {reason: "This creation has just begun.", opts: []option{began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"Recreated": {reason: "It has lost what it had.", opts: []option{owns("k"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"Emptied":   {reason: "There was nothing left in its own state.", opts: []option{owns("l"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{Lineage: "l", CreationStarted: later}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := newWorkspace("a", tc.opts...)
+			before := ws.GetOwnership()
+			tc.begin(ws, s, now)
+
+			tc.want.UID = "a"
+			if diff := cmp.Diff(tc.want, ws.GetOwnership()); diff != "" {
+				t.Errorf("\n%s\nownership: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(&s, ws.GetObservation().State); diff != "" {
+				t.Errorf("\n%s\nstate: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			Restore(ws, before)
+
+			if diff := cmp.Diff(before, ws.GetOwnership()); diff != "" {
+				t.Errorf("\n%s\nownership after it was restored: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		want   bool
+	}{
+		"New":       {reason: "There is nothing to give up."},
+		"Begun":     {reason: "It was to take over that state.", opts: []option{began(0), seen("l")}, want: true},
+		"Elsewhere": {reason: "It began with another state.", opts: []option{began(0), seen("k")}},
+		"Unknown":   {reason: "It may have begun with another state.", opts: []option{began(0)}},
+		"Succeeded": {reason: "It has created something.", opts: []option{began(0), seen("l"), succeeded()}},
+		"Owner":     {reason: "It has a state.", opts: []option{began(0), seen("l"), owns("k")}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := newWorkspace("a", tc.opts...)
+			begun := HasBegun(ws)
+
+			if got := GiveUp(ws, "l"); got != tc.want {
+				t.Errorf("\n%s\nGiveUp(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+
+			if got, want := HasBegun(ws), begun && !tc.want; got != want {
+				t.Errorf("\n%s\nHasBegun(...): want %t, got %t", tc.reason, want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"slices"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// OnlyObserves says whether a Workspace may look at a state and nothing else, so
+// that it does no harm to share it. There is nothing to initialize late.
+func OnlyObserves(mg resource.Managed) bool {
+	p := mg.GetManagementPolicies()
+
+	return len(p) > 0 && !slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {
+		return a != xpv2.ManagementActionObserve && a != xpv2.ManagementActionLateInitialize
+	})
+}
