@@ -62,7 +62,7 @@ type holders struct {
 }
 
 func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing) *holders {
-	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, seen: observation{fallback: t.Duration}}
+	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, seen: newObservation(t)}
 }
 
 // before returns the hosts of those who held the Lease before this instance.

@@ -216,7 +216,16 @@ func (o *Observer) refresh(ctx context.Context) error {
 	}
 
 	for key, r := range o.leases {
-		if !found[key] && r.forgettable(o.now()) {
+		if found[key] {
+			continue
+		}
+
+		// Its holder counts as dead one duration after it is noticed that the Lease has gone.
+		if key.Namespace == o.namespace {
+			o.record(key, nil)
+		}
+
+		if r.forgettable(o.now()) {
 			delete(o.leases, key)
 		}
 	}
@@ -230,7 +239,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
 	r, ok := o.leases[key]
 	if !ok {
-		r = &record{observation: observation{fallback: o.timing.Duration}}
+		r = &record{observation: newObservation(o.timing)}
 		o.leases[key] = r
 	}
 

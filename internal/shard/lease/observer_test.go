@@ -170,11 +170,11 @@ func TestObserver(t *testing.T) {
 			at:     10*time.Second - 1,
 			want:   want{State: Alive, Reads: 1},
 		},
-		"DeletedLongAgo": {
-			reason: "Nobody has made it again.",
+		"DeletedAfterLong": {
+			reason: "It was not read for as long as it lasts. Its holder may have renewed it until a moment ago.",
 			before: newLease(named(name)),
 			at:     10 * time.Second,
-			want:   want{State: Dead, Reads: 1},
+			want:   want{State: Alive, Reads: 1},
 		},
 	}
 
@@ -199,6 +199,35 @@ func TestObserver(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// The time after which the holder of a Lease that was deleted is dead begins before anybody
+// asks for it.
+func TestObserverDeleted(t *testing.T) {
+	t.Parallel()
+
+	start := time.Unix(1e9, 0)
+	key := client.ObjectKey{Namespace: namespace, Name: shard.CatchAll().LeaseName()}
+	l := &leases{lease: newLease(named(key.Name))}
+	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second})
+
+	for _, at := range []time.Duration{0, 5 * time.Second, 9 * time.Second} {
+		o.now = func() time.Time { return start.Add(at) }
+
+		if err := o.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		l.lease = nil
+	}
+
+	for at, want := range map[time.Duration]State{15*time.Second - 1: Alive, 15 * time.Second: Dead} {
+		o.now = func() time.Time { return start.Add(at) }
+
+		if diff := cmp.Diff(want, o.State(t.Context(), key, me)); diff != "" {
+			t.Errorf("State(...) after %s: -want, +got:\n%s", at, diff)
+		}
 	}
 }
 

@@ -17,8 +17,9 @@
 //     dead. No Lease from before its death names it there: a backup of one cannot.
 //  4. An instance that was seen to hold a Lease is dead when the Lease has not changed for
 //     its duration, by the clock of the observer. When the Lease has gone, is empty, has
-//     another holder or is older than before, the instance may have renewed it until then:
-//     its last duration counts from when that was noticed.
+//     another holder or is older than before, the instance may have renewed it until then,
+//     for longer than before: the longest duration counts from when that was noticed, even
+//     if the instance counted as dead already.
 //  5. The first one in "holders" of an empty Lease that it did not release counts as seen.
 //  6. An instance that was never seen to hold the Lease, and is not named by it, is dead one
 //     duration after somebody first asked for it.
@@ -86,7 +87,8 @@ type sighting struct {
 
 // An observation is what was seen of a Lease so far.
 type observation struct {
-	// fallback is the duration of a Lease that says none.
+	// fallback is the duration of a Lease that says none, and of one of which it is not known
+	// what it said last.
 	fallback time.Duration
 
 	// version of the Lease when it was last read: another one whenever it was written.
@@ -111,6 +113,9 @@ type observation struct {
 	// seen are those who held it or were asked for, by identity.
 	seen map[string]sighting
 }
+
+// newObservation of a Lease of which nothing is known. Its timing is like the supplied one.
+func newObservation(t Timing) observation { return observation{fallback: t.Longest()} }
 
 type version struct {
 	uid      types.UID
@@ -154,9 +159,7 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 		o.renew(holder, renewed, now)
 		signed = slices.Insert(signed, 0, holder)
 	case len(signed) > 0 && !slices.Contains(o.ended, signed[0]):
-		if s, ok := o.seen[signed[0]]; !ok || s.asked {
-			o.note(signed[0], sighting{until: now.Add(o.longest()), duration: o.longest()})
-		}
+		o.note(signed[0], sighting{until: now.Add(o.longest()), duration: o.longest(), renewed: o.seen[signed[0]].renewed})
 	}
 
 	o.names = withNames(signed, o.names...)
@@ -168,11 +171,13 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 }
 
 // extend the time for which instances may be alive: since the Lease was last read, they may
-// have renewed it.
+// have renewed it, and for longer than before. That goes for the last holder even if its time
+// is over: this process may not have been able to read the Lease for so long.
 func (o *observation) extend(now time.Time) {
 	for id, s := range o.seen {
-		if now.Before(s.until) {
-			s.until = now.Add(s.duration)
+		last := len(o.names) > 0 && id == o.names[0] && !slices.Contains(o.ended, id)
+		if last || now.Before(s.until) {
+			s.until = now.Add(max(s.duration, o.fallback))
 			o.seen[id] = s
 		}
 	}

@@ -213,6 +213,46 @@ func TestObservation(t *testing.T) {
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
+		"DeletedAfterLong": {
+			reason: "This process could not read the Lease for longer than its duration. The holder may have renewed it right before it was deleted.",
+			read:   []reading{{lease: newLease()}, {at: time.Minute}},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"EmptiedAfterLong": {
+			reason: "The same goes for a Lease that was emptied,",
+			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Minute, lease: newLease(version2, signedBy(me), heldBy(""))}},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"RestoredAfterLong": {
+			reason: "and for one that has another holder, who does not say that he took it from me.",
+			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
+		"SucceededAfterLong": {
+			reason: "One who does say so is believed.",
+			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(somebody), signedBy(somebody+","+me))}},
+			at:     time.Minute,
+			want:   want{State: Dead, Alive: somebody},
+		},
+		"EmptiedAfterTenure": {
+			reason: "The Lease was deleted, made again by its holder, and emptied: who signed it last may have renewed it just before.",
+			read: []reading{
+				{lease: newLease(signedBy(me))},
+				{at: time.Second},
+				{at: time.Minute, lease: newLease(withUID("another"), signedBy(me), heldBy(""))},
+			},
+			at:   time.Minute + 10*time.Second - 1,
+			want: want{State: Alive, Alive: me},
+		},
+		"DeletedWhenLonger": {
+			reason: "It may have been renewed for longer than before, for as long as any Lease of such instances is.",
+			read:   []reading{{lease: newLease(renewed(0, 2*time.Second))}, {at: time.Second}},
+			at:     6*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
+		},
 		"DeletedAndExpired": {
 			reason: "Nobody has made it again in time.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
