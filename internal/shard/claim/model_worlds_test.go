@@ -42,7 +42,7 @@ func worlds() map[string]model {
 		},
 		"Status": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, writes: 1, losses: 1, kills: 1},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
 		},
 		"UnshardedStatus": {
 			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
@@ -58,7 +58,7 @@ func worlds() map[string]model {
 		},
 		"Copied": {
 			roles: []role{shardA, shardB}, start: []status{leading, leading},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, copies: 1, losses: 1, writes: 1},
+			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, copies: 1, losses: 1, writes: 1},
 		},
 		"TwoWorkspaces": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},

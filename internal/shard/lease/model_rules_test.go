@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A rule can be taken away from a model.
+type rule uint8
+
+const (
+	noRule rule = iota
+	fenceKills
+	fenceCountsFromRequest
+	fenceStaysArmed
+	deadlineAborts
+	drainingAborts
+	deadlinesFit
+	leaseIsReleasedLast
+	vanishedWaits
+	emptiedWaits
+	unseenRenewalsCount
+	otherHolderIsNoDeath
+	deathNeedsRead
+	strangersMayLive
+	strangersMayLead
+	otherHolderAborts
+	shorterArmsFirst
+	longestIsAssumed
+	backupIsNoRenewal
+
+	rules
+)
+
+// What can be wrong.
+const (
+	twoWriters  = "two processes run the CLI for one Workspace"
+	killedInRun = "a process that could have interrupted its run was killed in it"
+)
+
+// Without any one of the rules, something goes wrong: each is needed, and the model would
+// notice if it was lost.
+func TestModelWithoutRule(t *testing.T) {
+	t.Parallel()
+
+	cases := map[rule]struct {
+		name   string
+		reason string
+		world  string
+		faults faults
+		want   string
+	}{
+		fenceKills: {
+			name:   "FenceKills",
+			reason: "A process that is stopped goes on where it was, and its run never stopped.",
+			world:  "Outage",
+			faults: faults{pauses: 1},
+			want:   twoWriters,
+		},
+		fenceCountsFromRequest: {
+			name:   "FenceCountsFromRequest",
+			reason: "Others see a renewal before its answer arrives, and count from then.",
+			world:  "Outage",
+			faults: faults{hangs: 1, pauses: 1},
+			want:   twoWriters,
+		},
+		fenceStaysArmed: {
+			name:   "FenceStaysArmed",
+			reason: "A process can be stopped while it aborts.",
+			world:  "Outage",
+			faults: faults{pauses: 1},
+			want:   twoWriters,
+		},
+		deadlineAborts: {
+			name:   "DeadlineAborts",
+			reason: "The fence gives a run no time to save its state.",
+			world:  "Outage",
+			want:   killedInRun,
+		},
+		drainingAborts: {
+			name:   "DrainingAborts",
+			reason: "The API server can be away while an instance waits for its last run.",
+			world:  "Outage",
+			faults: faults{stops: 1},
+			want:   killedInRun,
+		},
+		deadlinesFit: {
+			name:   "DeadlinesFit",
+			reason: "An abort that takes longer than until the fence is cut short by it.",
+			world:  "Outage",
+			want:   killedInRun,
+		},
+		leaseIsReleasedLast: {
+			name:   "LeaseIsReleasedLast",
+			reason: "A run goes on until it is interrupted: others must not take the Lease before.",
+			world:  "Outage",
+			want:   twoWriters,
+		},
+		vanishedWaits: {
+			name:   "VanishedWaits",
+			reason: "The holder of a Lease that somebody deletes goes on.",
+			world:  "Tampered",
+			faults: faults{deletions: 1},
+			want:   twoWriters,
+		},
+		emptiedWaits: {
+			name:   "EmptiedWaits",
+			reason: "The holder of a Lease that somebody empties goes on.",
+			world:  "Tampered",
+			faults: faults{emptyings: 1},
+			want:   twoWriters,
+		},
+		unseenRenewalsCount: {
+			name:   "UnseenRenewalsCount",
+			reason: "The holder may have renewed the Lease right before it was deleted, and after it was last read.",
+			world:  "Tampered",
+			faults: faults{deletions: 1},
+			want:   twoWriters,
+		},
+		otherHolderIsNoDeath: {
+			name:   "OtherHolderIsNoDeath",
+			reason: "A Lease that comes from a backup names another holder, and the holder goes on.",
+			world:  "ShardRestored",
+			faults: faults{restores: 1},
+			want:   twoWriters,
+		},
+		deathNeedsRead: {
+			name:   "DeathNeedsRead",
+			reason: "An instance may have renewed its Lease since that was read.",
+			world:  "ShardRestored",
+			want:   twoWriters,
+		},
+		strangersMayLive: {
+			name:   "StrangersMayLive",
+			reason: "An instance can take a Lease, claim a Workspace and lose the Lease without being seen to hold it.",
+			world:  "ShardDeleted",
+			faults: faults{kills: 1, deletions: 1},
+			want:   twoWriters,
+		},
+		strangersMayLead: {
+			name:   "StrangersMayLead",
+			reason: "A replica that has just started does not know that there was a Lease.",
+			world:  "FreshDeleted",
+			faults: faults{starts: 1, deletions: 1},
+			want:   twoWriters,
+		},
+		otherHolderAborts: {
+			name:   "OtherHolderAborts",
+			reason: "Where nothing else helps, two work until one notices.",
+			world:  "FreshOverlap",
+			faults: faults{starts: 1, deletions: 2, hangs: 1},
+			want:   twoWriters,
+		},
+		shorterArmsFirst: {
+			name:   "ShorterArmsFirst",
+			reason: "Others see a shorter duration before its answer arrives.",
+			world:  "Apply",
+			faults: faults{applies: 1, hangs: 1},
+			want:   twoWriters,
+		},
+		longestIsAssumed: {
+			name:   "LongestIsAssumed",
+			reason: "Who has seen the last duration of a Lease that is gone is not known.",
+			world:  "ApplyDeleted",
+			faults: faults{applies: 1, deletions: 1},
+			want:   twoWriters,
+		},
+		backupIsNoRenewal: {
+			name:   "BackupIsNoRenewal",
+			reason: "A backup has the duration of another time.",
+			world:  "ApplyRestored",
+			faults: faults{applies: 1, restores: 1},
+			want:   twoWriters,
+		},
+	}
+
+	for r, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := worlds()[tc.world]
+			m.without, m.faults = r, tc.faults
+
+			got := explored(t, &m)
+			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
+		})
+	}
+
+	if diff := cmp.Diff(int(rules-noRule-1), len(cases)); diff != "" {
+		t.Errorf("not every rule is taken away: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import "fmt"
+
+// The model of Leases is a small world with a clock: an API server with one Lease and one
+// Workspace, replicas that want the Lease, another instance that observes it, people who
+// tamper with it, and requests that hang. It shows when two of them run the CLI for the
+// Workspace. Who may take a Lease, and who is dead, is decided by the real code.
+//
+// The model of claims, in package claim, relies on what is shown here: that an instance that
+// counts as dead runs nothing.
+//
+// Time goes on in ticks. It is the same for all, but a tick may come between any two moves
+// of which none is due before. How long something takes is part of what is explored, and so
+// is a partition: a renewal, an observation or an answer may come as late as it likes.
+type state struct {
+	lease  content
+	backup content
+	claim  name
+	procs  [maxProcs]process
+	left   faults
+
+	// abrupt says that a run was killed that could have been interrupted before.
+	abrupt bool
+
+	// overlap says that two runs were in progress when the last tick began.
+	overlap bool
+}
+
+const maxProcs = 3
+
+// Times, in ticks.
+const (
+	// shortDuration and longDuration are those of Leases; the long one is that of an instance
+	// with a run in progress, in some worlds.
+	shortDuration = 3
+	longDuration  = 5
+
+	// reserve is the time between the renew deadline and the end of the duration, and margin
+	// that between the fence and the end. An abort takes less than a tick.
+	reserve = 2
+	margin  = 1
+
+	// patience is for how long a replica that knows nothing waits for a Lease to appear.
+	patience = 1
+)
+
+// A name is an identity: nobody, a process, or an instance of the past.
+type name uint8
+
+const (
+	nobody   name = 0
+	ancestor name = maxProcs + 1
+
+	identities = maxProcs + 2
+)
+
+// A content is what is in the Lease.
+type content struct {
+	exists   bool
+	holder   name
+	names    names
+	released name
+
+	// long is its duration, and rank orders the times of renewal of one holder.
+	long bool
+	rank uint8
+}
+
+// A role is what a process wants.
+type role uint8
+
+const (
+	// replica wants the Lease.
+	replica role = iota
+
+	// other has a Lease of its own, and wants the Workspace when it is free.
+	other
+)
+
+// A status of a process.
+type status uint8
+
+const (
+	absent status = iota
+	standby
+	leading
+	draining
+	aborting
+	gone
+)
+
+// A process is one incarnation of an instance.
+type process struct {
+	status status
+	paused bool
+
+	// runs says that it runs the CLI, and checked that it has made sure that there is no
+	// unsharded instance since it has claimed the Workspace.
+	runs, checked bool
+
+	// age of the last renewal of which it knows, as long as it leads or ends, and whether
+	// that was one for a long time.
+	age  uint8
+	long bool
+
+	// rank of what it writes to the Lease.
+	rank uint8
+
+	saw     known
+	request request
+}
+
+// A request is one that was sent without an answer so far.
+type request struct {
+	// sent says that there is one.
+	sent bool
+
+	// age since it was sent, and the duration that it asks for.
+	age  uint8
+	long bool
+
+	// waiting says that the sender still waits.
+	waiting bool
+
+	// stale says that the version on which it is based is not the latest any more: the API
+	// server refuses it.
+	stale bool
+
+	// accepted says that it has had its effect.
+	accepted bool
+}
+
+// faults says how many of each may still happen.
+type faults struct {
+	starts, kills, pauses, stops, hangs, deletions, emptyings, restores, applies uint8
+}
+
+// each kind of fault of which there may be more. Who has seen that there was no Lease, and
+// sees that again after a long time, does not know that there was one in between: there is
+// one deletion only.
+func (f *faults) each() []*uint8 {
+	return []*uint8{&f.starts, &f.kills, &f.pauses, &f.stops, &f.hangs, &f.emptyings, &f.restores, &f.applies}
+}
+
+// A move leads from one state to the next.
+type move struct {
+	kind moveKind
+	proc uint8
+}
+
+type moveKind uint8
+
+const (
+	// Faults, and what people do.
+	starts moveKind = iota
+	killed
+	pauses
+	stops
+	hangs
+	deletes
+	empties
+	restores
+
+	// Everything else goes on.
+	ticks
+	continues
+	isFenced
+	observes
+	acquires
+	renews
+	seesOther
+	aborts
+	releases
+	exits
+	arrives
+	isAnswered
+	isRefused
+	givesUp
+	takes
+	checks
+	givesBack
+	begins
+	ends
+)
+
+func (k moveKind) String() string {
+	return [...]string{
+		starts:     "starts",
+		killed:     "is killed",
+		pauses:     "is stopped by SIGSTOP, its run goes on",
+		stops:      "gets SIGTERM and drains",
+		hangs:      "sends a write of the Lease that hangs",
+		deletes:    "a person deletes the Lease",
+		empties:    "a person empties holderIdentity",
+		restores:   "a person restores the Lease from the backup",
+		ticks:      "time goes on",
+		continues:  "continues",
+		isFenced:   "is killed by its fence",
+		observes:   "reads the Lease",
+		acquires:   "acquires the Lease",
+		renews:     "renews the Lease",
+		seesOther:  "reads that another one holds the Lease, and begins to abort its run",
+		aborts:     "has reached its deadline, and begins to abort its run",
+		releases:   "releases the Lease and exits",
+		exits:      "exits",
+		arrives:    "has its write arrive",
+		isAnswered: "gets the answer to its write",
+		isRefused:  "gets the answer that its write is refused",
+		givesUp:    "does not wait for its write any more",
+		takes:      "claims the Workspace",
+		checks:     "looks for an unsharded instance",
+		givesBack:  "releases the Workspace",
+		begins:     "begins a run",
+		ends:       "ends its run",
+	}[k]
+}
+
+func (m *model) Describe(e move, _, after *state) string {
+	l := after.lease
+	at := "Lease of " + m.name(l.holder)
+
+	if l.released != nobody {
+		at += ", released by " + m.name(l.released)
+	}
+
+	if !l.exists {
+		at = "no Lease"
+	}
+
+	if !m.unsharded {
+		at += ", Workspace of " + m.name(after.claim)
+	}
+
+	switch e.kind {
+	case deletes, empties, restores, ticks:
+		return fmt.Sprintf("%s: %s", e.kind, at)
+	default:
+		return fmt.Sprintf("%s %s: %s", m.name(name(e.proc+1)), e.kind, at)
+	}
+}
+
+func (m *model) name(n name) string {
+	switch {
+	case n == nobody:
+		return "nobody"
+	case n == ancestor:
+		return "an earlier instance"
+	case m.procs[n-1].role == other:
+		return "the other shard"
+	default:
+		return fmt.Sprintf("replica %d", n-1)
+	}
+}
