@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -52,10 +53,17 @@ func (i *instance) kill(t *testing.T) {
 	<-i.ended
 }
 
-// withPatience makes the instance come back to a Workspace that it waits for after minutes
-// only, unless an event tells it that there is something to do.
-func withPatience() instanceOption {
-	return withArgs("--lease-duration=30m", "--lease-renew-deadline=20m", "--lease-retry-period=5m")
+// startPatient starts an instance of the named shard that comes back to a Workspace that it
+// waits for after minutes only, unless an event tells it that there is something to do.
+func startPatient(t *testing.T, c *cluster, shardName string) *instance {
+	t.Helper()
+
+	// It would wait for minutes, too, for a Lease of which it knows nothing.
+	l := newLease(leaseNamespace, leaseName+"-"+shardName)
+	l.SetAnnotations(map[string]string{shard.HoldersAnnotationKey: "gone", shard.ReleasedAnnotationKey: "gone"})
+	c.create(t, l)
+
+	return startInstance(t, c, withShard(shardName), withArgs("--lease-duration=30m", "--lease-renew-deadline=20m", "--lease-retry-period=5m"))
 }
 
 // TestClaims moves a Workspace between instances: it is always claimed by the one
@@ -65,8 +73,8 @@ func TestClaims(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one), withPatience())
-	b := startInstance(t, c, withShard(two), withPatience())
+	startPatient(t, c, one)
+	b := startPatient(t, c, two)
 
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "claims"))

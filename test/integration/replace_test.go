@@ -11,6 +11,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -40,8 +42,11 @@ func TestReplaceDuringApply(t *testing.T) {
 	startInstance(t, c, withShard(one))
 	b := startInstance(t, c, withShard(two))
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "replace"))
-	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
-	c.annotate(t, ws, note, "from a person")
+	e := newEvidence(t)
+	ws := newWorkspace(namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	meta.AddAnnotations(ws, map[string]string{note: "from a person"})
+	c.create(t, ws)
+	expectDone(t, e, "created")
 
 	c.replace(t, ws, two)
 	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
