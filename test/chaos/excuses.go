@@ -17,36 +17,52 @@ const moment = time.Second / 2
 // server, which keeps it, is back.
 const respite = 10 * time.Second
 
-// cutShort says whether a run had no time to save what it did: it was killed with its
-// instance, or it was too slow to be interrupted.
+// excuse says why a run could not save what it did, empty if it had to.
 //
 // An instance that kills itself because it cannot renew its Lease is an excuse only if it
 // was paused, or its runs could not reach their backend either. Otherwise it had to
 // interrupt its runs in time.
-func cutShort(by *run, notes []note) bool {
+func excuse(by *run, notes []note) string {
+	if by == nil {
+		return ""
+	}
+
 	if by.interrupted != 0 {
-		return true
+		return "too slow to interrupt"
 	}
 
-	at, ok := killed(notes)[by.instance]
-	if !ok || by.end != 0 && by.end <= at-int64(moment) {
-		return false
+	if at, ok := killed(notes)[by.instance]; ok && (by.end == 0 || by.end > at-int64(moment)) {
+		if why := killer(by, notes, at); why != "" {
+			return why
+		}
 	}
 
-	return slices.ContainsFunc(notes, func(n note) bool {
+	if homeless(by, notes) {
+		return "instance ended while cut off"
+	}
+
+	return ""
+}
+
+// killer says why an instance was killed with its run at the supplied time, empty if it
+// had no reason to.
+func killer(by *run, notes []note, at int64) string {
+	for _, n := range notes {
 		if n.subject != "" && n.subject != unnumbered(by.instance) || n.time > at {
-			return false
+			continue
 		}
 
-		switch n.kind {
-		case kill, lose:
-			return n.time > at-int64(2*time.Second)
-		case pause:
-			return n.until() > at-int64(moment)
-		default:
-			return n.cutsOff() && n.until() > at-int64(moment)
+		switch {
+		case (n.kind == kill || n.kind == lose) && n.time > at-int64(2*time.Second):
+			return "killed"
+		case n.kind == pause && n.until() > at-int64(moment):
+			return "paused"
+		case n.cutsOff() && n.until() > at-int64(moment):
+			return "cut off"
 		}
-	})
+	}
+
+	return ""
 }
 
 // homeless says whether a run ended when it could not reach its backend, and its instance

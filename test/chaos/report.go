@@ -104,17 +104,24 @@ func (r *report) commands() string {
 }
 
 // creations says how many resources were created, and of how many the state never
-// knew, which is what a SIGKILL may leave behind.
+// knew, and why: that is what a SIGKILL may leave behind.
 func (r *report) creations() string {
-	unknown := 0
+	var (
+		onDisk int
+		why    []string
+	)
 
 	for _, res := range r.resources {
-		if !res.saved {
-			unknown++
+		switch {
+		case res.saved:
+		case res.onDisk():
+			onDisk++
+		default:
+			why = append(why, cmp.Or(excuse(res.by, r.notes), "without excuse"))
 		}
 	}
 
-	return fmt.Sprintf("%d, of which %d got into no state", len(r.resources), unknown)
+	return fmt.Sprintf("%d; on a disk %d; in no state %s", len(r.resources), onDisk, tally(why))
 }
 
 // tally counts equal words: "5: 3 plan, 2 apply".

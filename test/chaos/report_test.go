@@ -77,7 +77,7 @@ func TestReport(t *testing.T) {
 		lasted:    time.Minute,
 		settled:   1600 * time.Millisecond,
 		runs:      []run{{command: "plan"}, {command: "apply"}, {command: "plan"}},
-		resources: []*resource{{saved: true}, {}},
+		resources: []*resource{{saved: true}, {}, {state: "disk/uid-1"}},
 		notes:     []note{{time: at(1500), kind: kill, text: "kill a"}, {time: at(1600), text: "a has ended"}},
 		rules:     []rule{{name: "overlapping runs"}, {name: "orphan locks"}},
 	}
@@ -103,7 +103,7 @@ faults for         1m0s
 all Ready after    2s
 faults             1: 1 kill
 runs of the CLI    3: 2 plan, 1 apply
-resources created  2, of which 1 got into no state
+resources created  3; on a disk 1; in no state 1: 1 without excuse
 overlapping runs   0
 orphan locks       1
 `

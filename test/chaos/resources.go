@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A resource is one thing that a module has created, in all records.
@@ -57,6 +58,9 @@ func (r *resource) destroyed() int64 {
 
 	return r.destructions[0].time
 }
+
+// onDisk says whether the state is on a disk, where its versions are not seen.
+func (r *resource) onDisk() bool { return strings.HasPrefix(r.state, "disk/") }
 
 // resources returns all resources in the order in which their creation began.
 func resources(ledger []entry, versions []version, runs []run) []*resource {

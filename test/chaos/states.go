@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // unsaved returns the resources that are in no version of the state although the run
@@ -18,7 +17,7 @@ func unsaved(all []*resource, notes []note, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
-		if r.saved || strings.HasPrefix(r.state, "disk/") || r.by != nil && (cutShort(r.by, notes) || homeless(r.by, notes)) {
+		if r.saved || r.onDisk() || excuse(r.by, notes) != "" {
 			continue
 		}
 
