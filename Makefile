@@ -68,7 +68,7 @@ verify: test lint check-generated ## Run test, lint and check-generated: do this
 test: ## Run every test, with the race detector, on a real API server and both CLIs
 	@$(call with-tools,controlplane opentofu terraform provider-time) \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CGO_ENABLED=1 \
-	exec go test -race -timeout 20m $(TESTFLAGS) $(PACKAGES)
+	exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time
