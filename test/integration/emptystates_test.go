@@ -78,18 +78,6 @@ func TestEmptyStates(t *testing.T) {
 		expectStates(t, c, ns, "observer")
 	})
 
-	t.Run("FailingPlan", func(t *testing.T) {
-		t.Parallel()
-
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "failing"))
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot plan")
-
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectStates(t, c, ns, "failing")
-	})
-
 	t.Run("Deleted", func(t *testing.T) {
 		t.Parallel()
 

@@ -90,8 +90,8 @@ func lasting(t *testing.T, dir string) map[string]string {
 		}
 
 		info, err := e.Info()
-		if os.IsNotExist(err) || filepath.Ext(path) == ".tfvars" || filepath.Ext(path) == ".tfplan" {
-			return nil // It is there for a run only.
+		if os.IsNotExist(err) || filepath.Ext(path) == ".tfvars" || filepath.Ext(path) == ".tfplan" || e.Name() == ".crossplane-use" {
+			return nil // It is about one run only.
 		}
 
 		if err != nil {
