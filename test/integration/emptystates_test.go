@@ -78,6 +78,25 @@ func TestEmptyStates(t *testing.T) {
 		expectStates(t, c, ns, "observer")
 	})
 
+	t.Run("FailingPlan", func(t *testing.T) {
+		t.Parallel()
+
+		// What is in another namespace, under the same suffix, has nothing to do with it.
+		elsewhere := c.namespace(t)
+		other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withModule(moduleFile(t, "outputs.tf")),
+			withConfig(c.createConfig(t, namespacedScope, ns, withBackend(elsewhere, "failing"))))
+		expectReady(t, c, other)
+
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "failing"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot plan")
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectStates(t, c, ns, "failing")
+		expectStates(t, c, elsewhere, "failing", "default", other.GetName())
+	})
+
 	t.Run("Deleted", func(t *testing.T) {
 		t.Parallel()
 

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -46,8 +49,8 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 	name := meta.GetExternalName(ws)
 
 	// Another Workspace may be about to create something in it.
-	if suffix := e.session.stateSuffix(); suffix != "" && name != terraform.DefaultWorkspace && !e.orphans.states.shared(name) {
-		_ = e.emptyStates(suffix).removeNamed(ctx, name)
+	if name != terraform.DefaultWorkspace && !e.orphans.states.shared(name) {
+		_ = e.emptyStates().removeNamed(ctx, name)
 	}
 
 	e.removeDefaultState(ctx)
@@ -56,42 +59,46 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 // removeDefaultState removes the state of the default Terraform workspace, which the CLI
 // cannot delete, if init has made it and nothing else is in the backend.
 func (e *external) removeDefaultState(ctx context.Context) {
-	if suffix := e.session.stateSuffix(); suffix != "" {
-		_ = e.emptyStates(suffix).removeDefault(ctx)
-	}
+	_ = e.emptyStates().removeDefault(ctx)
 }
 
-func (e *external) emptyStates(suffix string) emptyStates {
-	return emptyStates{live: e.conflicts.live, kube: e.kube, suffix: suffix}
+func (e *external) emptyStates() emptyStates {
+	namespace, suffix := e.session.kubernetesBackend()
+
+	return emptyStates{live: e.conflicts.live, kube: e.kube, namespace: namespace, suffix: suffix}
 }
 
-// stateSuffix returns what the names of all states in the backend end with, as init has
-// recorded it. It is empty if that is no kubernetes backend.
-func (s *session) stateSuffix() string {
+// kubernetesBackend returns the namespace of all states in the backend, and what their names
+// end with, as init has recorded it. Both are empty if that is no kubernetes backend.
+func (s *session) kubernetesBackend() (namespace, suffix string) {
 	if s.target == nil {
-		return ""
+		return "", ""
 	}
 
 	r, err := readBackendRecord(s.target.Dir)
 	if err != nil || r.Type != "kubernetes" {
-		return ""
+		return "", ""
 	}
 
-	suffix, _ := r.Config["secret_suffix"].(string)
+	namespace, _ = r.Config["namespace"].(string)
+	suffix, _ = r.Config["secret_suffix"].(string)
 
-	return suffix
+	// Init records what it was told. These are the defaults of the backend.
+	env, _ := environ.Lookup(s.target.Env, "KUBE_NAMESPACE")
+
+	return cmp.Or(namespace, env, metav1.NamespaceDefault), suffix
 }
 
-// emptyStates are those in kubernetes backends with one suffix in which there is nothing
-// and never was.
+// emptyStates are those in one kubernetes backend in which there is nothing and never was.
+// There are none without a suffix.
 type emptyStates struct {
-	live   client.Reader
-	kube   client.Writer
-	suffix string
+	live      client.Reader
+	kube      client.Writer
+	namespace string
+	suffix    string
 }
 
-// removeNamed removes the state of the Terraform workspace of the supplied name. Of several,
-// in different namespaces, it is not known which one is meant: they all stay.
+// removeNamed removes the state of the Terraform workspace of the supplied name.
 func (s emptyStates) removeNamed(ctx context.Context, name string) error {
 	leases, err := s.leases(ctx, client.MatchingLabels{labelStateWorkspace: name})
 	if err != nil || len(leases) != 1 {
@@ -112,11 +119,15 @@ func (s emptyStates) removeDefault(ctx context.Context) error {
 	return s.remove(ctx, leases[0], terraform.DefaultWorkspace)
 }
 
-// leases returns the locks on the states with the suffix, two at most. States, which may
+// leases returns the locks on the states in the backend, two at most. States, which may
 // be many and large, are not listed.
 func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coordinationv1.Lease, error) {
+	if s.suffix == "" {
+		return nil, nil
+	}
+
 	l := &coordinationv1.LeaseList{}
-	err := s.live.List(ctx, l, append(o, client.MatchingLabels{labelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
+	err := s.live.List(ctx, l, append(o, client.InNamespace(s.namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
 
 	return l.Items, errors.Wrap(err, "cannot list Leases")
 }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -72,44 +74,49 @@ func TestEmptyStates(t *testing.T) {
 		"Pristine":   {reason: "It was made by a look.", have: [][]client.Object{state("ws", "", pristine)}, remove: named},
 		"NoState":    {reason: "A run may have been killed before it made the state.", have: [][]client.Object{state("ws", "", pristine)[1:]}, remove: named},
 		"Absent":     {reason: "There is nothing to do.", remove: named},
-		"Locked":     {reason: "Something is about to be created.", have: [][]client.Object{state("ws", "a", pristine)}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
-		"Emptied":    {reason: "There was something in it once.", have: [][]client.Object{state("ws", "", emptied)}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
-		"Unreadable": {reason: "Nobody knows what is in it.", have: [][]client.Object{state("ws", "", "encrypted")}, remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"}},
+		"Locked":     {reason: "Something is about to be created.", have: [][]client.Object{state("ws", "a", pristine)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
+		"Emptied":    {reason: "There was something in it once.", have: [][]client.Object{state("ws", "", emptied)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
+		"Unreadable": {reason: "Nobody knows what is in it.", have: [][]client.Object{state("ws", "", "encrypted")}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
 		"Outputs": {
 			reason: "Outputs are something, too.",
 			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{"a":{"value":1,"type":"number"}},"resources":[]}`)},
-			remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
 		"Resources": {
 			reason: "There is something to lose.",
 			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[{"mode":"managed"}]}`)},
-			remove: named, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
-		"Ambiguous": {
-			reason: "Which of two in different namespaces is meant is not known.",
+		"OtherNamespace": {
+			reason: "It is in another backend, with the same suffix.",
 			have:   [][]client.Object{state("ws", "", pristine), stateObjects(t, "other", "ws", "x", "", pristine)},
-			remove: named, want: []string{"tfstate-ws-x", "tfstate-ws-x", "lock-tfstate-ws-x", "lock-tfstate-ws-x"},
+			remove: named, want: []string{"other/tfstate-ws-x", "other/lock-tfstate-ws-x"},
 		},
 		"OtherSuffix": {
 			reason: "It is in another backend.",
 			have:   [][]client.Object{stateObjects(t, "ns", "ws", "y", "", pristine)},
-			remove: named, want: []string{"tfstate-ws-y", "lock-tfstate-ws-y"},
+			remove: named, want: []string{"ns/tfstate-ws-y", "ns/lock-tfstate-ws-y"},
 		},
 		"Default": {reason: "Init has made it, and no other state is left.", have: [][]client.Object{state("default", "", pristine)}, remove: byDefault},
 		"DefaultOfOthers": {
 			reason: "It is shared by all in the backend.",
 			have:   [][]client.Object{state("default", "", pristine), state("ws", "", emptied)},
-			remove: byDefault, want: []string{"tfstate-default-x", "tfstate-ws-x", "lock-tfstate-default-x", "lock-tfstate-ws-x"},
+			remove: byDefault, want: []string{"ns/tfstate-default-x", "ns/tfstate-ws-x", "ns/lock-tfstate-default-x", "ns/lock-tfstate-ws-x"},
+		},
+		"DefaultOfOtherNamespace": {
+			reason: "What is in another backend with the same suffix keeps nothing here.",
+			have:   [][]client.Object{state("default", "", pristine), stateObjects(t, "other", "ws", "x", "", emptied)},
+			remove: byDefault, want: []string{"other/tfstate-ws-x", "other/lock-tfstate-ws-x"},
 		},
 		"DefaultUsed": {
 			reason: "It is the state of a Workspace that has destroyed what was in it.",
 			have:   [][]client.Object{state("default", "", emptied)},
-			remove: byDefault, want: []string{"tfstate-default-x", "lock-tfstate-default-x"},
+			remove: byDefault, want: []string{"ns/tfstate-default-x", "ns/lock-tfstate-default-x"},
 		},
 		"NoDefault": {
 			reason: "The only state that is left is that of a Workspace.",
 			have:   [][]client.Object{state("ws", "", pristine)},
-			remove: byDefault, want: []string{"tfstate-ws-x", "lock-tfstate-ws-x"},
+			remove: byDefault, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
 	}
 
@@ -123,7 +130,7 @@ func TestEmptyStates(t *testing.T) {
 			}
 
 			kube := b.Build()
-			if err := tc.remove(t.Context(), emptyStates{live: kube, kube: kube, suffix: "x"}); err != nil {
+			if err := tc.remove(t.Context(), emptyStates{live: kube, kube: kube, namespace: "ns", suffix: "x"}); err != nil {
 				t.Fatalf("%s\nremove(...): %v", tc.reason, err)
 			}
 
@@ -138,15 +145,49 @@ func TestEmptyStates(t *testing.T) {
 
 			var left []string
 			for _, s := range secrets.Items {
-				left = append(left, s.GetName())
+				left = append(left, client.ObjectKeyFromObject(&s).String())
 			}
 
 			for _, l := range leases.Items {
-				left = append(left, l.GetName())
+				left = append(left, client.ObjectKeyFromObject(&l).String())
 			}
 
 			if diff := cmp.Diff(tc.want, left); diff != "" {
 				t.Errorf("\n%s\nwhat is left: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestKubernetesBackend(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		record string
+		env    []string
+		want   [2]string
+	}{
+		"Configured": {reason: "The configuration wins.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
+		"Environ":    {reason: "The environment of the run completes it.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"b", "x"}},
+		"Default":    {reason: "Neither says where.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
+		"Other":      {reason: "It is another backend.", record: `{"backend": {"type": "pg", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}},
+		"None":       {reason: "Init has not come far.", env: []string{"KUBE_NAMESPACE=b"}},
+		"Broken":     {reason: "A CLI that was killed may have left half of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := &session{target: &terraform.Workspace{Dir: t.TempDir(), Env: tc.env}}
+			if tc.record != "" {
+				writeBackendRecord(t, s.target.Dir, tc.record)
+			}
+
+			namespace, suffix := s.kubernetesBackend()
+			if diff := cmp.Diff(tc.want, [2]string{namespace, suffix}); diff != "" {
+				t.Errorf("\n%s\nkubernetesBackend(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
