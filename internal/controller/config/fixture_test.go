@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -108,11 +109,18 @@ func (f *fixture) reconciler() *reconciler {
 	}
 }
 
+// reconcile pc, again after a conflict: the controllers of other tests write to all
+// ProviderConfigs of the kind.
 func (f *fixture) reconcile(t *testing.T, r *reconciler, pc client.Object) reconcile.Result {
 	t.Helper()
 
-	res, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
-	if err != nil {
+	var res reconcile.Result
+
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+		res, err = r.reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
+
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 
