@@ -10,6 +10,7 @@ package providerconfig
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,14 @@ type config interface {
 	GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
 }
 
+// A Config is what a Workspace gets from the ProviderConfig that it refers to.
+type Config struct {
+	Spec commonv1beta1.ProviderConfigSpec
+
+	// Version changes with the specification. It tells nothing of what is in there.
+	Version string
+}
+
 // A Resolver resolves the ProviderConfig of a Workspace. It is safe for concurrent
 // use.
 type Resolver struct {
@@ -55,17 +64,17 @@ func NewResolver(c client.Client, usages map[schema.GroupVersionKind]*Usages) *R
 }
 
 // Resolve records that the supplied managed resource uses the ProviderConfig it
-// refers to, and returns the specification of that ProviderConfig. The usage is
+// refers to, and returns what that ProviderConfig says. The usage is
 // recorded first, so that a ProviderConfig that is being read cannot go away.
 //
 // A managed resource that is being deleted does without where no usage can be created:
 // it is deleted together with its namespace, and the namespace waits for it.
-func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, error) {
 	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
-		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+		return Config{}, errors.Wrap(err, "cannot track ProviderConfig usage")
 	}
 
-	return r.spec(ctx, mg)
+	return r.read(ctx, mg)
 }
 
 // track records a usage unless it is known. One that was deleted is recorded again.
@@ -102,14 +111,13 @@ func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.M
 	return ok && u.has(ref, mg.GetNamespace(), string(mg.GetUID()))
 }
 
-// spec returns the specification of the ProviderConfig that the supplied managed
-// resource refers to.
-func (r *Resolver) spec(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+// read the ProviderConfig that the supplied managed resource refers to.
+func (r *Resolver) read(ctx context.Context, mg resource.Managed) (Config, error) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
 		ref := mg.GetProviderConfigReference()
 		if ref == nil {
-			return commonv1beta1.ProviderConfigSpec{}, errors.New("spec.providerConfigRef is not set")
+			return Config{}, errors.New("spec.providerConfigRef is not set")
 		}
 
 		switch ref.Kind {
@@ -118,27 +126,27 @@ func (r *Resolver) spec(ctx context.Context, mg resource.Managed) (commonv1beta1
 		case namespacedv1beta1.ClusterProviderConfigKind:
 			return r.get(ctx, &namespacedv1beta1.ClusterProviderConfig{}, types.NamespacedName{Name: ref.Name})
 		default:
-			return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
+			return Config{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
 				ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
 		}
 	case resource.LegacyManaged:
 		ref := mg.GetProviderConfigReference()
 		if ref == nil {
-			return commonv1beta1.ProviderConfigSpec{}, errors.New("spec.providerConfigRef is not set")
+			return Config{}, errors.New("spec.providerConfigRef is not set")
 		}
 
 		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, types.NamespacedName{Name: ref.Name})
 	default:
-		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
+		return Config{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
 }
 
-func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) (commonv1beta1.ProviderConfigSpec, error) {
+func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) (Config, error) {
 	if err := r.client.Get(ctx, key, c); err != nil {
-		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot get provider config")
+		return Config{}, errors.Wrap(err, "cannot get provider config")
 	}
 
-	return c.GetProviderConfigSpec(), nil
+	return Config{Spec: c.GetProviderConfigSpec(), Version: fmt.Sprintf("%s/%d", c.GetUID(), c.GetGeneration())}, nil
 }
 
 // RefOf returns the ProviderConfig that the supplied managed resource refers to, and

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -205,30 +208,40 @@ func TestRestart(t *testing.T) {
 	first := startInstance(t, c, withShard(shard), withRoot(root))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
-	create := func() (workspace.Workspace, evidence) {
-		e := newEvidence(t)
+	create := func() (workspace.Workspace, evidence, *corev1.Secret) {
+		e, ref := newEvidence(t), c.secretKey(t, ns, `greeting = "good morning"`)
 
-		return c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)), e
+		return c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(ref, nil)}},
+			inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)), e, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
 	}
 
-	ws, e := create()
-	expectReady(t, c, ws)
-	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	ws, e, _ := create()
+	changed, _, secret := create()
+
+	for _, ws := range []workspace.Workspace{ws, changed} {
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
+	}
+
 	first.stop(t)
+	c.patch(t, secret, map[string]any{"stringData": map[string]string{"key": `greeting = "good night"`}})
 
 	second := startInstance(t, c, withShard(shard), withRoot(root))
 	expectClaimed(t, c, ws, leaseName+"-"+shard)
 
 	// It has had its chance to plan the first one: it has served one that came later.
-	later, _ := create()
+	later, _, _ := create()
 	expectReady(t, c, later)
+
+	// A Secret has changed while no instance was there.
+	expectOutputs(t, c, changed, map[string]string{"greeting": `"good night"`})
 
 	if runs := second.runs.of(string(ws.GetUID())); len(runs) > 0 {
 		t.Errorf("the instance ran the CLI for a Workspace that was not due: %v", runs)
 	}
 
 	expectReady(t, c, ws)
-	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
 
 	c.annotate(t, ws, requestedAt, "now")
 	expectAnotherRun(t, second, ws, "plan")

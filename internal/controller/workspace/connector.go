@@ -42,6 +42,9 @@ type connector struct {
 	inherited func(o client.Object) bool
 	record    event.Recorder
 	log       logging.Logger
+
+	// process is a text that no other process has.
+	process string
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
@@ -77,12 +80,14 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, pc)
+	kube := &versionReader{Reader: c.kube}
+
+	credentials, err := providerconfig.Credentials(ctx, kube, os.LookupEnv, pc.Spec)
 	if err != nil {
 		return nil, err
 	}
 
-	in, err := gather(ctx, c.kube, ws.GetParameters(), pc, credentials)
+	in, err := gather(ctx, kube, ws.GetParameters(), pc.Spec, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -123,5 +128,6 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		orphans:   c.orphans,
 		inherited: c.inherited,
 		inputs:    s.digest(desired(ws)),
+		checksum:  s.checksum(ws, pc, c.process, kube.versions),
 	}, nil
 }

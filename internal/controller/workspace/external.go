@@ -38,8 +38,9 @@ type external struct {
 	orphans   orphanage
 	inherited func(o client.Object) bool
 
-	// inputs is the digest of everything that asks for a plan when it changes.
-	inputs string
+	// inputs is the digest of everything that asks for a plan when it changes. Secrets are
+	// part of it: it stays in memory. The status has the checksum, of their versions.
+	inputs, checksum string
 
 	// suspect says that somebody may have left a lock on the state.
 	suspect bool
@@ -214,7 +215,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 	o.Outputs = visibleOutputs(l.outputs)
 	// A checksum says that the Workspace was reconciled with its state: see workspace.Owns.
 	if l.upToDate && !workspace.OnlyObserves(ws) {
-		o.Checksum = l.inputs
+		o.Checksum = e.checksum
 	}
 
 	o.RemoteSource = l.source

@@ -40,6 +40,14 @@ func settled(change ...func(ws *clusterv1beta1.Workspace)) *clusterv1beta1.Works
 	return ws
 }
 
+func withChecksum(sum string) func(ws *clusterv1beta1.Workspace) {
+	return func(ws *clusterv1beta1.Workspace) {
+		o := ws.GetObservation()
+		o.Checksum = sum
+		ws.SetObservation(o)
+	}
+}
+
 func deleted(ws *clusterv1beta1.Workspace) {
 	now := metav1.Now()
 	ws.SetDeletionTimestamp(&now)
@@ -57,12 +65,8 @@ func TestIsSettled(t *testing.T) {
 		"Changed":   {reason: "It was changed since.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }},
 		"NotReady":  {reason: "It was not ready.", change: func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Unavailable().WithObservedGeneration(1)) }},
 		"NotSynced": {reason: "The last look failed.", change: func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.ReconcileError(context.Canceled)) }},
-		"NoInputs": {reason: "It is not known what it was looked at with.", change: func(ws *clusterv1beta1.Workspace) {
-			o := ws.GetObservation()
-			o.Checksum = ""
-			ws.SetObservation(o)
-		}},
-		"NoState": {reason: "Its state is not known.", change: func(ws *clusterv1beta1.Workspace) { withState(ws, nil) }},
+		"NoInputs":  {reason: "It is not known what it was looked at with.", change: withChecksum("")},
+		"NoState":   {reason: "Its state is not known.", change: func(ws *clusterv1beta1.Workspace) { withState(ws, nil) }},
 		"Planned": {reason: "There was something to do.", change: func(ws *clusterv1beta1.Workspace) {
 			o := ws.GetObservation()
 			o.Plan = &commonv1beta1.PlanSummary{Add: 1}
@@ -101,6 +105,8 @@ func TestRecall(t *testing.T) {
 	}{
 		"Seen":      {reason: "What this instance saw counts.", ws: settled(), seen: true, ok: true},
 		"Told":      {reason: "The status tells what the instance before this one saw.", ws: settled(), ok: true, told: true},
+		"Other":     {reason: "It tells what was seen with other inputs.", ws: settled(withChecksum("other"))},
+		"Older":     {reason: "An older version has made the checksum of something else.", ws: settled(withChecksum("0123456789abcdef0123456789abcdef"))},
 		"OtherDisk": {reason: "There is no backend: the state may be on the disk of another instance.", ws: settled(), inherited: true},
 		"Unsettled": {reason: "There was something to do.", ws: workspaceWithUID("a")},
 	}
@@ -111,7 +117,7 @@ func TestRecall(t *testing.T) {
 
 			m := newMemory()
 			s := &schedule{memory: m, poll: poll, now: func() time.Time { return now }}
-			e := &external{memory: m, schedule: s, session: &session{in: &inputs{}}, inherited: func(client.Object) bool { return tc.inherited }}
+			e := &external{memory: m, schedule: s, session: &session{in: &inputs{}}, inherited: func(client.Object) bool { return tc.inherited }, inputs: "secret", checksum: "c"}
 
 			if tc.seen {
 				m.keep("a", look{inputs: "seen"})
@@ -126,7 +132,7 @@ func TestRecall(t *testing.T) {
 				return
 			}
 
-			if diff := cmp.Diff("c", l.inputs); diff != "" {
+			if diff := cmp.Diff("secret", l.inputs); diff != "" {
 				t.Errorf("\n%s\ninputs: -want, +got:\n%s", tc.reason, diff)
 			}
 

@@ -17,7 +17,8 @@ import (
 
 // A look is what the last successful run told about a Workspace.
 type look struct {
-	// inputs is the digest of everything that asks for another run when it changes.
+	// inputs is the digest of everything that asks for another run when it changes. It
+	// must not leave the memory: see external.
 	inputs string
 
 	// at is when the run ended.

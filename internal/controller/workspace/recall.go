@@ -14,14 +14,15 @@ import (
 
 // recall the last look. An instance that has just got a Workspace takes the word of the one
 // before it, until the next look is due: otherwise all Workspaces would be planned
-// whenever a new version is rolled out, and whenever there are more or fewer shards.
+// whenever a new version is rolled out, and whenever there are more or fewer shards. A
+// Secret that was written to in between is taken for another one, whatever it has.
 func (e *external) recall(ws workspace.Workspace) (look, bool) {
 	l, ok := e.memory.recall(ws.GetUID())
-	if ok || !isSettled(ws) || !e.mayBelieve(ws) {
+	if ok || !isSettled(ws) || ws.GetObservation().Checksum != e.checksum || !e.mayBelieve(ws) {
 		return l, ok
 	}
 
-	l = look{inputs: ws.GetObservation().Checksum, at: e.schedule.before(ws), exists: true, upToDate: true, told: true}
+	l = look{inputs: e.inputs, at: e.schedule.before(ws), exists: true, upToDate: true, told: true}
 	e.memory.keep(ws.GetUID(), l)
 
 	return l, true

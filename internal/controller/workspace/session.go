@@ -68,8 +68,8 @@ type session struct {
 	varFiles []string
 }
 
-// digest of everything that the result of a plan depends on. The token asks for a
-// new one when it changes.
+// digest of everything that the result of a plan depends on, secrets included: it must not
+// be published. The token asks for a new one when it changes.
 func (s *session) digest(token string) string {
 	return s.in.digest(string(s.cli.Product()), s.cli.Version(), s.name, token)
 }

@@ -8,6 +8,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"math"
 	"time"
 
@@ -141,6 +142,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			orphans:   orphanage{host: o.Host, predecessors: o.Predecessors, failures: o.Failures, states: o.States},
 			record:    recorder,
 			log:       log,
+			process:   rand.Text(),
 		}),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),
