@@ -68,5 +68,5 @@ func stateEntry(r *zip.Reader, name string) (*State, error) {
 	if len(raw) > maxAnswer {
 		return nil, errors.Errorf("%q is longer than %d bytes", name, maxAnswer)
 	}
-	return parseState(raw)
+	return ParseState(raw)
 }

@@ -43,7 +43,7 @@ func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return &State{}, nil
 	}
-	s, err := parseState(raw)
+	s, err := ParseState(raw)
 	return s, errors.Wrap(err, "cannot read the state that was pulled")
 }
 
@@ -51,8 +51,8 @@ func pullStateCommand() command {
 	return command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true}
 }
 
-// parseState parses a state file.
-func parseState(raw []byte) (*State, error) {
+// ParseState parses a state file. One that is encrypted is an error.
+func ParseState(raw []byte) (*State, error) {
 	var file struct {
 		Version   int                   `json:"version"`
 		Lineage   string                `json:"lineage"`

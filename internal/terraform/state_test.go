@@ -58,7 +58,7 @@ func TestParseState(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseState([]byte(tc.raw))
+			got, err := ParseState([]byte(tc.raw))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -107,7 +107,7 @@ func FuzzParseState(f *testing.F) {
 	f.Add([]byte(`{"version":4,"outputs":{"a":{"value":null},"b":{"value":[ 1e999, "x" ],"sensitive":true}},"resources":[{"instances":[{"index_key":1},{"index_key":"1"}]}]}`))
 	f.Add([]byte(`{"version":4,"serial":-1}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := parseState(raw)
+		s, err := ParseState(raw)
 		if err != nil {
 			return
 		}

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"io"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -147,7 +146,7 @@ func (s emptyStates) remove(ctx context.Context, lease coordinationv1.Lease, nam
 	}
 
 	if err == nil {
-		if !isPristine(secret.Data[stateKey]) {
+		if !isBlankSecret(secret.Data[stateKey]) {
 			return nil
 		}
 
@@ -166,9 +165,10 @@ func (s emptyStates) delete(ctx context.Context, o client.Object) error {
 	return errors.Wrapf(resource.IgnoreNotFound(err), "cannot delete %T %q", o, client.ObjectKeyFromObject(o))
 }
 
-// isPristine says whether a state, as the backend compresses it, is one that was made
-// because somebody asked for it, and never written since.
-func isPristine(compressed []byte) bool {
+// isBlankSecret says whether a state, as the backend compresses it, is one that was made
+// because a run asked for it, and never written since. One that cannot be read, because it
+// is encrypted for example, is not.
+func isBlankSecret(compressed []byte) bool {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return false
@@ -179,11 +179,7 @@ func isPristine(compressed []byte) bool {
 		return false
 	}
 
-	state := struct {
-		Serial    *int64                     `json:"serial"`
-		Outputs   map[string]json.RawMessage `json:"outputs"`
-		Resources []json.RawMessage          `json:"resources"`
-	}{}
+	state, err := terraform.ParseState(data)
 
-	return json.Unmarshal(data, &state) == nil && state.Serial != nil && *state.Serial <= 1 && len(state.Outputs) == 0 && len(state.Resources) == 0
+	return err == nil && isBlank(state)
 }

@@ -84,7 +84,12 @@ func TestEmptyStates(t *testing.T) {
 		},
 		"Resources": {
 			reason: "There is something to lose.",
-			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[{"mode":"managed"}]}`)},
+			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[{"mode":"managed","instances":[{}]}]}`)},
+			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
+		},
+		"Encrypted": {
+			reason: "OpenTofu encrypts what is in a state, and not its serial.",
+			have:   [][]client.Object{state("ws", "", `{"serial":1,"lineage":"a","meta":{},"encrypted_data":"AAAA","encryption_version":"v0"}`)},
 			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
 		"OtherNamespace": {
