@@ -32,16 +32,18 @@ func (r *versionReader) Get(ctx context.Context, key client.ObjectKey, o client.
 	return nil
 }
 
-// checksum returns a digest of the versions of all inputs of the supplied Workspace, for
-// its status. The inputs themselves, which session.digest covers, must not be part of it:
-// anyone who may read the Workspace could try out all values of a short secret.
+// checksum returns a digest of the specification of the supplied Workspace and of the
+// versions of all that it refers to, for its status. What is referred to, which
+// session.digest covers, must not be part of it: anyone who may read the Workspace could
+// try out all values of a short secret.
 //
 // Credentials from an environment or a file system have no version. They could be others
 // after a restart, so that no other process may publish or expect the same checksum: the
 // process is a random text of this one.
 func (s *session) checksum(ws workspace.Workspace, config providerconfig.Config, process string, versions []string) string {
-	// A generation counts within the UID only.
-	all := append([]string{string(s.cli.Product()), s.cli.Version(), s.name, string(ws.GetUID()), desired(ws), config.Version}, versions...)
+	// A Workspace that was restored together with its status may have the generation of
+	// another specification.
+	all := append([]string{string(s.cli.Product()), s.cli.Version(), s.name, desired(ws), digestible(ws.GetParameters()), config.Version}, versions...)
 
 	if !providerconfig.Versioned(config.Spec) {
 		all = append(all, process)

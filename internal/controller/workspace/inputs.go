@@ -222,9 +222,10 @@ func (in *inputs) all() map[string]workdir.File {
 	return merge(in.module, in.config)
 }
 
-// digestible returns an unambiguous text for values of plain types.
+// digestible returns an unambiguous text for values of plain types, or of those of an API.
 func digestible(values ...any) string {
-	// Marshalling strings, booleans and slices of them cannot fail.
+	// Marshalling strings, booleans and slices of them cannot fail, nor can JSON that the
+	// API server has accepted.
 	b, _ := json.Marshal(values)
 
 	return string(b)
