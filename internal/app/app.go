@@ -32,7 +32,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
-	"github.com/crossplane-contrib/provider-terraform/internal/inflight"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
@@ -156,7 +156,7 @@ func runInstance(ctx context.Context, o *Options) error {
 	}
 	defer closeOptions()
 
-	wm := inflight.NewManager(mgr, workspace.GroupVersionKinds()...)
+	wm := statusclient.NewManager(mgr, workspace.GroupVersionKinds()...)
 	wo := workspacectrl.Options{
 		Options:    co,
 		CLI:        cli,

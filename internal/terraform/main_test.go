@@ -173,12 +173,12 @@ func mustPull(t *testing.T, c *CLI, ws Workspace) *State {
 }
 
 // A process is one that a test wants to see end.
-type process struct {
+type childProcess struct {
 	pid, fd int
 }
 
 // watch returns the process with this id, which must be alive.
-func watch(t *testing.T, pid int) process {
+func watch(t *testing.T, pid int) childProcess {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -188,11 +188,11 @@ func watch(t *testing.T, pid int) process {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		_ = unix.Close(fd)
 	})
-	return process{pid: pid, fd: fd}
+	return childProcess{pid: pid, fd: fd}
 }
 
 // ends reports whether the process ends in time.
-func (p process) ends(within time.Duration) bool {
+func (p childProcess) ends(within time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 	for {
 		n, err := unix.Poll(fds, int(within.Milliseconds()))
@@ -204,7 +204,7 @@ func (p process) ends(within time.Duration) bool {
 
 // A started is a run in progress, which has said "ready".
 type started struct {
-	children []process // Whose ids it has said.
+	children []childProcess // Whose ids it has said.
 	done     <-chan error
 }
 

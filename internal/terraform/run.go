@@ -17,7 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/child"
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
 // What is kept of the output of a run. Anything longer is not needed for what it
@@ -141,7 +141,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		cancel() // AfterFunc would, but perhaps only after the start.
 	}
 	start := time.Now()
-	switch started, err := child.Run(run); {
+	switch started, err := process.Run(run); {
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
 	case !started:

@@ -307,7 +307,7 @@ func TestRunDiesWithThisProcess(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var run process
+	var run childProcess
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && lines.Text() != "ready" {
 		pid, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), "pid "))

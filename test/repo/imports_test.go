@@ -93,7 +93,7 @@ func arrows() []arrow {
 			why:  "draining works for any reconciler",
 		},
 		{
-			from: "internal/inflight",
+			from: "internal/statusclient",
 			to:   []string{"apis/common/v1beta1"},
 			why:  "finishing work on an object works for any kind",
 		},
@@ -133,7 +133,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module/fetch",
-			to:   []string{"internal/child", "internal/dircache", "internal/environ", "internal/module/unpack", "internal/regular"},
+			to:   []string{"internal/process", "internal/dircache", "internal/environ", "internal/module/unpack", "internal/regular"},
 			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
 		},
 		{
@@ -148,12 +148,12 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/terraform",
-			to:    []string{"internal/child", "internal/regular"},
+			to:    []string{"internal/process", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and knows no Kubernetes",
 		},
 		{
-			from:  "internal/child",
+			from:  "internal/process",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "a child runs the same way whatever it is",
 		},

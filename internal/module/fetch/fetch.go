@@ -26,7 +26,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/child"
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
 const (
@@ -162,7 +162,7 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	run.Cancel = func() error { return unix.Kill(-run.Process.Pid, unix.SIGKILL) }
 	run.WaitDelay = outputDelay
 
-	started, err := child.Run(run)
+	started, err := process.Run(run)
 	if !started {
 		return answer{}, errors.Wrapf(err, "cannot start %q", program)
 	}

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package inflight
+package statusclient
 
 import (
 	"sigs.k8s.io/controller-runtime/pkg/client"

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inflight lets a reconciler finish its work on an object that has left
+// Package statusclient lets a reconciler finish its work on an object that has left
 // its cache.
 //
 // The cache of a shard holds the objects with the label of the shard. An object
@@ -11,7 +11,7 @@
 // object must not fail because of it: crossplane-runtime, for one, reads the object
 // again before it retries to record that creation succeeded, and would lose that
 // annotation with a NotFound from the cache.
-package inflight
+package statusclient
 
 import (
 	"context"

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package child runs programs that leave nothing behind: what is left of their process
+// Package process runs programs that leave nothing behind: what is left of their process
 // group is killed when they end, and they are killed when this process is.
-package child
+package process
 
 import (
 	"os/exec"
