@@ -33,7 +33,7 @@ type lanes struct {
 
 	mu      sync.Mutex
 	free    int
-	waiting *queue.Fair[reconcile.Request]
+	waiting *queue.FairQueue[reconcile.Request]
 
 	// called are those that a lane is kept for until they come: one that has just
 	// come to the queue must not get ahead of them. None of them waits.
@@ -47,7 +47,7 @@ func newLanes(n int, w *watch) *lanes {
 	return &lanes{
 		memory:  w.memory,
 		free:    n,
-		waiting: queue.NewFair(w.class),
+		waiting: queue.NewFairQueue(w.class),
 		called:  map[reconcile.Request]bool{},
 		call:    func(reconcile.Request) {},
 	}

@@ -33,7 +33,7 @@ func newLaneFixture(n int) *laneFixture {
 	f := &laneFixture{working: map[string]*lane{}}
 	w := newTestWatch(newMemory())
 	f.lanes = newLanes(n, w)
-	f.lanes.waiting = queue.NewFair(func(r reconcile.Request) queue.Class {
+	f.lanes.waiting = queue.NewFairQueue(func(r reconcile.Request) queue.Class {
 		tenant, rest, _ := strings.Cut(r.Name, "-")
 		c := queue.Class{Tenant: tenant}
 

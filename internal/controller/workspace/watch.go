@@ -70,7 +70,7 @@ func (w *watch) newQueue(name string, limiter workqueue.TypedRateLimiter[reconci
 			Name: name,
 			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{
 				Name:  name,
-				Queue: queue.NewFair(w.class),
+				Queue: queue.NewFairQueue(w.class),
 			}),
 		}),
 	})

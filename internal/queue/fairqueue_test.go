@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-var _ workqueue.Queue[string] = &Fair[string]{}
+var _ workqueue.Queue[string] = &FairQueue[string]{}
 
 // classOf an item that is called TENANT-NUMBER, with an exclamation mark if it is
 // urgent.
@@ -67,7 +67,7 @@ func TestPop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			f := NewFair(classOf)
+			f := NewFairQueue(classOf)
 			for _, item := range tc.push {
 				f.Push(item)
 			}
@@ -93,7 +93,7 @@ func TestMany(t *testing.T) {
 	t.Parallel()
 
 	for reason, suffix := range map[string]string{"What is urgent goes on.": "!", "Polls go on.": ""} {
-		f := NewFair(classOf)
+		f := NewFairQueue(classOf)
 		for n := range 500 {
 			f.Push("many-" + strconv.Itoa(n) + suffix)
 		}
@@ -111,7 +111,7 @@ func TestTouch(t *testing.T) {
 	t.Parallel()
 
 	urgent := map[string]bool{}
-	f := NewFair(func(item string) Class {
+	f := NewFairQueue(func(item string) Class {
 		c := classOf(item)
 		if urgent[item] {
 			c.Priority = Urgent
@@ -151,7 +151,7 @@ func TestNothingIsLost(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(1, 2))
 	waiting := map[int]bool{}
-	f := NewFair(func(int) Class {
+	f := NewFairQueue(func(int) Class {
 		return Class{Priority: Priority(r.IntN(int(priorities))), Tenant: string(rune('a' + r.IntN(5)))}
 	})
 

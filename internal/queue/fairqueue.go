@@ -37,11 +37,11 @@ type Class struct {
 	Tenant string
 }
 
-// A Fair is a storage for the items of a work queue: a workqueue.Queue of client-go.
+// A FairQueue is a storage for the items of a work queue: a workqueue.Queue of client-go.
 // Urgent items come before routine ones; among those of the same priority tenants
 // take turns; each tenant's come in the order in which they were pushed. It must
 // not be used concurrently.
-type Fair[T comparable] struct {
+type FairQueue[T comparable] struct {
 	class func(T) Class
 
 	// lines holds what waits, by priority.
@@ -54,60 +54,60 @@ type Fair[T comparable] struct {
 	urgent int
 }
 
-// NewFair returns an empty Fair that asks class for the class of an item when it is
+// NewFairQueue returns an empty FairQueue that asks class for the class of an item when it is
 // pushed or touched.
-func NewFair[T comparable](class func(T) Class) *Fair[T] {
-	return &Fair[T]{class: class, where: map[T]Class{}}
+func NewFairQueue[T comparable](class func(T) Class) *FairQueue[T] {
+	return &FairQueue[T]{class: class, where: map[T]Class{}}
 }
 
 // Push adds an item.
-func (f *Fair[T]) Push(item T) {
-	c := f.class(item)
-	f.where[item] = c
-	f.lines[c.Priority].push(c.Tenant, item)
+func (q *FairQueue[T]) Push(item T) {
+	c := q.class(item)
+	q.where[item] = c
+	q.lines[c.Priority].push(c.Tenant, item)
 }
 
 // Touch is called when an item that waits already is added again: it may have
 // become urgent.
-func (f *Fair[T]) Touch(item T) {
-	was, ok := f.where[item]
+func (q *FairQueue[T]) Touch(item T) {
+	was, ok := q.where[item]
 	if !ok {
 		return
 	}
 
-	if now := f.class(item); now.Priority > was.Priority {
-		f.lines[was.Priority].remove(was.Tenant, item)
-		f.Push(item)
+	if now := q.class(item); now.Priority > was.Priority {
+		q.lines[was.Priority].remove(was.Tenant, item)
+		q.Push(item)
 	}
 }
 
 // Has says whether an item waits.
-func (f *Fair[T]) Has(item T) bool {
-	_, ok := f.where[item]
+func (q *FairQueue[T]) Has(item T) bool {
+	_, ok := q.where[item]
 
 	return ok
 }
 
 // Len returns the number of items.
-func (f *Fair[T]) Len() int { return len(f.where) }
+func (q *FairQueue[T]) Len() int { return len(q.where) }
 
 // Pop removes the item whose turn it is, and returns it. It returns the zero value
 // if there is none.
-func (f *Fair[T]) Pop() T {
-	line := &f.lines[Urgent]
+func (q *FairQueue[T]) Pop() T {
+	line := &q.lines[Urgent]
 
 	switch {
-	case f.lines[Routine].empty():
-		f.urgent = 0
-	case line.empty() || f.urgent >= patience:
-		f.urgent = 0
-		line = &f.lines[Routine]
+	case q.lines[Routine].empty():
+		q.urgent = 0
+	case line.empty() || q.urgent >= patience:
+		q.urgent = 0
+		line = &q.lines[Routine]
 	default:
-		f.urgent++
+		q.urgent++
 	}
 
 	item := line.pop()
-	delete(f.where, item)
+	delete(q.where, item)
 
 	return item
 }
