@@ -172,7 +172,7 @@ func mustPull(t *testing.T, c *CLI, ws Workspace) *State {
 	return s
 }
 
-// A process is one that a test wants to see end.
+// A childProcess is one that a test wants to see end.
 type childProcess struct {
 	pid, fd int
 }

@@ -111,12 +111,12 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 	return f
 }
 
-// look so many times.
-func (f *fixture) look(t *testing.T, times int) {
+// scan so many times.
+func (f *fixture) scan(t *testing.T, times int) {
 	t.Helper()
 
 	for range times {
-		if err := f.Look(t.Context()); err != nil {
+		if err := f.Scan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,8 +68,8 @@ type Watcher struct {
 
 // A finding is a Workspace that nobody serves.
 type finding struct {
-	reason string
-	told   bool
+	reason   string
+	reported bool
 }
 
 // An Option configures a Watcher.
@@ -115,7 +115,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		case <-t.C:
 		}
 
-		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.Scan(ctx); err != nil && ctx.Err() == nil {
 			w.log.Info("Cannot look for Workspaces that nobody serves", "error", err)
 		}
 	}
@@ -125,9 +125,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 // look.
 func (w *Watcher) NeedLeaderElection() bool { return true }
 
-// Look once. A Workspace counts when it is seen twice in a row: while an instance is
+// Scan once. A Workspace counts when it is seen twice in a row: while an instance is
 // replaced by its next version, nobody serves its Workspaces for some seconds.
-func (w *Watcher) Look(ctx context.Context) error {
+func (w *Watcher) Scan(ctx context.Context) error {
 	serving, ok := w.leases.Serving()
 	if !ok {
 		return nil
@@ -220,7 +220,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 			return nil
 		}
 
-		if f.told = true; !before.told {
+		if f.reported = true; !before.reported {
 			w.record.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
 		}
 

@@ -25,7 +25,7 @@ type step struct {
 	self    shard.ID
 	relabel map[string]string
 
-	looks int
+	scans int
 
 	// noShard and noCatchAll are the counts, and told is how often people were told of
 	// each Workspace of a label.
@@ -33,9 +33,9 @@ type step struct {
 	told                map[string]int
 }
 
-// TestLook looks with a real API server, which does the selecting. The cases share
+// TestScan looks with a real API server, which does the selecting. The cases share
 // it, and so come one after the other.
-func TestLook(t *testing.T) {
+func TestScan(t *testing.T) {
 	t.Parallel()
 
 	live := apiserver.Client(t, apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml"))
@@ -43,31 +43,31 @@ func TestLook(t *testing.T) {
 
 	for name, steps := range map[string][]step{
 		"Twice": {
-			{reason: "An instance that is replaced is away for a moment.", looks: 1},
-			{reason: "Nobody is there for two of the labels, and none for those without.", looks: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
-			{reason: "People were told.", looks: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "An instance that is replaced is away for a moment.", scans: 1},
+			{reason: "Nobody is there for two of the labels, and none for those without.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "People were told.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
 		},
 		"CatchAll": {
-			{reason: "Somebody serves those without a label.", leases: stubLeases{shard.CatchAll(), b, c}, looks: 2, noShard: 2, told: map[string]int{"a": 1}},
-			{reason: "There is no shard at all.", leases: stubLeases{shard.CatchAll()}, self: shard.CatchAll(), looks: 2, noShard: 6, told: map[string]int{"a": 1, "b": 1, "c": 1}},
+			{reason: "Somebody serves those without a label.", leases: stubLeases{shard.CatchAll(), b, c}, scans: 2, noShard: 2, told: map[string]int{"a": 1}},
+			{reason: "There is no shard at all.", leases: stubLeases{shard.CatchAll()}, self: shard.CatchAll(), scans: 2, noShard: 6, told: map[string]int{"a": 1, "b": 1, "c": 1}},
 		},
 		"FirstOnly": {
-			{reason: "The instance of shard a looks.", leases: stubLeases{b, a}, looks: 2},
-			{reason: "The instance of shard a is gone: it is this one that looks.", leases: stubLeases{b, c}, looks: 2, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "a": 1}},
+			{reason: "The instance of shard a looks.", leases: stubLeases{b, a}, scans: 2},
+			{reason: "The instance of shard a is gone: it is this one that looks.", leases: stubLeases{b, c}, scans: 2, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "a": 1}},
 		},
 		"Unsharded": {
-			{reason: "Nobody serves them.", looks: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
-			{reason: "An unsharded instance serves all.", leases: stubLeases{b, {}}, looks: 1, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "Nobody serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "An unsharded instance serves all.", leases: stubLeases{b, {}}, scans: 1, told: map[string]int{"": 1, "a": 1, "c": 1}},
 		},
 		"Served": {
-			{reason: "Nobody serves them.", looks: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
-			{reason: "Somebody serves those of shard a now.", relabel: map[string]string{"a": "b"}, looks: 1, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "b": 1, "c": 1}},
-			{reason: "People are told again of what was served meanwhile, and of the others of shard b.", leases: stubLeases{c}, self: c, looks: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "b": 3, "c": 1}},
+			{reason: "Nobody serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "Somebody serves those of shard a now.", relabel: map[string]string{"a": "b"}, scans: 1, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "b": 1, "c": 1}},
+			{reason: "People are told again of what was served meanwhile, and of the others of shard b.", leases: stubLeases{c}, self: c, scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "b": 3, "c": 1}},
 		},
 		"OtherReason": {
-			{reason: "An instance that is replaced is away for a moment.", looks: 1},
-			{reason: "The label was changed a moment ago.", relabel: map[string]string{"": "d"}, looks: 1, noShard: 4, told: map[string]int{"a": 1, "c": 1}},
-			{reason: "Nobody serves that one either.", looks: 1, noShard: 6, told: map[string]int{"a": 1, "c": 1, "d": 1}},
+			{reason: "An instance that is replaced is away for a moment.", scans: 1},
+			{reason: "The label was changed a moment ago.", relabel: map[string]string{"": "d"}, scans: 1, noShard: 4, told: map[string]int{"a": 1, "c": 1}},
+			{reason: "Nobody serves that one either.", scans: 1, noShard: 6, told: map[string]int{"a": 1, "c": 1, "d": 1}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestLook(t *testing.T) {
 					f.relabel(t, from, to)
 				}
 
-				f.look(t, s.looks)
+				f.scan(t, s.scans)
 				f.expect(t, s.reason, s.noShard, s.noCatchAll, s.told)
 			}
 		})
@@ -102,7 +102,7 @@ func testNobodyKnown(t *testing.T, f *fixture) {
 
 	*f.leases = nil
 
-	f.look(t, 2)
+	f.scan(t, 2)
 
 	if diff := cmp.Diff(stubMetrics{}, f.counts); diff != "" {
 		t.Errorf("it is not known who there is: -want, +got:\n%s", diff)
@@ -112,24 +112,24 @@ func testNobodyKnown(t *testing.T, f *fixture) {
 func testCannotList(t *testing.T, f *fixture) {
 	t.Helper()
 
-	f.look(t, 2)
+	f.scan(t, 2)
 
 	f.Watcher.live = brokenReader{}
-	if err := f.Look(t.Context()); err == nil {
+	if err := f.Scan(t.Context()); err == nil {
 		t.Error("want the error of the API server")
 	}
 
 	f.expect(t, "What was known is not forgotten.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 
 	f.Watcher.live = f.live
-	f.look(t, 1)
+	f.scan(t, 1)
 	f.expect(t, "People were told before.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 }
 
 func testWhatPeopleRead(t *testing.T, f *fixture) {
 	t.Helper()
 
-	f.look(t, 2)
+	f.scan(t, 2)
 
 	for _, o := range f.objects {
 		events := f.events.events["Workspace "+o.GetName()]
