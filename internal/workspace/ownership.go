@@ -44,50 +44,50 @@ func IsStateless(ws Workspace) bool {
 // every destroy raises the serial.
 func IsBlank(s commonv1beta1.StateSummary) bool { return s.Resources == 0 && s.Serial <= 1 }
 
-// A Title is what a Workspace has, according to its status, that makes a state its own. A
-// greater one is better.
-type Title int
+// A StateOwnership says how strongly, according to its status, a Workspace owns a state.
+// A greater value precedes a smaller one.
+type StateOwnership int
 
 const (
-	// TitleNone is that of a Workspace that has nothing to do with the state.
-	TitleNone Title = iota
+	// OwnershipNone: the Workspace has nothing to do with the state.
+	OwnershipNone StateOwnership = iota
 
-	// TitlePossible is that of a Workspace that was reconciled by an older version of the
-	// provider, which recorded no lineage. The state may be the one it has.
-	TitlePossible
+	// OwnershipPossible: the Workspace was reconciled by an older version of the provider,
+	// which recorded no lineage. The state may be its own.
+	OwnershipPossible
 
-	// TitleBegun is that of a Workspace that has begun to create what is in the state, or to
-	// take it over, and has not recorded the end of that.
-	TitleBegun
+	// OwnershipBegun: the Workspace has begun to create the resources in the state, or to
+	// take them over, and has not recorded the end of that.
+	OwnershipBegun
 
-	// TitleRemembered is that of a Workspace that was reconciled with the state, but has not
-	// recorded it as its own yet.
-	TitleRemembered
+	// OwnershipRemembered: the Workspace was reconciled with the state, but has not recorded
+	// it as its own yet.
+	OwnershipRemembered
 
-	// TitleOwner is that of the Workspace that has recorded the state as its own.
-	TitleOwner
+	// OwnershipRecorded: the Workspace has recorded the state as its own.
+	OwnershipRecorded
 )
 
-// TitleTo returns the title of a Workspace to the state with the supplied lineage, which
-// the Terraform workspace of the supplied name has.
-func TitleTo(ws Workspace, lineage, name string) Title {
+// OwnershipOf says how strongly a Workspace owns the state with the supplied lineage, which
+// is in the Terraform workspace of the supplied name.
+func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, knownLineage(ws)
 
 	switch {
 	case own.Lineage == lineage:
-		return TitleOwner
+		return OwnershipRecorded
 	case own.Lineage != "" || (known != "" && known != lineage):
-		return TitleNone
+		return OwnershipNone
 	case known == "" && TerraformWorkspace(ws) != name:
-		return TitleNone
+		return OwnershipNone
 	case known == lineage && wasReconciled(ws) && !IsBlank(*seen):
-		return TitleRemembered
+		return OwnershipRemembered
 	case own.CreationStarted != nil:
-		return TitleBegun
+		return OwnershipBegun
 	case seen == nil && wasReconciled(ws) && isLegacyChecksum(ws.GetObservation().Checksum):
-		return TitlePossible
+		return OwnershipPossible
 	default:
-		return TitleNone
+		return OwnershipNone
 	}
 }
 
@@ -97,13 +97,13 @@ func wasReconciled(ws Workspace) bool {
 	return ws.GetObservation().Checksum != "" && (!OnlyObserves(ws) || HasBegun(ws))
 }
 
-// OwnTitle returns the title of a Workspace to the state with the supplied lineage, which
-// is the one that it finds. One that an older version of the provider has reconciled owns
-// what it finds.
-func OwnTitle(ws Workspace, lineage string) Title {
-	t := TitleTo(ws, lineage, TerraformWorkspace(ws))
-	if t == TitlePossible {
-		return TitleRemembered
+// OwnershipOfFound says how strongly a Workspace owns the state that it finds, which has
+// the supplied lineage. A Workspace that an older version of the provider has reconciled
+// owns the state that it finds.
+func OwnershipOfFound(ws Workspace, lineage string) StateOwnership {
+	t := OwnershipOf(ws, lineage, TerraformWorkspace(ws))
+	if t == OwnershipPossible {
+		return OwnershipRemembered
 	}
 
 	return t
@@ -155,7 +155,8 @@ type Contest struct {
 	lineage, name string
 	mine          claimant
 
-	// first is the best of the others. It is nil if none has any title.
+	// first is the other Workspace that precedes all others. It is nil if no other
+	// Workspace owns the state to any degree.
 	first *claimant
 
 	// begun is one of the others that may be about to record the lineage. It is nil if
@@ -165,11 +166,11 @@ type Contest struct {
 
 // A claimant is one of the Workspaces in a Contest.
 type claimant struct {
-	title   Title
-	deleted bool
-	started time.Time
-	created metav1.Time
-	uid     string
+	ownership StateOwnership
+	deleted   bool
+	started   time.Time
+	created   metav1.Time
+	uid       string
 
 	// certain says that its status names the lineage.
 	certain bool
@@ -180,7 +181,7 @@ type claimant struct {
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied
 // lineage, which it finds. Now is when it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	mine := claimantOf(ws, lineage, OwnTitle(ws, lineage))
+	mine := claimantOf(ws, lineage, OwnershipOfFound(ws, lineage))
 	if mine.started.IsZero() {
 		mine.started = now
 	}
@@ -188,13 +189,13 @@ func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
 	return &Contest{lineage: lineage, name: TerraformWorkspace(ws), mine: mine}
 }
 
-func claimantOf(ws Workspace, lineage string, t Title) claimant {
+func claimantOf(ws Workspace, lineage string, t StateOwnership) claimant {
 	c := claimant{
-		title:   t,
-		deleted: meta.WasDeleted(ws),
-		created: ws.GetCreationTimestamp(),
-		uid:     string(ws.GetUID()),
-		certain: t == TitleOwner || knownLineage(ws) == lineage,
+		ownership: t,
+		deleted:   meta.WasDeleted(ws),
+		created:   ws.GetCreationTimestamp(),
+		uid:       string(ws.GetUID()),
+		certain:   t == OwnershipRecorded || knownLineage(ws) == lineage,
 	}
 
 	if s := ws.GetOwnership().CreationStarted; s != nil {
@@ -206,28 +207,28 @@ func claimantOf(ws Workspace, lineage string, t Title) claimant {
 
 // Add another Workspace, which the description names to people.
 func (c *Contest) Add(ws Workspace, description string) {
-	t := TitleTo(ws, c.lineage, c.name)
-	if t == TitleNone || string(ws.GetUID()) == c.mine.uid {
+	t := OwnershipOf(ws, c.lineage, c.name)
+	if t == OwnershipNone || string(ws.GetUID()) == c.mine.uid {
 		return
 	}
 
 	other := claimantOf(ws, c.lineage, t)
 	other.description = description
 
-	if c.first == nil || other.precedes(*c.first) {
+	if c.first == nil || other.ownerBefore(*c.first) {
 		c.first = &other
 	}
 
-	if other.certain && (t == TitleOwner || !other.started.IsZero()) {
+	if other.certain && (t == OwnershipRecorded || !other.started.IsZero()) {
 		c.begun = &other
 	}
 }
 
-// precedes says whether the state belongs to c rather than to d. Of two with equal titles
-// one that is being deleted gives way, then the one that has begun later.
-func (c claimant) precedes(d claimant) bool {
+// ownerBefore says whether the state belongs to c rather than to d. Of two that own it to the
+// same degree, one that is being deleted gives way, then the one that has begun later.
+func (c claimant) ownerBefore(d claimant) bool {
 	return cmp.Or(
-		cmp.Compare(d.title, c.title),
+		cmp.Compare(d.ownership, c.ownership),
 		cmp.Compare(rank(c.deleted), rank(d.deleted)),
 		cmp.Compare(rank(c.started.IsZero()), rank(d.started.IsZero())),
 		c.started.Compare(d.started),
@@ -248,7 +249,7 @@ func rank(last bool) int {
 // the one that asks, and whether that is certain: it is not if the status of the other one
 // does not name the lineage yet. The description is empty if there is no such Workspace.
 func (c *Contest) Owner() (description string, certain bool) {
-	if c.first == nil || !c.first.precedes(c.mine) {
+	if c.first == nil || !c.first.ownerBefore(c.mine) {
 		return "", false
 	}
 

@@ -62,29 +62,29 @@ func TestTitleTo(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		opts   []option
-		want   Title
-		own    Title
+		want   StateOwnership
+		own    StateOwnership
 	}{
 		"New":           {reason: "It has no use for a state yet."},
-		"Owner":         {reason: "Its status says so.", opts: []option{owns("l")}, want: TitleOwner, own: TitleOwner},
+		"Owner":         {reason: "Its status says so.", opts: []option{owns("l")}, want: OwnershipRecorded, own: OwnershipRecorded},
 		"OwnerOfOther":  {reason: "It has another state.", opts: []option{owns("k"), reconciled(checksum), began(0)}},
 		"OwnerOfLost":   {reason: "It has recorded another state, whatever it saw last.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
-		"Observer":      {reason: "To look is no title.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
+		"Observer":      {reason: "To look does not make it an owner.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
 		"FormerLooker":  {reason: "To have looked is none either.", opts: []option{seen("l")}},
-		"Legacy":        {reason: "Which state it has is not known.", opts: []option{reconciled(legacyChecksum)}, want: TitlePossible, own: TitleRemembered},
-		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: TitleRemembered},
-		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
+		"Legacy":        {reason: "Which state it has is not known.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
+		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: OwnershipRemembered},
+		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},
-		"SeenElsewhere": {reason: "The lineage counts, not the name.", opts: []option{named("other"), reconciled(checksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
+		"SeenElsewhere": {reason: "The lineage counts, not the name.", opts: []option{named("other"), reconciled(checksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"Nothing":       {reason: "A module with nothing to create has no state.", opts: []option{reconciled(checksum), remembers(commonv1beta1.StateSummary{})}},
-		"Blank":         {reason: "To have seen an empty state that a backend has made is no title.", opts: []option{reconciled(checksum), blank}},
-		"Begun":         {reason: "It may have made what is there.", opts: []option{began(0)}, want: TitleBegun, own: TitleBegun},
-		"BegunNamed":    {reason: "It began in another Terraform workspace.", opts: []option{named("other"), began(0)}, own: TitleBegun},
-		"BegunHere":     {reason: "It began with that state.", opts: []option{named("other"), began(0), blank}, want: TitleBegun, own: TitleBegun},
+		"Blank":         {reason: "To have seen an empty state that a backend has made does not make it an owner.", opts: []option{reconciled(checksum), blank}},
+		"Begun":         {reason: "It may have made what is there.", opts: []option{began(0)}, want: OwnershipBegun, own: OwnershipBegun},
+		"BegunNamed":    {reason: "It began in another Terraform workspace.", opts: []option{named("other"), began(0)}, own: OwnershipBegun},
+		"BegunHere":     {reason: "It began with that state.", opts: []option{named("other"), began(0), blank}, want: OwnershipBegun, own: OwnershipBegun},
 		"BegunThere":    {reason: "It began with another state.", opts: []option{began(0), seen("k")}},
-		"Created":       {reason: "It was not looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), remembers(commonv1beta1.StateSummary{Resources: 1})}, want: TitleBegun, own: TitleBegun},
-		"CreatedSeen":   {reason: "It was looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), seen("l")}, want: TitleRemembered, own: TitleRemembered},
-		"BegunThenLook": {reason: "What it made is there still.", opts: []option{began(0), observes()}, want: TitleBegun, own: TitleBegun},
+		"Created":       {reason: "It was not looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), remembers(commonv1beta1.StateSummary{Resources: 1})}, want: OwnershipBegun, own: OwnershipBegun},
+		"CreatedSeen":   {reason: "It was looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
+		"BegunThenLook": {reason: "What it made is there still.", opts: []option{began(0), observes()}, want: OwnershipBegun, own: OwnershipBegun},
 	}
 
 	for name, tc := range cases {
@@ -92,14 +92,14 @@ func TestTitleTo(t *testing.T) {
 			t.Parallel()
 
 			ws := newWorkspace("a", tc.opts...)
-			if diff := cmp.Diff([]Title{tc.want, tc.own}, []Title{TitleTo(ws, "l", "name"), OwnTitle(ws, "l")}); diff != "" {
-				t.Errorf("\n%s\nTitleTo(...) and OwnTitle(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff([]StateOwnership{tc.want, tc.own}, []StateOwnership{OwnershipOf(ws, "l", "name"), OwnershipOfFound(ws, "l")}); diff != "" {
+				t.Errorf("\n%s\nTitleTo(...) and OwnershipOfFound(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestContest has a Workspace, which has no title unless it says so, ask for a state.
+// TestContest has a Workspace, which owns nothing unless it says so, ask for a state.
 func TestContest(t *testing.T) {
 	t.Parallel()
 

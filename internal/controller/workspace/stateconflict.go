@@ -158,7 +158,7 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 		}
 
 		return e.conflicts.write(ctx, ws, "whose the state is")
-	case !changes && (found.Empty() || workspace.OwnTitle(ws, s.Lineage) >= workspace.TitleRemembered):
+	case !changes && (found.Empty() || workspace.OwnershipOfFound(ws, s.Lineage) >= workspace.OwnershipRemembered):
 		return nil
 	default:
 		return e.conflicts.own(ctx, ws, s)
