@@ -12,7 +12,9 @@ import (
 type WorkspaceObservation struct {
 	// Outputs of the module, as JSON values of any type. Outputs that are marked
 	// sensitive are not here: they are only in the connection Secret. The API
-	// server rounds a number that is no 64-bit integer to a 64-bit float.
+	// server rounds a number that is no 64-bit integer to a 64-bit float. The
+	// condition OutputsOmitted names the outputs that are left out because they
+	// are too large.
 	// +optional
 	Outputs map[string]extv1.JSON `json:"outputs,omitempty"`
 

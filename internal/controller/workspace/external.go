@@ -212,7 +212,6 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 	}
 
 	o := ws.GetObservation()
-	o.Outputs = visibleOutputs(l.outputs)
 	// A checksum says that the Workspace was reconciled with its state: see workspace.Owns.
 	if l.upToDate && !workspace.OnlyObserves(ws) {
 		o.Checksum = e.checksum
@@ -222,6 +221,10 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (
 	o.Plan = l.summary
 	o.State = l.state
 	ws.SetObservation(o)
+
+	if err := showOutputs(e.record, ws, visibleOutputs(l.outputs)); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 
 	drifted(ws, l)
 	e.recordCreation(ws, l)
@@ -243,6 +246,13 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) 
 	details, err := connectionDetails(l.outputs)
 	if err != nil {
 		return nil, err
+	}
+
+	// The managed reconciler publishes before it updates. Outputs that are too large would
+	// block the update that makes them smaller.
+	publishable := checkSecretSize(details) == nil
+	if !publishable && !l.upToDate && mayUpdate(ws) {
+		return managed.ConnectionDetails{}, nil
 	}
 
 	return withVanished(ctx, e.kube, ws, details)
@@ -426,8 +436,9 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	outputs := a.Outputs
 	state := applied(summarizeState(e.prior), a.Summary)
 
-	// The CLI does not print the values of sensitive outputs.
-	if anySensitive(outputs) {
+	// The CLI does not print the values of sensitive outputs. It prints all outputs in one
+	// line, which is dropped if it is too long: that is not the same as no outputs.
+	if outputs == nil || anySensitive(outputs) {
 		pulled, err := e.session.state(ctx)
 		if err != nil {
 			return look{}, err

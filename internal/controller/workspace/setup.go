@@ -179,7 +179,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
 	}
 
-	r := managed.NewReconciler(mgr, resource.ManagedKind(kind.GroupVersionKind), ro...)
+	r := managed.NewReconciler(secretSizeManager{mgr}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	// A request goes through these, from the last one to the first:
 	//

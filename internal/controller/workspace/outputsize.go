@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// maxObject is the size up to which outputs are added to a Workspace. etcd refuses
+	// requests of more than 1.5 MiB by default. A status that is refused would be lost as a
+	// whole: the Workspace would never become Ready, and no condition would say why. The
+	// difference is for what is added later, such as other conditions.
+	maxObject = 1400 << 10
+
+	// outputsSlack has to be free before an output is shown again that was left out. Without
+	// it, an output would come and go when sizes change a little.
+	outputsSlack = maxObject / 8
+
+	// fieldSize is added for each field of a JSON object. The API server records the owner of
+	// each field in the object, in 8 to 15 bytes and the name of the field, and a write takes
+	// it 0.05 to 0.1 ms more for each: without this, writes of large maps would time out.
+	fieldSize = 64
+
+	// maxNamed is how many outputs a message names.
+	maxNamed = 5
+)
+
+const (
+	// typeOutputsOmitted is a condition of a Workspace whose status has, or had, no room for
+	// all outputs.
+	typeOutputsOmitted xpv2.ConditionType = "OutputsOmitted"
+
+	reasonTooLarge xpv2.ConditionReason = "TooLarge"
+	reasonAllShown xpv2.ConditionReason = "AllShown"
+
+	reasonOutputsOmitted event.Reason = "OmittedOutputs"
+)
+
+// showOutputs replaces the outputs in the status of a Workspace. It leaves out the largest
+// ones if there is no room for all, and names those in a condition and an Event.
+func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
+	o := ws.GetObservation()
+	before := o.Outputs
+	o.Outputs = nil
+	ws.SetObservation(o)
+
+	// The cache has no managed fields, and fieldSize stands for them.
+	fields := ws.GetManagedFields()
+	ws.SetManagedFields(nil)
+
+	size, err := storedSize(ws)
+
+	ws.SetManagedFields(fields)
+
+	if err != nil {
+		return errors.Wrap(err, "cannot measure Workspace")
+	}
+
+	sizes := map[string]int{}
+
+	for name, value := range outputs {
+		n, err := storedSize(map[string]any{name: value})
+		if err != nil {
+			return errors.Wrapf(err, "cannot measure output %q", name)
+		}
+
+		sizes[name] = n
+	}
+
+	last := ws.GetCondition(typeOutputsOmitted)
+	omitted := omit(sizes, maxObject-size, func(name string) bool {
+		_, shown := before[name]
+
+		return last.Status == corev1.ConditionTrue && !shown
+	})
+
+	for _, name := range omitted {
+		delete(outputs, name)
+	}
+
+	o.Outputs = outputs
+	ws.SetObservation(o)
+
+	// Most Workspaces never have such outputs, and no such condition.
+	if len(omitted) == 0 && last.Status != corev1.ConditionTrue {
+		return nil
+	}
+
+	c := xpv2.Condition{
+		Type:               typeOutputsOmitted,
+		Status:             corev1.ConditionFalse,
+		Reason:             reasonAllShown,
+		LastTransitionTime: metav1.Now(),
+		ObservedGeneration: ws.GetGeneration(),
+	}
+
+	if len(omitted) > 0 {
+		c.Status = corev1.ConditionTrue
+		c.Reason = reasonTooLarge
+		c.Message = "status.atProvider.outputs has no room for " + nameSizes(sizes, omitted)
+	}
+
+	if len(omitted) > 0 && c.Message != last.Message {
+		record.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(c.Message)))
+	}
+
+	ws.SetConditions(c)
+
+	return nil
+}
+
+// omit returns the names of the outputs to leave out so that the others fit into the room:
+// the largest ones, in this order. One that was left out before needs some room to spare.
+func omit(sizes map[string]int, room int, wasOmitted func(name string) bool) []string {
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+
+	var omitted []string
+
+	for _, name := range bySize(sizes) {
+		limit := room
+		if wasOmitted(name) {
+			limit -= outputsSlack
+		}
+
+		if total > limit {
+			omitted = append(omitted, name)
+			total -= sizes[name]
+		}
+	}
+
+	return omitted
+}
+
+// storedSize returns the size of a value in the API server: that of its JSON, and fieldSize
+// for each field. That JSON escapes <, > and &, which makes six bytes of one.
+func storedSize(v any) (int, error) {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+
+	var decoded any
+	if err := json.Unmarshal(encoded, &decoded); err != nil {
+		return 0, err
+	}
+
+	return len(encoded) + ownedSize(decoded), nil
+}
+
+// ownedSize returns what the records of owners need. A list has one owner.
+func ownedSize(v any) int {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return 0
+	}
+
+	size := 0
+	for name, value := range fields {
+		size += len(name) + fieldSize + ownedSize(value)
+	}
+
+	return size
+}
+
+// bySize returns the names of the sizes, that of the largest first.
+func bySize(sizes map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
+	})
+}
+
+// nameSizes describes the first of the supplied names, with their sizes.
+func nameSizes(sizes map[string]int, names []string) string {
+	var named []string
+	for _, name := range names[:min(len(names), maxNamed)] {
+		named = append(named, fmt.Sprintf("%.100q (%s)", name, regular.Size(int64(sizes[name]))))
+	}
+
+	if n := len(names) - len(named); n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+
+	return strings.Join(named, ", ")
+}
