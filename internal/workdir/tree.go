@@ -70,7 +70,7 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	if err := (tree{Files: union(old.Files, files)}).write(root); err != nil {
 		return err
 	}
-	if err := disown(root, files); err != nil {
+	if err := removeFromManifest(root, files); err != nil {
 		return err
 	}
 	if err := removeFiles(root, subtract(old.Files, files)); err != nil {
@@ -161,9 +161,9 @@ func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
 }
 
-// disown makes Sync forget that it wrote these files, so that it does not remove
+// removeFromManifest makes Sync forget that it wrote these files, so that it does not remove
 // what has become a file of the module.
-func disown(root *os.Root, files []string) error {
+func removeFromManifest(root *os.Root, files []string) error {
 	written, err := readManifest(root)
 	if err != nil {
 		return err
