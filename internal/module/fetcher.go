@@ -31,8 +31,8 @@ type Fetcher struct {
 	mapper  meta.RESTMapper
 	program string
 
-	// shared is where modules are left for others, nil if they are not.
-	shared *fetch.Shared
+	// store keeps fetched modules for other Workspaces. Nil if modules are not shared.
+	store *fetch.Store
 
 	// sameNamespace forbids references to other namespaces.
 	sameNamespace bool
@@ -56,7 +56,7 @@ func WithProgram(path string) Option {
 // WithSharedModules keeps fetched modules in a directory, for other Workspaces that
 // have the same module, from the same source with the same credentials.
 func WithSharedModules(dir string) Option {
-	return func(f *Fetcher) { f.shared = &fetch.Shared{Dir: dir} }
+	return func(f *Fetcher) { f.store = &fetch.Store{Dir: dir} }
 }
 
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be
@@ -176,7 +176,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	s.request.Private = filepath.Dir(r.Dir.Path())
 
 	s.request.Known = known
-	s.request.Shared = f.shared
+	s.request.Store = f.store
 
 	res, err := fetch.Run(ctx, program, r.Env, s.request)
 	if err != nil || res.Dir == "" {

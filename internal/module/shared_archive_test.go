@@ -28,7 +28,7 @@ func TestSharedHTTP(t *testing.T) {
 		s.serve("/m.tar.gz", gzipped(t, files{"main.tf": version, "a/main.tf": "a" + version}), "ETag", `"`+version+`"`)
 	}
 	get := func(sub, version string) {
-		p := newSharingPlace(t, shared, s.url+"/m.tar.gz"+sub, env)
+		p := newStorePlace(t, shared, s.url+"/m.tar.gz"+sub, env)
 		if _, err := p.fetcher.Ensure(t.Context(), p.request); err != nil {
 			t.Error(err)
 		}
@@ -68,7 +68,7 @@ func TestSharedHTTP(t *testing.T) {
 	}
 
 	// The checksum is part of what is asked for.
-	p := newSharingPlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
+	p := newStorePlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
 	p.ensureFails(t)
 	p.expect(t, files{})
 }
@@ -94,7 +94,7 @@ func TestSharedArtifact(t *testing.T) {
 
 		res, err := fetch.Run(t.Context(), self, env, fetch.Request{
 			Artifact: &fetch.Artifact{URL: s.url + "/a.tar.gz", Digest: digest},
-			Shared:   &fetch.Shared{Dir: shared},
+			Store:    &fetch.Store{Dir: shared},
 			Dir:      dir,
 		})
 

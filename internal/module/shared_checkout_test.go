@@ -67,7 +67,7 @@ func TestSharedCheckout(t *testing.T) {
 		address := "git::" + s.url + step.address
 		s.counts()
 
-		p := newSharingPlace(t, shared, address, env)
+		p := newStorePlace(t, shared, address, env)
 		p.ensure(t)
 		p.expect(t, step.want)
 
@@ -105,7 +105,7 @@ func TestSharedDirectories(t *testing.T) {
 
 	for range 4 {
 		for _, name := range []string{"a", "b"} {
-			p := newSharingPlace(t, shared, "git::"+s.url+"/r//"+name, env)
+			p := newStorePlace(t, shared, "git::"+s.url+"/r//"+name, env)
 
 			wg.Go(func() {
 				if _, err := p.fetcher.Ensure(t.Context(), p.request); err != nil {
@@ -143,7 +143,7 @@ func TestSharedMoved(t *testing.T) {
 			}
 		}
 
-		first := newSharingPlace(t, shared, "git::"+s.url+"/r"+query, env)
+		first := newStorePlace(t, shared, "git::"+s.url+"/r"+query, env)
 		first.ensure(t)
 
 		if looks.Load() < 2 {
@@ -152,7 +152,7 @@ func TestSharedMoved(t *testing.T) {
 
 		r.git(t, "reset", "-q", "--hard", commit)
 
-		second := newSharingPlace(t, shared, "git::"+s.url+"/r"+query, env)
+		second := newStorePlace(t, shared, "git::"+s.url+"/r"+query, env)
 		second.ensure(t)
 		second.expect(t, files{"main.tf": "1"})
 	}
@@ -169,10 +169,10 @@ func TestSharedSubmodules(t *testing.T) {
 	r.git(t, "commit", "-qm", "submodule")
 
 	shared, env := t.TempDir(), environment(t)
-	newSharingPlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
+	newStorePlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
 	s.counts()
 
-	p := newSharingPlace(t, shared, "git::"+s.url+"/r//modules?ref=main", env)
+	p := newStorePlace(t, shared, "git::"+s.url+"/r//modules?ref=main", env)
 	p.request.Parameters.Entrypoint = "lib"
 	p.ensure(t)
 	p.expect(t, files{"lib/lib.tf": "lib"})

@@ -25,24 +25,24 @@ func TestSharedNever(t *testing.T) {
 	// With the name of a commit nobody has to ask the server.
 	address := "git::" + s.url + "/r?ref=" + commit
 
-	owner := newSharingPlace(t, shared, address, env)
+	owner := newStorePlace(t, shared, address, env)
 	owner.request.GitCredentials = credentials
 	owner.ensure(t)
 
-	stranger := newSharingPlace(t, shared, address, env)
+	stranger := newStorePlace(t, shared, address, env)
 	stranger.ensureFails(t)
 	stranger.expect(t, files{})
 
 	// The environment may have credentials, too: whoever has another one has to ask.
 	s.counts()
 
-	other := newSharingPlace(t, shared, address, append(env, "GIT_SSH_COMMAND=other"))
+	other := newStorePlace(t, shared, address, append(env, "GIT_SSH_COMMAND=other"))
 	other.request.GitCredentials = credentials
 	other.ensure(t)
 
 	s.expectClones(t, "with another environment", 1)
 
-	colleague := newSharingPlace(t, shared, address, append(env, "TF_VAR_x=y"))
+	colleague := newStorePlace(t, shared, address, append(env, "TF_VAR_x=y"))
 	colleague.request.GitCredentials = credentials
 	colleague.ensure(t)
 	colleague.expect(t, files{"main.tf": "1"})
@@ -63,12 +63,12 @@ func TestSharedNeverByAddress(t *testing.T) {
 	s.users["r"] = "user:secret"
 	shared, env := t.TempDir(), environment(t)
 
-	owner := newSharingPlace(t, shared, "git::http://user:secret@"+s.host()+"/r?ref=main", env)
+	owner := newStorePlace(t, shared, "git::http://user:secret@"+s.host()+"/r?ref=main", env)
 	owner.ensure(t)
 
 	for _, login := range []string{"", "user@", "user:wrong@"} {
 		for _, rest := range []string{"/r?ref=main", "/r?ref=" + commit, "/r//a?ref=" + commit} {
-			stranger := newSharingPlace(t, shared, "git::http://"+login+s.host()+rest, env)
+			stranger := newStorePlace(t, shared, "git::http://"+login+s.host()+rest, env)
 			stranger.ensureFails(t)
 			stranger.expect(t, files{})
 		}
@@ -76,7 +76,7 @@ func TestSharedNeverByAddress(t *testing.T) {
 
 	s.counts()
 
-	colleague := newSharingPlace(t, shared, "git::http://user:secret@"+s.host()+"/r//a?ref="+commit, env)
+	colleague := newStorePlace(t, shared, "git::http://user:secret@"+s.host()+"/r//a?ref="+commit, env)
 	colleague.ensure(t)
 	colleague.expect(t, files{"main.tf": "a"})
 

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// newSharingPlace returns a place that shares its modules in a directory.
-func newSharingPlace(t *testing.T, shared, address string, env []string) *place {
+// newStorePlace returns a place that shares its modules in a directory.
+func newStorePlace(t *testing.T, shared, address string, env []string) *place {
 	t.Helper()
 
 	p := newPlace(t, address)
@@ -37,7 +37,7 @@ func TestShared(t *testing.T) {
 
 	all := make([]*place, 0, places)
 	for range places {
-		all = append(all, newSharingPlace(t, shared, "git::"+s.url+"/r?ref=main", env))
+		all = append(all, newStorePlace(t, shared, "git::"+s.url+"/r?ref=main", env))
 	}
 
 	var wg sync.WaitGroup
@@ -84,10 +84,10 @@ func TestSharedPullPolicy(t *testing.T) {
 	s := newGitServer(t)
 	r := s.repo(t, "r", files{"main.tf": "1"})
 	shared, env := t.TempDir(), environment(t)
-	newSharingPlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
+	newStorePlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
 	r.commit(t, files{"main.tf": "2"})
 
-	p := newSharingPlace(t, shared, "git::"+s.url+"/r", env)
+	p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
 	p.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
 	p.ensure(t)
 	p.expect(t, files{"main.tf": "2"})
@@ -100,7 +100,7 @@ func TestSharedBroken(t *testing.T) {
 	s := newGitServer(t)
 	s.repo(t, "r", files{"main.tf": "1"})
 	shared, env := t.TempDir(), environment(t)
-	newSharingPlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
+	newStorePlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
 
 	for range 2 {
 		trees, err := filepath.Glob(filepath.Join(shared, "trees", "*", "tree"))
@@ -114,7 +114,7 @@ func TestSharedBroken(t *testing.T) {
 
 		// One finds out, and the next one mends it.
 		for range 2 {
-			p := newSharingPlace(t, shared, "git::"+s.url+"/r", env)
+			p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
 			p.ensure(t)
 			p.expect(t, files{"main.tf": "1"})
 		}

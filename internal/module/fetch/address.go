@@ -21,7 +21,7 @@ import (
 const fetchedDir = "fetched"
 
 // getAddress fetches what a go-getter address leads to, and returns its revision.
-func getAddress(ctx context.Context, r Request, shared *sharing) (string, error) {
+func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 	src, err := getter.Detect(r.Address, "", detectors())
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func getAddress(ctx context.Context, r Request, shared *sharing) (string, error)
 			return "", err
 		}
 	}
-	l := &look{known: r.Known, address: src, shared: shared}
+	check := &revisionCheck{known: r.Known, address: src, store: s}
 	c := &getter.Client{
 		Src:  src,
 		Dst:  dst,
@@ -46,20 +46,20 @@ func getAddress(ctx context.Context, r Request, shared *sharing) (string, error)
 		Options: []getter.ClientOption{
 			getter.WithContext(ctx),
 			getter.WithDetectors(detectors()),
-			getter.WithGetters(getters(l, git)),
+			getter.WithGetters(getters(check, git)),
 			getter.WithDecompressors(decompressors()),
 			withoutSymlinks,
 		},
 	}
 	err = c.Get()
 	switch {
-	case errors.Is(err, errShared):
-		return l.revision, shared.take(sub, filepath.Join(r.Dir, moduleDir))
+	case errors.Is(err, errStored):
+		return check.revision, s.get(sub, filepath.Join(r.Dir, moduleDir))
 	case err != nil:
 		return "", err
 	}
-	shared.leave(dst)
-	return l.revision, take(dst, sub, filepath.Join(r.Dir, moduleDir))
+	s.put(dst)
+	return check.revision, moveModule(dst, sub, filepath.Join(r.Dir, moduleDir))
 }
 
 // withoutSymlinks makes go-getter refuse symbolic links where it would follow them:
@@ -98,12 +98,12 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 
 // getters returns those of go-getter. Of the ones that are most used some methods
 // are replaced.
-func getters(l *look, git *gitAccess) map[string]getter.Getter {
-	web := newHTTPGetter(l)
+func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
+	web := newHTTPGetter(check)
 	return map[string]getter.Getter{
-		"file":  &fileGetter{look: l, private: git.private},
+		"file":  &fileGetter{check: check, private: git.private},
 		"gcs":   &getter.GCSGetter{},
-		"git":   &gitGetter{look: l, access: git},
+		"git":   &gitGetter{check: check, access: git},
 		"hg":    &getter.HgGetter{},
 		"http":  web,
 		"https": web,
@@ -111,8 +111,8 @@ func getters(l *look, git *gitAccess) map[string]getter.Getter {
 	}
 }
 
-// take moves the directory sub, which may be a pattern, of what was fetched to dst.
-func take(fetched, sub, dst string) error {
+// moveModule moves the directory sub, which may be a pattern, of what was fetched to dst.
+func moveModule(fetched, sub, dst string) error {
 	found, err := locate(fetched, sub)
 	if err != nil {
 		return err

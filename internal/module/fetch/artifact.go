@@ -21,10 +21,10 @@ import (
 )
 
 // getArtifact downloads an artifact, and unpacks it once its digest is verified.
-func getArtifact(ctx context.Context, a Artifact, dir string, shared *sharing) error {
+func getArtifact(ctx context.Context, a Artifact, dir string, s *store) error {
 	module := filepath.Join(dir, moduleDir)
-	if err := shared.claim(a.Digest, a.URL); err != nil {
-		return shared.take("", module)
+	if err := s.reserve(a.Digest, a.URL); err != nil {
+		return s.get("", module)
 	}
 	verify, err := newVerifier(a.Digest)
 	if err != nil {
@@ -48,7 +48,7 @@ func getArtifact(ctx context.Context, a Artifact, dir string, shared *sharing) e
 	if err := unpackInto(module, archive, tarOf(gunzip)); err != nil {
 		return err
 	}
-	shared.leave(module)
+	s.put(module)
 	return nil
 }
 

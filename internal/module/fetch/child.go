@@ -79,7 +79,7 @@ func fetch(ctx context.Context, r Request) (string, error) {
 		if err := os.RemoveAll(filepath.Join(r.Dir, moduleDir)); err != nil {
 			return "", err
 		}
-		r.Shared = nil
+		r.Store = nil
 		revision, err = get(ctx, r)
 	}
 	if err != nil {
@@ -94,13 +94,13 @@ func fetch(ctx context.Context, r Request) (string, error) {
 }
 
 func get(ctx context.Context, r Request) (string, error) {
-	shared := newSharing(r.Shared)
-	defer shared.release()
+	s := newStore(r.Store)
+	defer s.release()
 
 	if r.Artifact != nil {
-		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir, shared)
+		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir, s)
 	}
-	return getAddress(ctx, r, shared)
+	return getAddress(ctx, r, s)
 }
 
 func limits() unpack.Limits {

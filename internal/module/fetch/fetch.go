@@ -66,8 +66,8 @@ type Request struct {
 	// that might be configured: it would learn what is another tenant's.
 	GitCredentials []byte `json:"gitCredentials,omitempty"`
 
-	// Shared is where others have left what they have fetched. Nil if nobody has.
-	Shared *Shared `json:"shared,omitempty"`
+	// Store has the trees of earlier fetches. Nil if trees are not shared.
+	Store *Store `json:"store,omitempty"`
 
 	// Dir is an empty directory. It belongs to the fetch until that is over; the
 	// caller removes it then. It may hold credentials.
@@ -120,8 +120,8 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
 	}
-	if r.Shared != nil {
-		r.Shared = &Shared{Dir: r.Shared.Dir, Scope: scope(env)}
+	if r.Store != nil {
+		r.Store = &Store{Dir: r.Store.Dir, Scope: scope(env)}
 	}
 	env, err := environment(env, r.Dir)
 	if err != nil {

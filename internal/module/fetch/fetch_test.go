@@ -168,29 +168,29 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestRevisionCheck(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
 		reason string
-		look   look
+		check  revisionCheck
 		at     string
 		want   string
 		err    error
 	}{
-		"New":      {"Another revision is to be fetched.", look{known: "a"}, "b", "b", nil},
-		"First":    {"So is the first one.", look{}, "b", "b", nil},
-		"Same":     {"The same is not.", look{known: "a"}, "a", "", errUnchanged},
-		"Unknown":  {"What is not known cannot be the same.", look{}, "", "", nil},
-		"Indirect": {"Somebody else's revision says nothing.", look{known: "a", indirect: true}, "a", "", nil},
+		"New":      {"Another revision is to be fetched.", revisionCheck{known: "a"}, "b", "b", nil},
+		"First":    {"So is the first one.", revisionCheck{}, "b", "b", nil},
+		"Same":     {"The same is not.", revisionCheck{known: "a"}, "a", "", errUnchanged},
+		"Unknown":  {"What is not known cannot be the same.", revisionCheck{}, "", "", nil},
+		"Indirect": {"Somebody else's revision says nothing.", revisionCheck{known: "a", indirect: true}, "a", "", nil},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := tc.look.at(tc.at)
-			if !errors.Is(err, tc.err) || tc.look.revision != tc.want {
-				t.Errorf("%s\nat(%q): want revision %q and error %v, got %q and %v", tc.reason, tc.at, tc.want, tc.err, tc.look.revision, err)
+			err := tc.check.found(tc.at)
+			if !errors.Is(err, tc.err) || tc.check.revision != tc.want {
+				t.Errorf("%s\nfound(%q): want revision %q and error %v, got %q and %v", tc.reason, tc.at, tc.want, tc.err, tc.check.revision, err)
 			}
 		})
 	}

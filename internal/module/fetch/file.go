@@ -22,7 +22,7 @@ import (
 type fileGetter struct {
 	getter.FileGetter
 
-	look *look
+	check *revisionCheck
 
 	// private is Request.Private.
 	private string
@@ -71,19 +71,19 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 // path of a file of this machine, unless it was not the user but a server somewhere who
 // asked for it, or it is private.
 func (g *fileGetter) path(u *url.URL) (string, error) {
-	if g.look.indirect {
+	if g.check.indirect {
 		return "", errors.New("the server refers to a file of this machine")
 	}
 	path := u.Path
 	if u.RawPath != "" {
 		path = u.RawPath
 	}
-	return path, outside(g.private, path)
+	return path, checkOutside(g.private, path)
 }
 
-// outside fails if path is private or below, or if private is below path, which could
+// checkOutside fails if path is private or below, or if private is below path, which could
 // never be copied to its end: what is fetched ends up there.
-func outside(private, path string) error {
+func checkOutside(private, path string) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
@@ -92,17 +92,17 @@ func outside(private, path string) error {
 	if err != nil {
 		return err
 	}
-	if within(private, path) {
+	if isWithin(private, path) {
 		return errors.New("it is in the working directory of a Workspace")
 	}
-	if within(path, private) {
+	if isWithin(path, private) {
 		return errors.New("the working directory of the Workspace is inside of it")
 	}
 	return nil
 }
 
-// within says whether path is dir or below.
-func within(dir, path string) bool {
+// isWithin says whether path is dir or below.
+func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

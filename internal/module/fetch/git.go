@@ -91,14 +91,14 @@ func (a *gitAccess) check(u *url.URL) error {
 	if u.Scheme != "file" {
 		return nil
 	}
-	return outside(a.private, u.Path)
+	return checkOutside(a.private, u.Path)
 }
 
 // A gitGetter looks before it clones, and keeps credentials out of sight.
 type gitGetter struct {
 	getter.GitGetter
 
-	look   *look
+	check  *revisionCheck
 	access *gitAccess
 }
 
@@ -115,7 +115,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	if err := g.look.at(r.revision); err != nil {
+	if err := g.check.found(r.revision); err != nil {
 		return err
 	}
 	return g.checkout(dst, u, r)
@@ -128,7 +128,7 @@ func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
 	shallow := q.Has("depth")
 	if r.commit == "" || shallow {
 		// What is cloned depends on the ref. It may be changed before that is over.
-		if err := g.look.claim(r.revision, u.String(), string(g.access.credentials)); err != nil {
+		if err := g.check.reserve(r.revision, u.String(), string(g.access.credentials)); err != nil {
 			return err
 		}
 		if err := g.GitGetter.Get(dst, u); err != nil {
@@ -139,7 +139,7 @@ func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
 	q.Set("ref", r.commit)
 	pinned := *u
 	pinned.RawQuery = q.Encode()
-	if err := g.look.claim(r.commit, pinned.String(), string(g.access.credentials)); err != nil {
+	if err := g.check.reserve(r.commit, pinned.String(), string(g.access.credentials)); err != nil {
 		return err
 	}
 	return g.GitGetter.Get(dst, &pinned)
@@ -159,12 +159,12 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 
 // confirm that the ref in u, which was cloned, is still what it was before.
 func (g *gitGetter) confirm(u *url.URL, before resolved) error {
-	if g.look.shared == nil {
+	if g.check.store == nil {
 		return nil
 	}
 	now, err := g.access.resolve(g.Context(), u)
 	if now != before {
-		g.look.shared.disclaim()
+		g.check.store.discard()
 	}
 	return err
 }

@@ -23,15 +23,15 @@ const maxReferences = 10
 type httpGetter struct {
 	*getter.HttpGetter
 
-	look *look
+	check *revisionCheck
 }
 
-func newHTTPGetter(l *look) *httpGetter {
+func newHTTPGetter(c *revisionCheck) *httpGetter {
 	return &httpGetter{
-		look: l,
+		check: c,
 		HttpGetter: &getter.HttpGetter{
 			Netrc:               true,
-			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, look: l}},
+			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, check: c}},
 			DoNotCheckHeadFirst: true,
 			XTerraformGetLimit:  maxReferences,
 		},
@@ -40,23 +40,23 @@ func newHTTPGetter(l *look) *httpGetter {
 
 // Get asks the server which address to get instead, and gets that.
 func (g *httpGetter) Get(dst string, u *url.URL) error {
-	g.look.refer()
+	g.check.redirect()
 	return g.HttpGetter.Get(dst, u)
 }
 
 // A transport makes requests for what has changed only, and limits the length of
 // what it gets.
 type transport struct {
-	base http.RoundTripper
-	look *look
+	base  http.RoundTripper
+	check *revisionCheck
 }
 
-// RoundTrip makes a request. It fails with errUnchanged if the response would be
-// what is known, and with errShared if it would be what somebody else has.
+// RoundTrip makes a request. It fails with errUnchanged if the source has the
+// known revision, and with errStored if the store has the one of the response.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
-	offered := t.look.offered()
-	known, conditional := strings.CutPrefix(cmp.Or(t.look.known, offered), prefix)
+	stored := t.check.stored()
+	known, conditional := strings.CutPrefix(cmp.Or(t.check.known, stored), prefix)
 	if conditional {
 		req = req.Clone(req.Context())
 		setCondition(req.Header, known)
@@ -69,8 +69,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		switch {
-		case conditional && offered != "":
-			err = t.claim(offered)
+		case conditional && stored != "":
+			err = t.reserve(stored)
 		case conditional:
 			err = errUnchanged
 		}
@@ -80,7 +80,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			revision = prefix + revision
 		}
 		// A server may ignore conditions.
-		err = t.claim(revision)
+		err = t.reserve(revision)
 	}
 	if err != nil {
 		resp.Body.Close() //nolint:errcheck // What is in there is not wanted.
@@ -90,12 +90,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// claim the revision.
-func (t *transport) claim(revision string) error {
-	if err := t.look.at(revision); err != nil {
+// reserve the revision in the store.
+func (t *transport) reserve(revision string) error {
+	if err := t.check.found(revision); err != nil {
 		return err
 	}
-	return t.look.claim(revision, t.look.address)
+	return t.check.reserve(revision, t.check.address)
 }
 
 // validator returns the header, with its name, by which to recognize what a response

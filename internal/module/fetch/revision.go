@@ -11,58 +11,58 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// errUnchanged ends a fetch: the source has what is known already.
+// errUnchanged ends a fetch: the source still has the known revision.
 var errUnchanged = errors.New("the source is unchanged")
 
-// A look compares what the source has with what is known of it.
+// A revisionCheck compares the revision of the source with the known one.
 //
-// What a source has is looked up before, or as part of, its download. If it changes
-// in between, the revision is older than what was downloaded, and the next fetch
-// downloads it again: too often, never too rarely.
-type look struct {
+// The revision is looked up before, or as part of, the download. If the source changes
+// in between, the recorded revision is older than the downloaded tree, and the next
+// fetch downloads it again: too often, never too rarely.
+type revisionCheck struct {
 	known    string
 	revision string
 	indirect bool
 
-	// address that the look is at, and what others have downloaded from there.
+	// address that is checked, and the store with earlier downloads from there.
 	address string
-	shared  *sharing
+	store   *store
 }
 
-// at notes that the source has this revision. It returns errUnchanged if that is
-// known.
-func (l *look) at(revision string) error {
-	if l.indirect {
+// found records that the source has this revision. It returns errUnchanged if that is
+// the known one.
+func (c *revisionCheck) found(revision string) error {
+	if c.indirect {
 		return nil
 	}
-	if revision != "" && revision == l.known {
+	if revision != "" && revision == c.known {
 		return errUnchanged
 	}
-	l.revision = revision
+	c.revision = revision
 	return nil
 }
 
-// refer notes that the source refers to another one. From now on revisions are not
-// those of the address, which may refer to something else the next time.
-func (l *look) refer() {
-	*l = look{indirect: true}
+// redirect records that the source refers to another one. From now on revisions are not
+// those of the address, which may refer to another source the next time.
+func (c *revisionCheck) redirect() {
+	*c = revisionCheck{indirect: true}
 }
 
-// offered returns the revision that somebody else has downloaded from the address.
-func (l *look) offered() string {
-	if l.indirect || l.known != "" {
+// stored returns the revision from the address that is in the store.
+func (c *revisionCheck) stored() string {
+	if c.indirect || c.known != "" {
 		return ""
 	}
-	return l.shared.known(l.address)
+	return c.store.lookup(c.address)
 }
 
-// claim what is at the address, which is the same wherever it has these names and this
-// revision. It returns errShared if somebody else has downloaded it.
-func (l *look) claim(revision string, names ...string) error {
-	if l.indirect {
+// reserve the tree with these names and this revision in the store: addresses with the
+// same names and revision have the same tree. It returns errStored if the store has it.
+func (c *revisionCheck) reserve(revision string, names ...string) error {
+	if c.indirect {
 		return nil
 	}
-	return l.shared.claim(revision, names...)
+	return c.store.reserve(revision, names...)
 }
 
 // fingerprint returns a short text that stands for these strings.

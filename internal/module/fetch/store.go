@@ -20,86 +20,86 @@ import (
 )
 
 const (
-	// maxShared is how many trees are kept for others, and sharedAge how long one is
-	// that nobody has asked for.
-	maxShared      = 64
-	maxSharedBytes = 4 << 30
-	sharedAge      = 24 * time.Hour
+	// maxTrees, maxTreeBytes and maxTreeAge limit the store. A tree that no fetch has
+	// asked for is removed after maxTreeAge.
+	maxTrees     = 64
+	maxTreeBytes = 4 << 30
+	maxTreeAge   = 24 * time.Hour
 
-	// What there is in the directory of what is shared.
-	sharedTrees = "trees"
-	sharedLocks = "locks"
+	// Names in the directory of the store.
+	storeTrees = "trees"
+	storeLocks = "locks"
 
-	// What there is in the directory of a tree.
-	sharedTree     = "tree"
-	sharedRevision = "revision"
+	// Names in the directory of a tree.
+	storeTree     = "tree"
+	storeRevision = "revision"
 )
 
 var (
-	// errShared ends a fetch: what it would download was downloaded already.
-	errShared = errors.New("somebody else has fetched it")
+	// errStored ends a fetch: the store has the tree already.
+	errStored = errors.New("somebody else has fetched it")
 
-	// errLost ends a fetch: what was downloaded already is gone, or broken.
+	// errLost ends a fetch: the stored tree is gone, or broken.
 	errLost = errors.New("what somebody else has fetched is gone")
 )
 
-// Shared is where fetches leave what they have downloaded for others.
-type Shared struct {
+// Store is a directory in which fetches share the trees that they have downloaded.
+type Store struct {
 	// Dir is a directory. Fetches of any number of processes may use it.
 	Dir string `json:"dir"`
 
-	// Scope stands for what decides, besides the address, what a fetch may download.
-	// Run sets it.
+	// Scope stands for everything besides the address that decides what a fetch may
+	// download. Run sets it.
 	Scope string `json:"scope"`
 }
 
-// scope of a fetch: nobody gets what he could not fetch himself, so it stands for all
-// that the environment has. What is in credentials for git, or in an address, is part
-// of the names of what git gets.
+// scope of a fetch stands for its whole environment: a fetch gets no stored tree that it
+// could not download itself. Credentials for git, and those in an address, are part of
+// the names of the trees that git gets.
 func scope(env []string) string {
-	// The CLI's own variables mean nothing to a fetch, and have paths and inputs that
-	// no two Workspaces share.
+	// A fetch does not use the variables of the CLI, and they hold paths and inputs that
+	// differ between all Workspaces.
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TF_") })
 
 	return fingerprint(env...)
 }
 
-// A sharing is one fetch's view of what others have downloaded. It is for one tree at
-// most, which it claims, and then either takes or leaves. If it is nil there is
-// nothing, and nothing is kept.
+// A store is one fetch's view of the shared trees. A fetch reserves at most one tree, and
+// then either gets it from the store or puts it there. A nil store is empty and keeps
+// nothing.
 //
-// It only spares work: where it fails everybody downloads.
-type sharing struct {
+// The store only saves work: where it fails, every fetch downloads.
+type store struct {
 	trees dircache.Cache
 	locks string
 	scope string
 
-	// key and revision of the tree that was claimed.
+	// key and revision of the tree that is reserved.
 	key, revision string
 
 	lock *flock.Flock
 }
 
-func newSharing(s *Shared) *sharing {
+func newStore(s *Store) *store {
 	if s == nil {
 		return nil
 	}
-	return &sharing{
+	return &store{
 		trees: dircache.Cache{
-			Dir:        filepath.Join(s.Dir, sharedTrees),
-			MaxAge:     sharedAge,
-			MaxEntries: maxShared,
-			MaxBytes:   maxSharedBytes,
+			Dir:        filepath.Join(s.Dir, storeTrees),
+			MaxAge:     maxTreeAge,
+			MaxEntries: maxTrees,
+			MaxBytes:   maxTreeBytes,
 			Now:        time.Now,
 		},
-		locks: filepath.Join(s.Dir, sharedLocks),
+		locks: filepath.Join(s.Dir, storeLocks),
 		scope: s.Scope,
 	}
 }
 
-// known returns the revision of the tree of these names that somebody has downloaded.
-// If nobody has, it waits for whoever is about to.
-func (s *sharing) known(names ...string) string {
+// lookup returns the revision of the stored tree with these names. If there is none, it
+// waits for a fetch that is downloading the tree.
+func (s *store) lookup(names ...string) string {
 	if s == nil {
 		return ""
 	}
@@ -115,10 +115,10 @@ func (s *sharing) known(names ...string) string {
 	return revision
 }
 
-// claim the tree of these names. It returns errShared if somebody has downloaded this
-// revision of it, after a wait for whoever is about to. Without a revision nobody can
-// tell.
-func (s *sharing) claim(revision string, names ...string) error {
+// reserve the tree with these names. It waits for another fetch that is downloading the
+// tree, and returns errStored if the store has this revision then. Without a revision it
+// reserves nothing: trees could not be compared.
+func (s *store) reserve(revision string, names ...string) error {
 	if s == nil {
 		return nil
 	}
@@ -128,29 +128,29 @@ func (s *sharing) claim(revision string, names ...string) error {
 	}
 	s.key, s.revision = s.keyOf(names), revision
 	if s.revisionOf(s.key) == revision {
-		return errShared
+		return errStored
 	}
 	s.acquire(s.key)
 	if s.revisionOf(s.key) == revision {
-		return errShared
+		return errStored
 	}
 	return nil
 }
 
-// disclaim the tree: it may not be what it was claimed as.
-func (s *sharing) disclaim() {
+// discard the reservation: the tree may not have the reserved revision.
+func (s *store) discard() {
 	if s != nil {
 		s.key = ""
 	}
 }
 
-// take makes dst a copy of a directory in the tree that was claimed.
-func (s *sharing) take(sub, dst string) error {
+// get makes dst a copy of a directory in the reserved tree.
+func (s *store) get(sub, dst string) error {
 	s.release()
 	_ = s.trees.Touch(s.key)
 
 	err := s.trees.Use(s.key, func(dir string) error {
-		tree := filepath.Join(dir, sharedTree)
+		tree := filepath.Join(dir, storeTree)
 		if _, err := os.Lstat(tree); err != nil || s.revisionOf(s.key) != s.revision {
 			return dircache.ErrGone
 		}
@@ -161,42 +161,42 @@ func (s *sharing) take(sub, dst string) error {
 		return os.CopyFS(dst, os.DirFS(found))
 	})
 	if errors.Is(err, dircache.ErrGone) || errors.Is(err, os.ErrNotExist) {
-		// It may be of no use to anybody.
+		// It may be broken for every fetch.
 		return errors.Join(errLost, s.trees.Remove(s.key))
 	}
 	return err
 }
 
-// leave a copy of the tree that was claimed for others.
-func (s *sharing) leave(tree string) {
+// put a copy of the reserved tree into the store.
+func (s *store) put(tree string) {
 	if s == nil || s.key == "" {
 		return
 	}
-	// There may be another revision of it, or what was of no use.
+	// The store may have another revision of it, or a broken tree.
 	if err := s.trees.Remove(s.key); err != nil {
 		return
 	}
 	_ = s.trees.Add(s.key, func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, sharedRevision), []byte(s.revision), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, storeRevision), []byte(s.revision), 0o600); err != nil {
 			return err
 		}
-		return os.CopyFS(filepath.Join(dir, sharedTree), os.DirFS(tree))
+		return os.CopyFS(filepath.Join(dir, storeTree), os.DirFS(tree))
 	})
 }
 
-// acquire waits until nobody else downloads the tree, or another one with the same
-// lock: there are a few locks only, because their files stay for ever. A process that
-// is killed releases what it has.
-func (s *sharing) acquire(key string) {
+// acquire waits until no other fetch downloads the tree, or another tree with the same
+// lock: there are only a few locks, because their files are never removed. The kernel
+// releases the locks of a process that is killed.
+func (s *store) acquire(key string) {
 	if s.lock != nil || os.MkdirAll(s.locks, 0o700) != nil {
 		return
 	}
 	s.lock = flock.New(filepath.Join(s.locks, key[:2]))
-	_ = s.lock.Lock() // Without it, all do the same.
+	_ = s.lock.Lock() // Without the lock, several fetches download the same.
 }
 
-// release lets others go on.
-func (s *sharing) release() {
+// release the lock, so that other fetches continue.
+func (s *store) release() {
 	if s != nil && s.lock != nil {
 		_ = s.lock.Close() // There is nothing to be done about an error.
 		s.lock = nil
@@ -204,10 +204,10 @@ func (s *sharing) release() {
 }
 
 // revisionOf returns the revision of a tree, empty if there is none.
-func (s *sharing) revisionOf(key string) string {
+func (s *store) revisionOf(key string) string {
 	var data []byte
 	err := s.trees.Use(key, func(dir string) (err error) {
-		data, err = regular.Read(filepath.Join(dir, sharedRevision), regular.MiB)
+		data, err = regular.Read(filepath.Join(dir, storeRevision), regular.MiB)
 		return err
 	})
 	if err != nil {
@@ -216,6 +216,6 @@ func (s *sharing) revisionOf(key string) string {
 	return string(data)
 }
 
-func (s *sharing) keyOf(names []string) string {
+func (s *store) keyOf(names []string) string {
 	return fingerprint(append([]string{s.scope}, names...)...)
 }
