@@ -238,7 +238,7 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 	}
 
 	if dir, _ := environ.Lookup(o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
-		if err := mgr.Add(plugincache.NewKeeper(dir, root.Initialized)); err != nil {
+		if err := mgr.Add(plugincache.NewPruner(dir, root.Initialized)); err != nil {
 			return errors.Wrap(err, "cannot add what keeps providers")
 		}
 	}

@@ -112,7 +112,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	mayBreak, _ := environ.Lookup(env, mayBreakVariable)
 	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
 
-	done, err := s.takeTurns(ctx, r.needs(), accept)
+	done, err := s.lockProviders(ctx, r.needs(), accept)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	}
 	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes what is left.
 
-	if err := s.seed(ctx, r.Private, accept); err != nil {
+	if err := s.populate(ctx, r.Private, accept); err != nil {
 		return errors.Wrap(err, "cannot make a private plugin cache")
 	}
 
@@ -131,11 +131,11 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 		return err
 	}
 
-	return errors.Wrap(s.adopt(ctx, r), "cannot share installed providers")
+	return errors.Wrap(s.publish(ctx, r), "cannot share installed providers")
 }
 
-// seed makes a plugin cache in dir that has the packages which are acceptable.
-func (s *store) seed(ctx context.Context, dir string, accept func(pkg) bool) error {
+// populate makes a plugin cache in dir that has the packages which are acceptable.
+func (s *store) populate(ctx context.Context, dir string, accept func(pkg) bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ import (
 // plugin cache. With a plugin cache these are links to it.
 const providersDir = ".terraform/providers"
 
-// adopt shares the packages that a run has installed. What the directory of the run
+// publish shares the packages that a run has installed. What the directory of the run
 // links to afterwards is no longer private.
-func (s *store) adopt(ctx context.Context, r Run) error {
+func (s *store) publish(ctx context.Context, r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
 		if err != nil || !strings.HasPrefix(target, r.Private+string(filepath.Separator)) {
@@ -40,7 +40,7 @@ func (s *store) adopt(ctx context.Context, r Run) error {
 			continue
 		}
 
-		if err := s.adoptNew(ctx, p, target, r.Private); err != nil {
+		if err := s.publishNew(ctx, p, target, r.Private); err != nil {
 			return err
 		}
 	}
@@ -48,15 +48,15 @@ func (s *store) adopt(ctx context.Context, r Run) error {
 	return nil
 }
 
-// adoptNew shares a package that was installed in the private cache. If that fails,
+// publishNew shares a package that was installed in the private cache. If that fails,
 // the plugin cache may be read-only or full, the package stays with the directory: a
 // run need not fail because others cannot use what it has.
-func (s *store) adoptNew(ctx context.Context, p pkg, installed, private string) error {
+func (s *store) publishNew(ctx context.Context, p pkg, installed, private string) error {
 	link := p.dir
 	p.dir = installed
 	p.checksum = func() (string, error) { return hashDir(installed) }
 
-	if shared, err := s.publish(ctx, p); err == nil {
+	if shared, err := s.add(ctx, p); err == nil {
 		return replaceByLink(shared, link, private)
 	}
 

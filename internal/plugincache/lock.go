@@ -21,14 +21,14 @@ import (
 // lockRetry is how often to look whether a download is over.
 const lockRetry = 100 * time.Millisecond
 
-// takeTurns makes this run the one that gets the providers which it needs and which
+// lockProviders makes this run the one that gets the providers which it needs and which
 // are not there. Where another run is doing that already, it waits for its end and
 // then no longer: whether or not that was of use, those who waited go on together.
 // The returned function lets others go on.
 //
 // This only keeps runs from downloading the same at the same time. Where files
 // cannot be locked they do, and nothing else is lost.
-func (s *store) takeTurns(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
+func (s *store) lockProviders(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
 	var held []*flock.Flock
 
 	done = func() {

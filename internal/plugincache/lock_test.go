@@ -156,7 +156,7 @@ func TestFailureFreesWaiting(t *testing.T) {
 	// In its time everything that does not wait is over before anything else goes on.
 	synctest.Test(t, func(t *testing.T) {
 		take := func(ctx context.Context) (func(), error) {
-			return newStore(cache, "origin").takeTurns(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
+			return newStore(cache, "origin").lockProviders(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
 		}
 
 		done, err := take(t.Context())
@@ -189,7 +189,7 @@ func TestFailureFreesWaiting(t *testing.T) {
 		defer cancel()
 
 		if _, err := take(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("takeTurns(...) with a context that ends: want %v, got %v", context.DeadlineExceeded, err)
+			t.Errorf("lockProviders(...) with a context that ends: want %v, got %v", context.DeadlineExceeded, err)
 		}
 
 		done()

@@ -133,9 +133,9 @@ func list(dir string) []pkg {
 	return all
 }
 
-// publish moves the files of a package, which is complete, into the store, and
+// add moves the files of a package, which is complete, into the store, and
 // returns where they are from then on.
-func (s *store) publish(ctx context.Context, p pkg) (string, error) {
+func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	sum, err := p.checksum()
 	if err != nil {
 		return "", errors.Wrap(err, "cannot compute checksum")

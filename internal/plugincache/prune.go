@@ -19,49 +19,49 @@ import (
 )
 
 const (
-	// unusedFor is how long a package is kept that nobody has used, and mayBeUsed how
+	// maxUnused is how long a package is kept that nobody has used, and minRetention how
 	// long one is certain to be that is one too many: much longer than any run, and
 	// than an entry of a cache with links to it.
-	unusedFor = 7 * 24 * time.Hour
-	mayBeUsed = 24 * time.Hour
+	maxUnused    = 7 * 24 * time.Hour
+	minRetention = 24 * time.Hour
 
 	// maxPackages bounds the size of all packages, but for those that may be used.
 	maxPackages = 16 << 30
 
-	// keepInterval is how often a Keeper looks. It is far below mayBeUsed.
-	keepInterval = time.Hour
+	// pruneInterval is how often a Pruner looks. It is far below minRetention.
+	pruneInterval = time.Hour
 
 	// packagesLock, in locksDir, is locked by whoever is about to use packages, and
 	// for himself by whoever removes some.
 	packagesLock = "packages"
 )
 
-// A Keeper removes packages that nobody uses any more from a plugin cache, out of what
+// A Pruner removes packages that nobody uses any more from a plugin cache, out of what
 // this package has put there. Several processes may have one for the same plugin
 // cache: each keeps what its directories have links to, and what nobody keeps goes.
-type Keeper struct {
+type Pruner struct {
 	cache       string
 	initialized func() ([]string, error)
 	now         func() time.Time
 }
 
-// NewKeeper returns a Keeper for a plugin cache. It calls initialized for the
+// NewPruner returns a Pruner for a plugin cache. It calls initialized for the
 // directories that init ran in.
-func NewKeeper(cache string, initialized func() ([]string, error)) *Keeper {
-	return &Keeper{cache: cache, initialized: initialized, now: time.Now}
+func NewPruner(cache string, initialized func() ([]string, error)) *Pruner {
+	return &Pruner{cache: cache, initialized: initialized, now: time.Now}
 }
 
 // NeedLeaderElection says that directories have links, whoever is the leader.
-func (k *Keeper) NeedLeaderElection() bool { return false }
+func (p *Pruner) NeedLeaderElection() bool { return false }
 
 // Start keeps and removes packages, now and from time to time, until ctx is done.
-func (k *Keeper) Start(ctx context.Context) error {
-	t := time.NewTicker(keepInterval)
+func (p *Pruner) Start(ctx context.Context) error {
+	t := time.NewTicker(pruneInterval)
 	defer t.Stop()
 
 	for {
 		// What cannot be removed now may be the next time.
-		_ = k.keep(ctx)
+		_ = p.prune(ctx)
 
 		select {
 		case <-ctx.Done():
@@ -71,9 +71,9 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// keep what is used, and remove what is not.
-func (k *Keeper) keep(ctx context.Context) error {
-	s := newStore(k.cache, "")
+// prune touches the packages that are in use, and removes those that have expired.
+func (p *Pruner) prune(ctx context.Context) error {
+	s := newStore(p.cache, "")
 	if _, err := os.Stat(s.path(packagesDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -82,16 +82,16 @@ func (k *Keeper) keep(ctx context.Context) error {
 		return err
 	}
 
-	dirs, err := k.initialized()
+	dirs, err := p.initialized()
 	if err != nil {
 		return errors.Wrap(err, "cannot find out which packages are used")
 	}
 
-	packages := s.cached(k.now)
+	packages := s.cached(p.now)
 
 	for _, dir := range dirs {
-		for _, p := range list(filepath.Join(dir, providersDir)) {
-			if target, err := os.Readlink(p.dir); err == nil && filepath.Dir(target) == packages.Dir {
+		for _, linked := range list(filepath.Join(dir, providersDir)) {
+			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == packages.Dir {
 				_ = packages.Touch(filepath.Base(target)) // It was there just now.
 			}
 		}
@@ -109,7 +109,7 @@ func (k *Keeper) keep(ctx context.Context) error {
 
 // cached returns the packages of the store as they age.
 func (s *store) cached(now func() time.Time) *dircache.Cache {
-	return &dircache.Cache{Dir: s.path(packagesDir), MaxAge: unusedFor, MinAge: mayBeUsed, MaxBytes: maxPackages, Now: now}
+	return &dircache.Cache{Dir: s.path(packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages, Now: now}
 }
 
 // touch a package, and say whether it is there: who may not touch it may still use it.

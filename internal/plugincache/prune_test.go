@@ -20,10 +20,10 @@ import (
 
 var errBoom = errors.New("boom")
 
-// newKeeper returns a Keeper for which it is later than it is, and that answers for
+// newPruner returns a Pruner for which it is later than it is, and that answers for
 // these directories.
-func newKeeper(cache string, later time.Duration, places ...*place) *Keeper {
-	k := NewKeeper(cache, func() ([]string, error) {
+func newPruner(cache string, later time.Duration, places ...*place) *Pruner {
+	k := NewPruner(cache, func() ([]string, error) {
 		dirs := []string{}
 		for _, p := range places {
 			dirs = append(dirs, p.run.Dir)
@@ -53,17 +53,17 @@ func newFilledStore(t *testing.T, cache string, packages ...string) *store {
 	return s
 }
 
-func (k *Keeper) mustKeep(t *testing.T) {
+func (p *Pruner) mustPrune(t *testing.T) {
 	t.Helper()
 
-	if err := k.keep(t.Context()); err != nil {
+	if err := p.prune(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestKeeper ensures that a package goes when no directory has had it for long, and
+// TestPruner ensures that a package goes when no directory has had it for long, and
 // that whoever needs it then gets it again.
-func TestKeeper(t *testing.T) {
+func TestPruner(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
 		f.add(t, "time", "0.14.2", timeProvider(t))
@@ -79,11 +79,11 @@ func TestKeeper(t *testing.T) {
 		foreign := filepath.Join(f.cache, f.cli.registry, "hashicorp", "mine", "1.0.0", "linux_amd64", "mine")
 		write(t, foreign, "mine")
 
-		newKeeper(f.cache, unusedFor-time.Hour, used).mustKeep(t)
+		newPruner(f.cache, maxUnused-time.Hour, used).mustPrune(t)
 
 		expectPackages(t, f.cache, "before one is old", 2)
 
-		newKeeper(f.cache, unusedFor+time.Hour, used).mustKeep(t)
+		newPruner(f.cache, maxUnused+time.Hour, used).mustPrune(t)
 
 		expectStored(t, f.cache, "when one of them was not used for long", kept)
 
@@ -106,15 +106,15 @@ func TestKeeper(t *testing.T) {
 	})
 }
 
-// TestKeeperOfInit ensures that what a run of init uses stays, however old it is.
-func TestKeeperOfInit(t *testing.T) {
+// TestPrunerOfInit ensures that what a run of init uses stays, however old it is.
+func TestPrunerOfInit(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
 		f.add(t, "a", "1.0.0", []byte("a"))
 		f.place(t, require("a", "1.0.0")).mustInit(t)
 
 		old := filepath.Join(f.cache, storeDir, packagesDir, stored(t, f.cache)[0])
-		past := time.Now().Add(-2 * unusedFor)
+		past := time.Now().Add(-2 * maxUnused)
 
 		if err := os.Chtimes(old, past, past); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestKeeperOfInit(t *testing.T) {
 		p := f.place(t, require("a", "1.0.0"))
 
 		err := Init(t.Context(), p.run, func(env []string) error {
-			newKeeper(f.cache, 0).mustKeep(t)
+			newPruner(f.cache, 0).mustPrune(t)
 
 			return p.exec(t.Context(), env, "init", "-input=false", "-no-color")
 		})
@@ -147,43 +147,43 @@ func TestKeeperOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if _, err := s.publish(t.Context(), pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied, checksum: func() (string, error) { return hashDir(copied) }}); err != nil {
+		if _, err := s.add(t.Context(), pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied, checksum: func() (string, error) { return hashDir(copied) }}); err != nil {
 			t.Fatal(err)
 		}
 
-		newKeeper(f.cache, 0).mustKeep(t)
+		newPruner(f.cache, 0).mustPrune(t)
 
 		expectPackages(t, f.cache, "that were installed again", 1)
 	})
 }
 
-// TestKeeperWaits ensures that nothing is removed between the look whether it is
+// TestPrunerWaits ensures that nothing is removed between the look whether it is
 // there and its use, nor when it is not known what is used.
-func TestKeeperWaits(t *testing.T) {
+func TestPrunerWaits(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
 	s := newFilledStore(t, cache, "a")
 
-	k := newKeeper(cache, 2*unusedFor)
+	k := newPruner(cache, 2*maxUnused)
 	k.initialized = func() ([]string, error) { return nil, errBoom }
 
-	if err := k.keep(t.Context()); !errors.Is(err, errBoom) {
-		t.Errorf("keep(...): want %v, got %v", errBoom, err)
+	if err := k.prune(t.Context()); !errors.Is(err, errBoom) {
+		t.Errorf("prune(...): want %v, got %v", errBoom, err)
 	}
 
 	done := s.use(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	if err := newKeeper(cache, 2*unusedFor).keep(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("keep(...) while packages are used: want %v, got %v", context.Canceled, err)
+	if err := newPruner(cache, 2*maxUnused).prune(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("prune(...) while packages are used: want %v, got %v", context.Canceled, err)
 	}
 
 	expectStored(t, cache, "as long as it may be used", "a")
 
 	done()
-	newKeeper(cache, 2*unusedFor).mustKeep(t)
+	newPruner(cache, 2*maxUnused).mustPrune(t)
 
 	expectStored(t, cache, "that nobody uses")
 
@@ -215,9 +215,9 @@ func TestKeeperWaits(t *testing.T) {
 	wg.Wait()
 }
 
-// TestKeeperSize ensures that packages which are too many go, the oldest first, but
+// TestPrunerSize ensures that packages which are too many go, the oldest first, but
 // none that may be used.
-func TestKeeperSize(t *testing.T) {
+func TestPrunerSize(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
@@ -232,13 +232,13 @@ func TestKeeperSize(t *testing.T) {
 			t.Skipf("this file system has no large sparse files: %v", err)
 		}
 
-		then := time.Now().Add(-time.Duration(n)*mayBeUsed - time.Hour)
+		then := time.Now().Add(-time.Duration(n)*minRetention - time.Hour)
 		if err := os.Chtimes(filepath.Dir(path), then, then); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	newKeeper(cache, 0).mustKeep(t)
+	newPruner(cache, 0).mustPrune(t)
 
 	expectStored(t, cache, "that are not too many", "today")
 
@@ -248,20 +248,20 @@ func TestKeeperSize(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	newKeeper(cache, 0).mustKeep(t)
+	newPruner(cache, 0).mustPrune(t)
 
 	expectStored(t, cache, "that may be used", "new", "today")
 }
 
-// TestKeeperStart ensures that a Keeper looks at once, and ends.
-func TestKeeperStart(t *testing.T) {
+// TestPrunerStart ensures that a Pruner looks at once, and ends.
+func TestPrunerStart(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
 	newFilledStore(t, cache, "a")
 
 	asked := 0
-	k := newKeeper(cache, 2*unusedFor)
+	k := newPruner(cache, 2*maxUnused)
 	k.initialized = func() ([]string, error) {
 		asked++
 
