@@ -91,6 +91,10 @@ func TestCredentialsWatch(t *testing.T) {
 				}
 			}
 
+			if w.NeedLeaderElection() {
+				t.Errorf("an instance that stands by would go on for ever")
+			}
+
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,22 +32,16 @@ func (c *cluster) replace(t *testing.T, ws workspace.Workspace, shard string) {
 }
 
 // TestReplaceDuringApply replaces a Workspace while an instance creates its resources. The
-// manifest gives it to another shard, and has none of what a person had annotated.
+// manifest gives it to another shard.
 func TestReplaceDuringApply(t *testing.T) {
 	t.Parallel()
-
-	const note = "example.org/note"
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
 	startInstance(t, c, withShard(one))
 	b := startInstance(t, c, withShard(two))
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "replace"))
-	e := newEvidence(t)
-	ws := newWorkspace(namespacedScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "gated.tf", e))
-	meta.AddAnnotations(ws, map[string]string{note: "from a person"})
-	c.create(t, ws)
-	expectDone(t, e, "created")
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 
 	c.replace(t, ws, two)
 	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
@@ -57,6 +52,30 @@ func TestReplaceDuringApply(t *testing.T) {
 	expectClaimed(t, c, ws, leaseName+"-"+two)
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionTrue)
 	expectDone(t, e, "created")
+}
+
+// TestRemovedDuringApply removes an annotation while an instance creates the resources of a
+// Workspace, which fails. That the creation has failed is recorded in annotations, before
+// anything else is read or written: the other one must not come back with them.
+func TestRemovedDuringApply(t *testing.T) {
+	t.Parallel()
+
+	const note = "example.org/note"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	e := newEvidence(t)
+	ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "removed"))),
+		withEvidence(t, "gated.tf", e), withModule(strings.Replace(moduleFile(t, "gated.tf"), "; done\"", "; done; exit 7\"", 1)))
+	meta.AddAnnotations(ws, map[string]string{note: "from a person"})
+	c.create(t, ws)
+	expectDone(t, e, "created")
+
+	c.annotate(t, ws, note, nil)
+	e.write(t, "gate", "")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
 
 	if have, ok := ws.GetAnnotations()[note]; ok {
 		t.Errorf("an annotation that was removed during the apply is there again: %q", have)

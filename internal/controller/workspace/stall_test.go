@@ -26,6 +26,7 @@ import (
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -221,6 +222,62 @@ func TestStallerReconciler(t *testing.T) {
 
 			if runs != tc.runs {
 				t.Errorf("\n%s\nReconcile(...): want %d runs, got %d", tc.reason, tc.runs, runs)
+			}
+		})
+	}
+}
+
+// TestStallerTellsItsOwn has a Workspace fail once more than it may. What is in the cache of
+// the instance by then may not be what is there: the status is not its own any more.
+func TestStallerTellsItsOwn(t *testing.T) {
+	t.Parallel()
+
+	claimed := func(ws *clusterv1beta1.Workspace, holder string) {
+		ws.SetOwnership(commonv1beta1.Ownership{Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "l", Holder: holder}})
+	}
+
+	cases := map[string]struct {
+		reason string
+		now    func(ws *clusterv1beta1.Workspace)
+		want   corev1.ConditionStatus
+	}{
+		"Claimed":  {reason: "It is claimed by this instance.", now: func(*clusterv1beta1.Workspace) {}, want: corev1.ConditionTrue},
+		"Released": {reason: "No other instance has claimed it.", now: func(ws *clusterv1beta1.Workspace) { ws.SetOwnership(commonv1beta1.Ownership{}) }, want: corev1.ConditionTrue},
+		"Taken":    {reason: "Another instance has claimed it.", now: func(ws *clusterv1beta1.Workspace) { claimed(ws, "other") }, want: corev1.ConditionUnknown},
+		"Another":  {reason: "It is another one of the same name.", now: func(ws *clusterv1beta1.Workspace) { ws.SetUID("b") }, want: corev1.ConditionUnknown},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			cached := workspaceWithUID("a")
+			cached.SetName("a")
+			claimed(cached, "me")
+
+			there := cached.DeepCopy()
+			tc.now(there)
+
+			scheme := runtime.NewScheme()
+			if err := clusterv1beta1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+
+			live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).WithStatusSubresource(there).Build()
+			s := newStaller(time.Hour, time.Now, logging.NewNopLogger())
+			f := failure{retry: time.Now(), count: stallAfter}
+
+			if err := s.tell(t.Context(), live, live, cached, f, true); err != nil {
+				t.Fatal(err)
+			}
+
+			got := &clusterv1beta1.Workspace{}
+			if err := live.Get(t.Context(), client.ObjectKeyFromObject(there), got); err != nil {
+				t.Fatal(err)
+			}
+
+			if status := got.GetCondition(typeStalled).Status; status != tc.want {
+				t.Errorf("%s\ncondition Stalled: want %s, got %s", tc.reason, tc.want, status)
 			}
 		})
 	}
