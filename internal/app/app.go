@@ -32,14 +32,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
-	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -158,13 +159,15 @@ func runInstance(ctx context.Context, o *Options) error {
 
 	wm := statusclient.NewManager(mgr, workspace.GroupVersionKinds()...)
 	wo := workspacectrl.Options{
-		Options:    co,
-		CLI:        cli,
-		Fetcher:    newFetcher(mgr, o, filepath.Join(root.Path(), modulesDir)),
-		InitCache:  initialized,
-		Stop:       d.Runs(),
+		Options: co,
+		Runs: runner.Options{
+			CLI:       cli,
+			Fetcher:   newFetcher(mgr, o, filepath.Join(root.Path(), modulesDir)),
+			InitCache: initialized,
+			Environ:   o.Environ,
+			Stop:      d.Runs(),
+		},
 		Root:       root,
-		Environ:    o.Environ,
 		Timeout:    o.Timeout,
 		PollJitter: o.PollJitter,
 
@@ -243,7 +246,7 @@ func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir
 		}
 	}
 
-	if err := mgr.Add(workspacectrl.NewLeftovers(root, mgr.GetAPIReader(), o.Shard.Selector(), o.GCInterval, log)); err != nil {
+	if err := mgr.Add(gc.NewSecretCleaner(root, mgr.GetAPIReader(), o.Shard.Selector(), o.GCInterval, runner.RemoveSecrets, log)); err != nil {
 		return errors.Wrap(err, "cannot add what removes leftovers")
 	}
 

@@ -7,6 +7,7 @@ package workdir
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,4 +28,14 @@ func Digest(files map[string]File, extra ...string) string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// Encode returns an unambiguous text for values of plain types, or of those of an API, for
+// Digest.
+func Encode(values ...any) string {
+	// Marshalling strings, booleans and slices of them cannot fail, nor can JSON that the
+	// API server has accepted.
+	b, _ := json.Marshal(values)
+
+	return string(b)
 }

@@ -55,10 +55,18 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/environ", "internal/initcache", "internal/listing", "internal/module", "internal/plugincache",
-				"internal/providerconfig", "internal/queue", "internal/redact", "internal/regular", "internal/terraform", "internal/vars", "internal/workdir", "internal/workspace",
+				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/queue", "internal/redact", "internal/regular", "internal/runner",
+				"internal/terraform", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+		},
+		{
+			from: "internal/runner",
+			to: []string{
+				"apis/common/...", "internal/environ", "internal/initcache", "internal/module", "internal/plugincache", "internal/redact",
+				"internal/regular", "internal/terraform", "internal/vars", "internal/workdir",
+			},
+			why: "it runs the CLI for one Workspace, and what the results mean for the Workspace is decided elsewhere",
 		},
 		{
 			from: "internal/controller/config",

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,16 +35,16 @@ func (r *versionReader) Get(ctx context.Context, key client.ObjectKey, o client.
 
 // checksum returns a digest of the specification of the supplied Workspace and of the
 // versions of all that it refers to, for its status. What is referred to, which
-// session.digest covers, must not be part of it: anyone who may read the Workspace could
+// Runner.Digest covers, must not be part of it: anyone who may read the Workspace could
 // try out all values of a short secret.
 //
 // Credentials from an environment or a file system have no version. They could be others
 // after a restart, so that no other process may publish or expect the same checksum: the
 // process is a random text of this one.
-func (s *session) checksum(ws workspace.Workspace, config providerconfig.Config, process string, versions []string) string {
+func checksum(identity []string, ws workspace.Workspace, config providerconfig.Config, process string, versions []string) string {
 	// A Workspace that was restored together with its status may have the generation of
 	// another specification.
-	all := append([]string{string(s.cli.Product()), s.cli.Version(), s.name, desired(ws), digestible(ws.GetParameters()), config.Version}, versions...)
+	all := append(append(slices.Clone(identity), desired(ws), workdir.Encode(ws.GetParameters()), config.Version), versions...)
 
 	if !providerconfig.Versioned(config.Spec) {
 		all = append(all, process)

@@ -5,6 +5,8 @@
 package workspace
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -26,7 +28,10 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // A situation is all that a plan depends on.
@@ -99,7 +104,7 @@ func (s *situation) connect(t *testing.T, p *place, change ...func(c *connector)
 	c := &connector{
 		kube:     kube,
 		configs:  providerconfig.NewResolver(kube, nil),
-		cli:      s.cli,
+		runs:     runner.Options{CLI: s.cli},
 		root:     p.root,
 		schedule: &schedule{now: time.Now},
 		log:      logging.NewNopLogger(),
@@ -283,4 +288,48 @@ func TestChecksumWithoutVersions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A place is what is on the machine around a connector.
+type place struct {
+	root *workdir.Root
+
+	// outside is a directory that belongs to no Workspace.
+	outside string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+
+	root, err := workdir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return &place{root: root, outside: t.TempDir()}
+}
+
+func (p *place) writeFile(t *testing.T, name, text string) {
+	t.Helper()
+
+	if err := os.WriteFile(filepath.Join(p.outside, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cli returns one that says what it is, and can do nothing else.
+func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
+	t.Helper()
+
+	path := filepath.Join(p.outside, name)
+	if err := program.WriteScript(path, fmt.Sprintf("echo %q\n", version)); err != nil {
+		t.Fatal(err)
+	}
+
+	cli, err := terraform.Find(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return cli
 }

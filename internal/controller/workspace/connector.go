@@ -16,10 +16,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
-	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -28,12 +26,8 @@ import (
 type connector struct {
 	kube      client.Client
 	configs   *providerconfig.Resolver
-	cli       *terraform.CLI
-	fetcher   *module.Fetcher
-	initCache *initcache.Cache
-	stop      context.Context //nolint:containedctx // It is the lifetime of all runs.
+	runs      runner.Options
 	root      *workdir.Root
-	environ   []string
 	memory    *memory
 	schedule  *schedule
 	staller   *staller
@@ -87,7 +81,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	in, err := gather(ctx, kube, ws.GetParameters(), pc.Spec, credentials)
+	in, err := runner.Gather(ctx, kube, ws.GetParameters(), pc.Spec, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -97,37 +91,37 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, errors.Wrap(err, "cannot open working directory")
 	}
 
-	s := &session{
-		cli:       c.cli,
-		dir:       dir,
-		in:        in,
-		name:      meta.GetExternalName(ws),
-		environ:   c.environ,
-		fetcher:   c.fetcher,
-		initCache: c.initCache,
-		namespace: ws.GetNamespace(),
-		stop:      c.stop,
-		deleted:   meta.WasDeleted(ws),
-		stateless: workspace.IsStateless(ws),
-		states:    c.orphans.states,
+	name := meta.GetExternalName(ws)
+	target := runner.Target{
+		Dir:       dir,
+		Inputs:    in,
+		Name:      name,
+		Namespace: ws.GetNamespace(),
+		Deleted:   meta.WasDeleted(ws),
+		Stateless: workspace.IsStateless(ws),
+		Use:       func() (done func()) { return c.orphans.states.use(name) },
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
 		log := c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
-		s.log = func(line string) { log.Info(in.secrets.Line(line)) }
+		target.Log = func(line string) { log.Info(in.Secrets().Line(line)) }
 	}
+
+	r := runner.New(c.runs, target)
 
 	return &external{
 		kube:      c.kube,
-		record:    redactedRecorder{Recorder: c.record, secrets: in.secrets},
-		session:   s,
+		record:    redactedRecorder{Recorder: c.record, secrets: in.Secrets()},
+		runner:    r,
+		secrets:   in.Secrets(),
+		stop:      c.runs.Stop,
 		memory:    c.memory,
 		schedule:  c.schedule,
 		staller:   c.staller,
 		conflicts: c.conflicts,
 		orphans:   c.orphans,
 		inherited: c.inherited,
-		inputs:    s.digest(desired(ws)),
-		checksum:  s.checksum(ws, pc, c.process, kube.versions),
+		inputs:    r.Digest(desired(ws)),
+		checksum:  checksum(r.Identity(), ws, pc, c.process, kube.versions),
 	}, nil
 }

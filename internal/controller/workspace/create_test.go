@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -38,21 +36,7 @@ func TestUnrecordedCreation(t *testing.T) {
 
 	const uid = "00000000-0000-0000-0000-000000000000"
 
-	root, err := workdir.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	ws := newConflictingWorkspace(uid, time.Now())
-
-	dir, err := root.Dir(string(ws.GetUID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.MkdirAll(dir.Path(), 0o700); err != nil {
-		t.Fatal(err)
-	}
 
 	boom := errors.New("boom")
 	kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(interceptor.Funcs{
@@ -61,6 +45,7 @@ func TestUnrecordedCreation(t *testing.T) {
 		},
 	}).Build()
 
+	r := &fakeRunner{}
 	m := newMemory()
 	e := &external{
 		kube:     kube,
@@ -68,7 +53,9 @@ func TestUnrecordedCreation(t *testing.T) {
 		schedule: &schedule{memory: m, now: time.Now},
 		staller:  newStaller(time.Minute, time.Now, logging.NewNopLogger()),
 		orphans:  orphanage{predecessors: func(client.Object) Predecessors { return Predecessors{} }},
-		session:  &session{dir: dir, in: &inputs{secrets: redact.New()}},
+		runner:   r,
+		secrets:  redact.New(),
+		stop:     t.Context(),
 		plan:     &terraform.Plan{Changes: true},
 		prior:    &terraform.State{},
 	}
@@ -84,12 +71,7 @@ func TestUnrecordedCreation(t *testing.T) {
 
 	// A disk that knows of a creation which has not begun does no harm. The other way round
 	// the creation could not go on.
-	n, err := e.session.note()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if diff := cmp.Diff([]bool{false, true}, []bool{workspace.HasBegun(recorded), n != nil && n.CreationStarted != nil}); diff != "" {
+	if diff := cmp.Diff([]bool{false, true}, []bool{workspace.HasBegun(recorded), r.record != nil && r.record.CreationStarted != nil}); diff != "" {
 		t.Errorf("whether creation has begun, in the status and on the disk: -want, +got:\n%s", diff)
 	}
 }

@@ -33,9 +33,9 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		return managed.ExternalObservation{}, nil
 	}
 
-	err := e.locking(ctx, ws, func() error { return e.session.deleteWorkspace(ctx) })
-	if mayBeBroken(err) && e.session.withoutModule() {
-		err = e.session.deleteWorkspace(ctx)
+	err := e.locking(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
+	if mayBeBroken(err) && e.runner.LeaveOutModule() {
+		err = e.runner.DeleteWorkspace(ctx)
 	}
 
 	if err == nil {
@@ -77,10 +77,10 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bo
 	}
 
 	// What was seen before may have been replaced since.
-	state, broken := e.session.state(ctx)
-	if mayBeBroken(broken) && e.session.withoutModule() {
+	state, broken := e.runner.State(ctx)
+	if mayBeBroken(broken) && e.runner.LeaveOutModule() {
 		var err error
-		if state, err = e.session.state(ctx); err != nil {
+		if state, err = e.runner.State(ctx); err != nil {
 			return false, broken
 		}
 	} else if broken != nil {
@@ -131,7 +131,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 
 // destroyState destroys everything that is in the supplied state.
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
-	if err := e.takeNote(ws, found); err != nil {
+	if err := e.writeRunRecord(ws, found); err != nil {
 		return err
 	}
 
@@ -141,7 +141,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 		p := newProgress(e.record, ws)
 		defer p.end()
 
-		destroyed, err = e.session.destroy(ctx, p.report)
+		destroyed, err = e.runner.Destroy(ctx, p.report)
 
 		return err
 	})
@@ -179,7 +179,7 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 		return nil
 	}
 
-	state, err := e.session.state(ctx)
+	state, err := e.runner.State(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func desired(o client.Object) string {
 		}
 	})
 
-	return workdir.Digest(nil, digestible(o.GetGeneration(), labels, annotations))
+	return workdir.Digest(nil, workdir.Encode(o.GetGeneration(), labels, annotations))
 }
 
 // without returns those entries whose keys are not left out. It is never nil.

@@ -6,14 +6,12 @@ package workspace
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"io"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,7 +19,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -62,30 +59,9 @@ func (e *external) removeDefaultState(ctx context.Context) {
 }
 
 func (e *external) emptyStates() emptyStates {
-	namespace, suffix := e.session.kubernetesBackend()
+	namespace, suffix := e.runner.KubernetesBackend()
 
 	return emptyStates{live: e.conflicts.live, kube: e.kube, namespace: namespace, suffix: suffix}
-}
-
-// kubernetesBackend returns the namespace of all states in the backend, and what their names
-// end with, as init has recorded it. Both are empty if that is no kubernetes backend.
-func (s *session) kubernetesBackend() (namespace, suffix string) {
-	if s.target == nil {
-		return "", ""
-	}
-
-	r, err := readBackendRecord(s.target.Dir)
-	if err != nil || r.Type != "kubernetes" {
-		return "", ""
-	}
-
-	namespace, _ = r.Config["namespace"].(string)
-	suffix, _ = r.Config["secret_suffix"].(string)
-
-	// Init records what it was told. These are the defaults of the backend.
-	env, _ := environ.Lookup(s.target.Env, "KUBE_NAMESPACE")
-
-	return cmp.Or(namespace, env, metav1.NamespaceDefault), suffix
 }
 
 // emptyStates are those in one kubernetes backend in which there is nothing and never was.

@@ -16,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -159,40 +157,6 @@ func TestEmptyStates(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, left); diff != "" {
 				t.Errorf("\n%s\nwhat is left: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestKubernetesBackend(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		record string
-		env    []string
-		want   [2]string
-	}{
-		"Configured": {reason: "The configuration wins.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
-		"Environ":    {reason: "The environment of the run completes it.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"b", "x"}},
-		"Default":    {reason: "Neither says where.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
-		"Other":      {reason: "It is another backend.", record: `{"backend": {"type": "pg", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}},
-		"None":       {reason: "Init has not come far.", env: []string{"KUBE_NAMESPACE=b"}},
-		"Broken":     {reason: "A CLI that was killed may have left half of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			s := &session{target: &terraform.Workspace{Dir: t.TempDir(), Env: tc.env}}
-			if tc.record != "" {
-				writeBackendRecord(t, s.target.Dir, tc.record)
-			}
-
-			namespace, suffix := s.kubernetesBackend()
-			if diff := cmp.Diff(tc.want, [2]string{namespace, suffix}); diff != "" {
-				t.Errorf("\n%s\nkubernetesBackend(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -30,13 +32,17 @@ const (
 type external struct {
 	kube      client.Client
 	record    event.Recorder
-	session   *session
+	runner    workspaceRunner
+	secrets   *redact.Secrets
 	memory    *memory
 	schedule  *schedule
 	staller   *staller
 	conflicts *stateConflicts
 	orphans   orphanage
 	inherited func(o client.Object) bool
+
+	// stop is the lifetime of all runs.
+	stop context.Context //nolint:containedctx // See above.
 
 	// inputs is the digest of everything that asks for a plan when it changes. Secrets are
 	// part of it: it stays in memory. The status has the checksum, of their versions.
@@ -59,17 +65,17 @@ type external struct {
 // infrastructure.
 func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	o, err := e.observe(ctx, ws)
-	if !errors.As(err, &unpreparedError{}) {
+	if !errors.As(err, &runner.UnpreparedError{}) {
 		e.observed = func() (managed.ExternalObservation, error) { return o, err }
 
 		return nil
 	}
 
-	if closeErr := e.session.close(); closeErr != nil {
+	if closeErr := e.runner.Close(); closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}
 
-	return redactErr(e.session.in.secrets, err)
+	return redactErr(e.secrets, err)
 }
 
 // Observe returns what was observed when the connection began.
@@ -95,7 +101,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.recall(ws); ok && e.session.in.incomplete == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (workspace.Owns(ws) || workspace.OnlyObserves(ws)) && !wasPaused(ws) {
+	if l, ok := e.recall(ws); ok && e.runner.Incomplete() == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (workspace.Owns(ws) || workspace.OnlyObserves(ws)) && !wasPaused(ws) {
 		return e.report(ctx, ws, l)
 	}
 
@@ -163,7 +169,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 	return look{
 		inputs: e.inputs,
 		at:     e.schedule.now(),
-		source: e.session.source,
+		source: e.runner.Source(),
 		// A module that has nothing to create and is not there is complete. It
 		// would be created over and over again otherwise.
 		exists:   !state.Empty() || !p.Changes,
@@ -183,7 +189,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terr
 		}
 
 		return run(ctx, ws, func() (err error) {
-			p, state, err = e.session.planned(ctx, lock)
+			p, state, err = e.runner.Plan(ctx, lock)
 
 			return err
 		})
@@ -311,7 +317,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	}
 
 	// An apply that makes its own plan does not notice that the state has changed.
-	if e.prior.Lineage == "" || e.session.appliesPlan() {
+	if e.prior.Lineage == "" || e.runner.AppliesPlan() {
 		return nil
 	}
 
@@ -324,7 +330,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 // anything. What another process is about to put into the state, which was locked or has
 // changed, does not belong to this Workspace.
 func (e *external) disown(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
-	if !terraform.IsLocked(err) && !errors.As(err, &takenError{}) && !e.createdNothing(ctx, err) {
+	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
 		return
 	}
 
@@ -344,12 +350,12 @@ func (e *external) createdNothing(ctx context.Context, err error) bool {
 		return false
 	}
 
-	place, err := e.session.statePlace()
-	if err != nil || !place.onDisk {
+	place, err := e.runner.StatePlace()
+	if err != nil || !place.OnDisk {
 		return false
 	}
 
-	state, err := e.session.state(ctx)
+	state, err := e.runner.State(ctx)
 
 	return err == nil && state.Empty()
 }
@@ -423,7 +429,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 		p := newProgress(e.record, ws)
 		defer p.end()
 
-		a, err = e.session.apply(ctx, e.plan, again, p.report)
+		a, err = e.runner.Apply(ctx, e.plan, again, p.report)
 
 		return err
 	})
@@ -439,7 +445,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	// The CLI does not print the values of sensitive outputs. It prints all outputs in one
 	// line, which is dropped if it is too long: that is not the same as no outputs.
 	if outputs == nil || anySensitive(outputs) {
-		pulled, err := e.session.state(ctx)
+		pulled, err := e.runner.State(ctx)
 		if err != nil {
 			return look{}, err
 		}
@@ -447,10 +453,10 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 		outputs, state = pulled.Outputs, summarizeState(pulled)
 	}
 
-	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.session.source, exists: true, upToDate: true, outputs: outputs, state: state}
+	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.runner.Source(), exists: true, upToDate: true, outputs: outputs, state: state}
 	// The state has not changed between the plan and the apply, so that no other Workspace
 	// can have applied anything to it.
-	if isBlank(e.prior) && e.session.appliesPlan() {
+	if isBlank(e.prior) && e.runner.AppliesPlan() {
 		l.created = e.prior.Lineage
 	}
 
@@ -464,12 +470,12 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	e.prior = s
 
-	return e.takeNote(ws, s)
+	return e.writeRunRecord(ws, s)
 }
 
 // failed counts the supplied error and returns it without secrets.
 func (e *external) failed(ws workspace.Workspace, err error) error {
-	err = redactErr(e.session.in.secrets, err)
+	err = redactErr(e.secrets, err)
 	e.staller.failed(ws)
 
 	return err
@@ -477,5 +483,5 @@ func (e *external) failed(ws workspace.Workspace, err error) error {
 
 // Disconnect leaves nothing secret on disk.
 func (e *external) Disconnect(_ context.Context) error {
-	return e.session.close()
+	return e.runner.Close()
 }

@@ -117,7 +117,7 @@ func TestRecall(t *testing.T) {
 
 			m := newMemory()
 			s := &schedule{memory: m, poll: poll, now: func() time.Time { return now }}
-			e := &external{memory: m, schedule: s, session: &session{in: &inputs{}}, inherited: func(client.Object) bool { return tc.inherited }, inputs: "secret", checksum: "c"}
+			e := &external{memory: m, schedule: s, runner: &fakeRunner{}, inherited: func(client.Object) bool { return tc.inherited }, inputs: "secret", checksum: "c"}
 
 			if tc.seen {
 				m.keep("a", look{inputs: "seen"})

@@ -118,7 +118,7 @@ func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
 
 // unlock removes a lock with the CLI or, where that cannot do it, without.
 func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
-	err := e.session.unlock(ctx, l.ID)
+	err := e.runner.Unlock(ctx, l.ID)
 	if err == nil || !terraform.IsLocked(err) {
 		return err
 	}

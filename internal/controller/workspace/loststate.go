@@ -21,14 +21,14 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		return nil
 	}
 
-	place, err := e.session.statePlace()
+	place, err := e.runner.StatePlace()
 	if err != nil {
 		return err
 	}
 
 	f := workspace.Found{StateSummary: *summarizeState(found), Empty: found.Empty()}
 
-	if place.onDisk {
+	if place.OnDisk {
 		here, err := e.beganHere(ws)
 		if err != nil {
 			return err
@@ -37,13 +37,13 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		f.OtherDisk = !here
 	}
 
-	return lostState(ws, f, place.onDisk)
+	return lostState(ws, f, place.OnDisk)
 }
 
 // beganHere says whether the directory of the Workspace is the one in which the creation of
 // its infrastructure began.
 func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
-	n, err := e.session.note()
+	n, err := e.runner.RunRecord()
 	if err != nil || n == nil {
 		return false, err
 	}

@@ -36,11 +36,11 @@ func (e *external) mayBelieve(ws workspace.Workspace) bool {
 		return true
 	}
 
-	if !e.session.in.stateAnywhere() {
+	if !e.runner.StateAnywhere() {
 		return false
 	}
 
-	unsaved, err := e.session.erroredState()
+	unsaved, err := e.runner.UnsavedState()
 
 	return err == nil && unsaved == ""
 }

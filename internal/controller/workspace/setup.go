@@ -7,7 +7,6 @@
 package workspace
 
 import (
-	"context"
 	"crypto/rand"
 	"math"
 	"time"
@@ -28,10 +27,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
-	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -40,26 +37,14 @@ import (
 type Options struct {
 	controller.Options
 
-	// CLI runs terraform or tofu.
-	CLI *terraform.CLI
-
-	// Fetcher gets modules that are not inline.
-	Fetcher *module.Fetcher
-
-	// InitCache has what init left in directories.
-	InitCache *initcache.Cache
+	// Runs are what the runs of all Workspaces have in common.
+	Runs runner.Options
 
 	// Configs finds the ProviderConfigs of Workspaces.
 	Configs *providerconfig.Resolver
 
-	// Stop ends fetches of modules.
-	Stop context.Context //nolint:containedctx // It is the lifetime of all runs.
-
 	// Root holds the working directories of all Workspaces.
 	Root *workdir.Root
-
-	// Environ is the environment that every run starts from, as KEY=VALUE.
-	Environ []string
 
 	// Timeout of everything that one reconcile does outside of Kubernetes.
 	Timeout time.Duration
@@ -128,12 +113,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
 			kube:      mgr.GetClient(),
 			configs:   o.Configs,
-			cli:       o.CLI,
-			fetcher:   o.Fetcher,
-			initCache: o.InitCache,
-			stop:      o.Stop,
+			runs:      o.Runs,
 			root:      o.Root,
-			environ:   o.Environ,
 			memory:    m,
 			schedule:  s,
 			inherited: o.Inherited,

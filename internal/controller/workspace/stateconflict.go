@@ -137,7 +137,7 @@ func (c *stateConflicts) write(ctx context.Context, ws workspace.Workspace, what
 func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
 	s := *summarizeState(found)
 
-	place, err := e.session.statePlace()
+	place, err := e.runner.StatePlace()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	// stale, whether another Workspace is faster.
 	case s.Lineage == "" || isBlank(found):
 		return nil
-	case place.inWorkdir:
+	case place.InWorkdir:
 		workspace.Own(ws, s.Lineage)
 
 		// Without changes it is recorded with everything else.

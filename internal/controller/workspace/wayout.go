@@ -21,7 +21,7 @@ import (
 // no way out: the region of a provider may be one of them. Nothing is found in another
 // region, and the CLI forgets what it does not find as if it had been destroyed.
 func (e *external) withWayOut(ws workspace.Workspace, err error) error {
-	if e.session.in.incomplete == nil || !errors.Is(err, e.session.in.incomplete) {
+	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
 		return err
 	}
 

@@ -50,7 +50,7 @@ func TestWithWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{session: &session{in: &inputs{incomplete: tc.incomplete}}}
+			e := &external{runner: &fakeRunner{incomplete: tc.incomplete}}
 
 			err := e.withWayOut(tc.ws, tc.err)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {

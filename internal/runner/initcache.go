@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"os"
@@ -15,34 +15,34 @@ import (
 
 // restoreInit spares the directory an init if the same was done elsewhere. It
 // returns whether the directory is initialized.
-func (s *session) restoreInit() (bool, error) {
-	if !initcache.Fresh(s.target.Dir) || s.wantsInit() {
+func (r *Runner) restoreInit() (bool, error) {
+	if !initcache.Fresh(r.run.Dir) || r.wantsInit() {
 		return false, nil
 	}
 
-	key, err := s.newInitKey()
+	key, err := r.newInitKey()
 	if err != nil || key == "" {
 		return false, err
 	}
 
-	s.initKey = key
+	r.initKey = key
 
-	if !s.initCache.Restore(key, s.target.Dir) {
+	if !r.InitCache.Restore(key, r.run.Dir) {
 		return false, nil
 	}
 
-	s.restored = true
+	r.restored = true
 
-	return true, s.dir.MarkInitialized(s.in.parameters.Entrypoint, s.initDigest())
+	return true, r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
 // storeInit spares others the init that was done here. A failure costs them an init.
-func (s *session) storeInit() {
-	if s.initKey != "" {
-		_ = s.initCache.Store(s.initKey, s.dir.Path(), s.target.Dir)
+func (r *Runner) storeInit() {
+	if r.initKey != "" {
+		_ = r.InitCache.Store(r.initKey, r.Dir.Path(), r.run.Dir)
 	}
 
-	s.initKey = ""
+	r.initKey = ""
 }
 
 // forgetInit makes others not use what turned out to be no good here. What is done
@@ -50,18 +50,18 @@ func (s *session) storeInit() {
 //
 // What others left is no good here then: init would refuse to go on with another
 // backend than theirs, for example. Nothing of this directory is in there yet.
-func (s *session) forgetInit() error {
-	if s.initKey != "" {
-		_ = s.initCache.Forget(s.initKey)
+func (r *Runner) forgetInit() error {
+	if r.initKey != "" {
+		_ = r.InitCache.Forget(r.initKey)
 	}
 
-	s.initKey = ""
+	r.initKey = ""
 
-	if !s.restored {
+	if !r.restored {
 		return nil
 	}
 
-	s.restored = false
+	r.restored = false
 
-	return errors.Wrap(os.RemoveAll(filepath.Join(s.target.Dir, dataDir)), "cannot remove what init left elsewhere")
+	return errors.Wrap(os.RemoveAll(filepath.Join(r.run.Dir, dataDir)), "cannot remove what init left elsewhere")
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"strings"
@@ -31,13 +31,13 @@ func TestGatherPluginCache(t *testing.T) {
 
 			p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline}}
 
-			in, err := gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{PluginCache: tc.cache}, nil)
+			in, err := Gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{PluginCache: tc.cache}, nil)
 			if err != nil {
-				t.Fatalf("gather(...): %v", err)
+				t.Fatalf("Gather(...): %v", err)
 			}
 
 			if in.pluginCache != tc.want {
-				t.Errorf("%s\ngather(...): want plugin cache %t, got %t", tc.reason, tc.want, in.pluginCache)
+				t.Errorf("%s\nGather(...): want plugin cache %t, got %t", tc.reason, tc.want, in.pluginCache)
 			}
 		})
 	}
@@ -50,9 +50,9 @@ func TestWriteInputsEntrypoint(t *testing.T) {
 	for _, entrypoint := range []string{"elsewhere", "....//", "/a//b/"} {
 		p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceRemote, Entrypoint: entrypoint}}
 
-		in, err := gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{}, nil)
+		in, err := Gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{}, nil)
 		if err != nil {
-			t.Fatalf("gather(...): %v", err)
+			t.Fatalf("Gather(...): %v", err)
 		}
 
 		root, err := workdir.Open(t.TempDir())
@@ -65,8 +65,8 @@ func TestWriteInputsEntrypoint(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		s := &session{in: in, dir: dir}
-		if _, _, err := s.writeInputs(); err == nil || !strings.Contains(err.Error(), `"`+entrypoint+`"`) {
+		r := New(Options{}, Target{Inputs: in, Dir: dir})
+		if _, _, err := r.writeInputs(); err == nil || !strings.Contains(err.Error(), `"`+entrypoint+`"`) {
 			t.Errorf("writeInputs(): want an error that names the entrypoint %q, got %v", entrypoint, err)
 		}
 	}

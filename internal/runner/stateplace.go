@@ -2,14 +2,19 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // backendRecordFile is where init leaves which backend it has configured, relative to the
@@ -26,31 +31,52 @@ type backendRecord struct {
 	Config map[string]any `json:"config"`
 }
 
-// A statePlace is where the state of a Workspace is kept.
-type statePlace struct {
-	// onDisk says that it is on a disk, not in a remote backend.
-	onDisk bool
+// A StatePlace is where the state of a Workspace is kept.
+type StatePlace struct {
+	// OnDisk says that it is on a disk, not in a remote backend.
+	OnDisk bool
 
-	// inWorkdir says that it is in the directory of the Workspace, which no other Workspace
+	// InWorkdir says that it is in the directory of the Workspace, which no other Workspace
 	// has.
-	inWorkdir bool
+	InWorkdir bool
 }
 
-// statePlace returns where the state is, according to what init has left. The text of the
+// StatePlace returns where the state is, according to what init has left. The text of the
 // configuration does not tell: init has arguments, and an environment.
-func (s *session) statePlace() (statePlace, error) {
-	if s.target == nil {
-		return statePlace{}, errors.New("cannot find out where the state is: the directory is not initialized")
+func (r *Runner) StatePlace() (StatePlace, error) {
+	if r.run == nil {
+		return StatePlace{}, errors.New("cannot find out where the state is: the directory is not initialized")
 	}
 
-	r, err := readBackendRecord(s.target.Dir)
+	record, err := readBackendRecord(r.run.Dir)
 	if err != nil {
-		return statePlace{}, errors.Wrap(err, "cannot find out where the state is")
+		return StatePlace{}, errors.Wrap(err, "cannot find out where the state is")
 	}
 
-	onDisk := r.Type == "" || r.Type == "local"
+	onDisk := record.Type == "" || record.Type == "local"
 
-	return statePlace{onDisk: onDisk, inWorkdir: onDisk && r.Config["path"] == nil && r.Config["workspace_dir"] == nil}, nil
+	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
+}
+
+// KubernetesBackend returns the namespace of all states in the backend, and what their names
+// end with, as init has recorded it. Both are empty if the backend is not kubernetes.
+func (r *Runner) KubernetesBackend() (namespace, suffix string) {
+	if r.run == nil {
+		return "", ""
+	}
+
+	record, err := readBackendRecord(r.run.Dir)
+	if err != nil || record.Type != "kubernetes" {
+		return "", ""
+	}
+
+	namespace, _ = record.Config["namespace"].(string)
+	suffix, _ = record.Config["secret_suffix"].(string)
+
+	// Init records what it was told. These are the defaults of the backend.
+	env, _ := environ.Lookup(r.run.Env, "KUBE_NAMESPACE")
+
+	return cmp.Or(namespace, env, metav1.NamespaceDefault), suffix
 }
 
 // readBackendRecord returns what init has left in the supplied directory.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"context"
@@ -27,40 +27,40 @@ import (
 const maxModuleFile = 16 * regular.MiB
 
 // fetch the module, unless it is inline or there is nothing new.
-func (s *session) fetch(ctx context.Context) error {
-	if s.apart {
+func (r *Runner) fetch(ctx context.Context) error {
+	if r.beside {
 		return nil
 	}
 
-	ctx, cancel := s.stoppable(ctx)
+	ctx, cancel := r.stoppable(ctx)
 	defer cancel()
 
-	source, err := s.fetcher.Ensure(ctx, module.Request{
-		Parameters:     s.in.parameters,
-		Namespace:      s.namespace,
-		Dir:            s.dir,
-		Env:            s.env(s.dir.Path()),
-		GitCredentials: s.in.gitCredentials,
-		Redact:         s.in.secrets.Text,
+	source, err := r.Fetcher.Ensure(ctx, module.Request{
+		Parameters:     r.Inputs.parameters,
+		Namespace:      r.Namespace,
+		Dir:            r.Dir,
+		Env:            r.env(r.Dir.Path()),
+		GitCredentials: r.Inputs.gitCredentials,
+		Redact:         r.Inputs.secrets.Text,
 	})
 	if err != nil {
-		if s.deleted && s.dir.TreeRevision() != "" {
+		if r.Deleted && r.Dir.TreeRevision() != "" {
 			return nil
 		}
 
 		return err
 	}
 
-	s.source = source
+	r.source = source
 
 	return nil
 }
 
 // stoppable returns a context that ends with the lifetime of all runs, too. The
 // runs themselves need none.
-func (s *session) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *Runner) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	forget := context.AfterFunc(s.stop, cancel)
+	forget := context.AfterFunc(r.Stop, cancel)
 
 	return ctx, func() {
 		forget()
@@ -69,88 +69,88 @@ func (s *session) stoppable(ctx context.Context) (context.Context, context.Cance
 }
 
 // write the inputs to the directory.
-func (s *session) write(ctx context.Context) error {
-	if s.done == nil {
-		done, err := s.dir.Use(ctx)
+func (r *Runner) write(ctx context.Context) error {
+	if r.done == nil {
+		done, err := r.Dir.Use(ctx)
 		if err != nil {
 			return errors.Wrap(err, "cannot use working directory")
 		}
 
-		ended := s.states.use(s.name)
-		s.done = func() {
+		ended := r.Use()
+		r.done = func() {
 			ended()
 			done()
 		}
 	}
 
-	if err := s.fetch(ctx); err != nil {
+	if err := r.fetch(ctx); err != nil {
 		return err
 	}
 
 	// A fetched module may have a symbolic link there. What is inline is not there yet.
-	if path, err := s.dir.Entrypoint(s.in.parameters.Entrypoint); err == nil {
-		dir, err := filepath.Rel(s.dir.Path(), path)
+	if path, err := r.Dir.Entrypoint(r.Inputs.parameters.Entrypoint); err == nil {
+		dir, err := filepath.Rel(r.Dir.Path(), path)
 		if err != nil {
 			return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
 		}
 
-		s.in.enter(dir)
+		r.Inputs.setEntrypoint(dir)
 	}
 
-	path, names, err := s.writeInputs()
+	path, names, err := r.writeInputs()
 	if err != nil {
 		return err
 	}
 
-	s.varFiles = nil
+	r.varFiles = nil
 	for _, name := range names {
-		s.varFiles = append(s.varFiles, filepath.Join(path, name))
+		r.varFiles = append(r.varFiles, filepath.Join(path, name))
 	}
 
-	env := s.env(path)
-	if s.in.gitCredentials != nil {
+	env := r.env(path)
+	if r.Inputs.gitCredentials != nil {
 		if env, err = withGitCredentials(env, path); err != nil {
 			return err
 		}
 	}
 
-	s.target = &terraform.Workspace{Dir: path, Name: s.name, Env: env, Log: s.log, Redact: s.in.secrets.Text}
+	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Log: r.Log, Redact: r.Inputs.secrets.Text}
 
 	return nil
 }
 
 // writeInputs to the directory of the module. It returns the path that the runs
 // have, and the names of the files of variables there.
-func (s *session) writeInputs() (path string, varFiles []string, err error) {
-	files, varFiles := s.in.all(), s.in.varFiles
-	name := filepath.Join(s.in.parameters.Entrypoint, varsFile)
+func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
+	files, varFiles := r.Inputs.all(), r.Inputs.varFiles
+	name := filepath.Join(r.Inputs.parameters.Entrypoint, varsFile)
 
 	// What is written in two steps is recorded in the first, so that a poll does not
 	// change the record, twice, and wait for the disk.
 	var later []string
-	if len(s.in.parameters.Vars) > 0 {
+	if len(r.Inputs.parameters.Vars) > 0 {
 		later = []string{name}
 	}
 
-	if err := s.dir.Sync(files, later...); err != nil {
+	if err := r.Dir.Sync(files, later...); err != nil {
 		return "", nil, errors.Wrap(err, "cannot write module")
 	}
 
-	path, err = s.dir.Entrypoint(s.in.entrypoint)
+	path, err = r.Dir.Entrypoint(r.Inputs.entrypoint)
 	if err != nil || len(later) == 0 {
 		return path, varFiles, err
 	}
 
 	// How a value is to be read depends on the variable that the module, by now on
 	// disk, declares.
-	declared, err := s.declared(path)
+	declared, err := r.declared(path)
 	if err != nil {
 		return "", nil, errors.Wrap(err, "cannot read variables of module")
 	}
 
-	data, err := vars.Render(declared, s.in.parameters.Vars)
+	data, err := vars.Render(declared, r.Inputs.parameters.Vars)
 	if err != nil {
-		s.in.incomplete = errors.Wrap(err, "cannot use spec.forProvider.vars")
+		r.Inputs.incomplete = errors.Wrap(err, "cannot use spec.forProvider.vars")
 
 		return path, varFiles, nil
 	}
@@ -158,18 +158,18 @@ func (s *session) writeInputs() (path string, varFiles []string, err error) {
 	files[name] = workdir.File{Data: data, Secret: true}
 
 	// First, so that all others win.
-	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(s.dir.Sync(files), "cannot write variables")
+	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(r.Dir.Sync(files), "cannot write variables")
 }
 
 // declared returns the variables that the module in the directory at path declares.
-func (s *session) declared(path string) (vars.Declarations, error) {
-	root, err := os.OpenRoot(s.dir.Path())
+func (r *Runner) declared(path string) (vars.Declarations, error) {
+	root, err := os.OpenRoot(r.Dir.Path())
 	if err != nil {
 		return vars.Declarations{}, err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	rel, err := filepath.Rel(s.dir.Path(), path)
+	rel, err := filepath.Rel(r.Dir.Path(), path)
 	if err != nil {
 		return vars.Declarations{}, err
 	}
@@ -184,16 +184,16 @@ func (s *session) declared(path string) (vars.Declarations, error) {
 }
 
 // env returns the environment of the runs: what the Workspace asks for wins.
-func (s *session) env(path string) []string {
-	base := slices.Clone(s.environ)
-	if s.in.cliConfig {
+func (r *Runner) env(path string) []string {
+	base := slices.Clone(r.Environ)
+	if r.Inputs.cliConfig {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
 	// Where the CLI keeps its data, and which workspace it uses, is up to the session: it
 	// would look for both elsewhere.
-	env := environ.Without(terraform.Environ(base, s.in.env...), "TF_DATA_DIR", "TF_WORKSPACE")
-	if !s.in.pluginCache {
+	env := environ.Without(terraform.Environ(base, r.Inputs.env...), "TF_DATA_DIR", "TF_WORKSPACE")
+	if !r.Inputs.pluginCache {
 		env = environ.Without(env, plugincache.Variable)
 	}
 

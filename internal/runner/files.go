@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"fmt"
@@ -33,8 +33,8 @@ const (
 	// dataDir is where init leaves everything but the dependency lock file.
 	dataDir = ".terraform"
 
-	// apartDir is a directory without the module, from which the state can be reached.
-	apartDir = "crossplane-provider-terraform-state"
+	// stateOnlyDir is a directory without the module, from which the state can be reached.
+	stateOnlyDir = "crossplane-provider-terraform-state"
 
 	// planFile is what plan leaves for apply.
 	planFile = ".crossplane.tfplan"

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package gc
 
 import (
 	"context"
@@ -22,10 +22,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// leave files in the directory of a Workspace as a session that was killed does.
+// planFile is one of those that have secrets in them.
+const planFile = ".crossplane.tfplan"
+
+// leave files in the directory of a Workspace as an instance that was killed does.
 func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
 	t.Helper()
 
@@ -72,7 +76,7 @@ func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 	}
 }
 
-func TestLeftovers(t *testing.T) {
+func TestSecretCleaner(t *testing.T) {
 	t.Parallel()
 
 	kept := []string{"main.tf", "terraform.tfstate", ".terraform/terraform.tfstate"}
@@ -123,7 +127,7 @@ func TestLeftovers(t *testing.T) {
 				}
 
 				go func() {
-					ended <- NewLeftovers(root, api, labels.Everything(), tc.interval, logging.NewNopLogger()).Start(ctx)
+					ended <- NewSecretCleaner(root, api, labels.Everything(), tc.interval, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
 				}()
 
 				synctest.Wait()
@@ -146,9 +150,9 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestLeftoversElsewhere ensures that what a run on another machine needs, whose lock may not
+// TestSecretCleanerElsewhere ensures that what a run on another machine needs, whose lock may not
 // be seen here, is removed when that run cannot be going on any more, and no sooner.
-func TestLeftoversElsewhere(t *testing.T) {
+func TestSecretCleanerElsewhere(t *testing.T) {
 	t.Parallel()
 
 	root, err := workdir.Open(t.TempDir())
@@ -170,7 +174,7 @@ func TestLeftoversElsewhere(t *testing.T) {
 		ended := make(chan error, 1)
 
 		go func() {
-			ended <- NewLeftovers(root, serving{}, labels.Everything(), 0, logging.NewNopLogger()).Start(ctx)
+			ended <- NewSecretCleaner(root, serving{}, labels.Everything(), 0, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
 		}()
 
 		time.Sleep(19 * time.Minute)
@@ -286,7 +290,7 @@ func TestMovedAway(t *testing.T) {
 			}
 
 			// That changes the directory, too.
-			if _, err := root.Sweep(removeSecrets); err != nil {
+			if _, err := root.Sweep(runner.RemoveSecrets); err != nil {
 				t.Fatal(err)
 			}
 
@@ -295,8 +299,8 @@ func TestMovedAway(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			l := NewLeftovers(root, tc.api, labels.SelectorFromSet(labels.Set{"shard": "a"}), 0, logging.NewNopLogger())
-			if _, err := l.remove(t.Context()); tc.err != (err != nil) {
+			c := NewSecretCleaner(root, tc.api, labels.SelectorFromSet(labels.Set{"shard": "a"}), 0, runner.RemoveSecrets, logging.NewNopLogger())
+			if _, err := c.clean(t.Context()); tc.err != (err != nil) {
 				t.Errorf("%s\nremove(...): want error %t, got %v", tc.reason, tc.err, err)
 			}
 

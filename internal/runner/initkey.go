@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"maps"
@@ -25,18 +25,18 @@ const maxNamedFile = regular.MiB
 
 // wantsInit says whether init has to run because it does more than its inputs say:
 // it looks for something newer, or gets the module itself.
-func (s *session) wantsInit() bool {
-	return slices.ContainsFunc(s.initWords(), func(word string) bool {
+func (r *Runner) wantsInit() bool {
+	return slices.ContainsFunc(r.initWords(), func(word string) bool {
 		return strings.Contains(word, "-upgrade") || strings.Contains(word, "-from-module")
 	})
 }
 
 // initWords returns the arguments of init, wherever they come from.
-func (s *session) initWords() []string {
-	words := slices.Clone(s.in.parameters.InitArgs)
+func (r *Runner) initWords() []string {
+	words := slices.Clone(r.Inputs.parameters.InitArgs)
 
 	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init"} {
-		value, _ := environ.Lookup(s.target.Env, name)
+		value, _ := environ.Lookup(r.run.Env, name)
 		words = append(words, strings.Fields(value)...)
 	}
 
@@ -49,10 +49,10 @@ func (s *session) initWords() []string {
 // Input variables are left out, so that Workspaces that differ in nothing else share
 // the result: where init depends on one after all, the next run asks for init. It is empty
 // if init depends on something that is not read here.
-func (s *session) newInitKey() (string, error) {
+func (r *Runner) newInitKey() (string, error) {
 	var variables []string
-	for _, path := range s.varFiles {
-		rel, err := filepath.Rel(s.dir.Path(), path)
+	for _, path := range r.varFiles {
+		rel, err := filepath.Rel(r.Dir.Path(), path)
 		if err != nil {
 			return "", err
 		}
@@ -60,41 +60,41 @@ func (s *session) newInitKey() (string, error) {
 		variables = append(variables, filepath.ToSlash(rel))
 	}
 
-	files, err := s.dir.Files(variables...)
+	files, err := r.Dir.Files(variables...)
 	if err != nil {
 		return "", errors.Wrap(err, "cannot read module")
 	}
 
-	named, known := s.namedFiles()
+	named, known := r.namedFiles()
 	if !known {
 		return "", nil
 	}
 
 	maps.Copy(files, named)
 
-	origin, err := plugincache.Origin(s.target.Env)
+	origin, err := plugincache.Origin(r.run.Env)
 	if err != nil {
 		return "", err
 	}
 
-	env := slices.DeleteFunc(slices.Clone(s.in.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
+	env := slices.DeleteFunc(slices.Clone(r.Inputs.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
 
-	for _, kv := range s.environ {
+	for _, kv := range r.Environ {
 		if decidesModules(kv) {
 			env = append(env, kv)
 		}
 	}
 
-	return s.in.initKey(files, env, string(s.cli.Product()), s.cli.Path(), s.cli.Version(), origin), nil
+	return r.Inputs.initKey(files, env, string(r.CLI.Product()), r.CLI.Path(), r.CLI.Version(), origin), nil
 }
 
 // namedFiles returns the files that arguments of init name, a backend configuration
 // for example, by these names: they may be anywhere on this machine. It is false if there
 // is something that is not read, such as a pipe.
-func (s *session) namedFiles() (files map[string]workdir.File, known bool) {
+func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
 	files = map[string]workdir.File{}
 
-	for _, word := range s.initWords() {
+	for _, word := range r.initWords() {
 		name := word
 		if _, value, ok := strings.Cut(word, "="); ok {
 			name = value
@@ -102,7 +102,7 @@ func (s *session) namedFiles() (files map[string]workdir.File, known bool) {
 
 		path := name
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.target.Dir, path)
+			path = filepath.Join(r.run.Dir, path)
 		}
 
 		// Most arguments name none.

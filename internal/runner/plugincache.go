@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"path/filepath"
@@ -15,17 +15,17 @@ import (
 const privatePlugins = ".crossplane-plugins"
 
 // pluginCacheRun returns what the plugin cache has to know of an init.
-func (s *session) pluginCacheRun() plugincache.Run {
+func (r *Runner) pluginCacheRun() plugincache.Run {
 	registry := "registry.terraform.io"
-	if s.cli.Product() == terraform.OpenTofu {
+	if r.CLI.Product() == terraform.OpenTofu {
 		registry = "registry.opentofu.org"
 	}
 
 	return plugincache.Run{
-		Root:     s.dir.Path(),
-		Dir:      s.target.Dir,
-		Private:  filepath.Join(s.dir.Path(), privatePlugins),
-		Env:      s.target.Env,
+		Root:     r.Dir.Path(),
+		Dir:      r.run.Dir,
+		Private:  filepath.Join(r.Dir.Path(), privatePlugins),
+		Env:      r.run.Env,
 		Registry: registry,
 	}
 }

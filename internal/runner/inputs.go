@@ -2,11 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package runner
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 
 	"k8s.io/utils/ptr"
@@ -21,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// inputs are all that the runs of a Workspace depend on, but for the CLI itself.
-type inputs struct {
+// Inputs are all that the runs of a Workspace depend on, but for the CLI itself.
+type Inputs struct {
 	// parameters of the Workspace. The entrypoint among them is clean.
 	parameters commonv1beta1.WorkspaceParameters
 
@@ -60,9 +59,9 @@ type inputs struct {
 	incomplete error
 }
 
-// gather everything that the supplied parameters and configuration refer to. That a file
+// Gather everything that the supplied parameters and configuration refer to. That a file
 // of variables is missing is no error yet.
-func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*inputs, error) {
+func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*Inputs, error) {
 	entrypoint := p.Entrypoint
 
 	var err error
@@ -75,7 +74,7 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		return nil, err
 	}
 
-	in := &inputs{
+	in := &Inputs{
 		parameters:  p,
 		entrypoint:  entrypoint,
 		module:      newFileSet(""),
@@ -138,19 +137,22 @@ func gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	return in, nil
 }
 
+// Secrets among the inputs, which must not be shown.
+func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
+
 // digest of everything that the result of a plan depends on.
-func (in *inputs) digest(extra ...string) string {
+func (in *Inputs) digest(extra ...string) string {
 	p := in.parameters
 
 	return workdir.Digest(in.all(), append([]string{
-		digestible(string(p.Source), p.Module, p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
+		workdir.Encode(string(p.Source), p.Module, p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
 	}, extra...)...)
 }
 
 // initDigest of what init depends on and plan does not complain about. The module
 // is not part of it: when its providers, modules or backend change, plan fails in
 // a way that asks for init, and everything else of it may change without.
-func (in *inputs) initDigest(extra ...string) string {
+func (in *Inputs) initDigest(extra ...string) string {
 	relevant := map[string]workdir.File{}
 
 	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
@@ -160,14 +162,14 @@ func (in *inputs) initDigest(extra ...string) string {
 	}
 
 	return workdir.Digest(relevant, append([]string{
-		digestible(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint),
+		workdir.Encode(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint),
 	}, extra...)...)
 }
 
 // initKey of everything that init depends on in a directory with the supplied files.
-func (in *inputs) initKey(files map[string]workdir.File, env []string, extra ...string) string {
+func (in *Inputs) initKey(files map[string]workdir.File, env []string, extra ...string) string {
 	return workdir.Digest(files, append([]string{
-		digestible(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint, env),
+		workdir.Encode(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint, env),
 	}, extra...)...)
 }
 
@@ -177,7 +179,7 @@ var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 
 // stateAnywhere says whether the state can be found from any directory: it is the
 // configuration that says where it is, and that is not on this disk.
-func (in *inputs) stateAnywhere() bool {
+func (in *Inputs) stateAnywhere() bool {
 	f, ok := in.config.files[configurationFile]
 	if !ok {
 		return false
@@ -191,7 +193,7 @@ func (in *inputs) stateAnywhere() bool {
 // stateWithoutModule says whether the state can be found where the module is, but
 // without it. A module that says where the state is cannot be left out, because an
 // empty state would be found elsewhere.
-func (in *inputs) stateWithoutModule() bool {
+func (in *Inputs) stateWithoutModule() bool {
 	// What is fetched may be all that is left of the module: it stays where it is.
 	if in.parameters.Source != commonv1beta1.ModuleSourceInline {
 		return false
@@ -210,23 +212,14 @@ func (in *inputs) stateWithoutModule() bool {
 	return true
 }
 
-// enter the directory that the entrypoint turned out to be. Files that are written
+// setEntrypoint to the directory that the entrypoint turned out to be. Files that are written
 // beside the module go there.
-func (in *inputs) enter(dir string) {
+func (in *Inputs) setEntrypoint(dir string) {
 	in.parameters.Entrypoint = dir
 	in.entrypoint = dir
 	in.config.dir = dir
 }
 
-func (in *inputs) all() map[string]workdir.File {
+func (in *Inputs) all() map[string]workdir.File {
 	return merge(in.module, in.config)
-}
-
-// digestible returns an unambiguous text for values of plain types, or of those of an API.
-func digestible(values ...any) string {
-	// Marshalling strings, booleans and slices of them cannot fail, nor can JSON that the
-	// API server has accepted.
-	b, _ := json.Marshal(values)
-
-	return string(b)
 }

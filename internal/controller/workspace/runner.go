@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// A Runner runs the CLI for one Workspace. See runner.Runner, which is all of these
+// interfaces, for what the methods do.
+type Runner interface {
+	Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error)
+	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
+	Destroy(ctx context.Context, progress func(terraform.Progress)) (int, error)
+	Close() error
+}
+
+// A StateStore is where the state of one Workspace is kept.
+type StateStore interface {
+	State(ctx context.Context) (*terraform.State, error)
+	PushState(ctx context.Context, path string) error
+	Unlock(ctx context.Context, id string) error
+	DeleteWorkspace(ctx context.Context) error
+}
+
+// A Backend tells where the state of one Workspace is kept, as far as that is known.
+type Backend interface {
+	StatePlace() (runner.StatePlace, error)
+	StateAnywhere() bool
+	KubernetesBackend() (namespace, suffix string)
+}
+
+// A Record is what the runs of one Workspace leave in its working directory.
+type Record interface {
+	RunRecord() (*runner.RunRecord, error)
+	WriteRunRecord(record runner.RunRecord) error
+	UnsavedState() (string, error)
+}
+
+// A Module is the module of one Workspace.
+type Module interface {
+	Source() string
+	Incomplete() error
+	AppliesPlan() bool
+	LeaveOutModule() bool
+}
+
+// A workspaceRunner is everything that an external needs of runner.Runner.
+type workspaceRunner interface {
+	Runner
+	StateStore
+	Backend
+	Record
+	Module
+}
+
+var _ workspaceRunner = &runner.Runner{}

@@ -1,0 +1,350 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// place is what is on the machine around a Runner.
+type place struct {
+	root      *workdir.Root
+	initCache *initcache.Cache
+	bin       string
+
+	// outside is a directory that belongs to no Workspace.
+	outside string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+
+	root, err := workdir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p := &place{root: root, initCache: initcache.New(filepath.Join(root.Path(), ".initialized")), bin: t.TempDir(), outside: t.TempDir()}
+	p.writeFile(t, "backend.hcl", "path = 1")
+
+	return p
+}
+
+func (p *place) writeFile(t *testing.T, name, text string) {
+	t.Helper()
+
+	if err := os.WriteFile(filepath.Join(p.outside, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cli returns one that says what it is, and can do nothing else.
+func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
+	t.Helper()
+
+	path := filepath.Join(p.bin, name)
+
+	if err := program.WriteScript(path, fmt.Sprintf("echo %q\n", version)); err != nil {
+		t.Fatal(err)
+	}
+
+	cli, err := terraform.Find(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return cli
+}
+
+// newRunner returns the Runner of a Workspace as it is when its inputs are written,
+// for the supplied UID and after the change.
+func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Runner {
+	t.Helper()
+
+	dir, err := p.root.Dir(uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	in := &Inputs{
+		module:      newFileSet(""),
+		config:      newFileSet("."),
+		pluginCache: true,
+		env:         []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"},
+		varFiles:    []string{"values.tfvars"},
+	}
+	r := New(Options{
+		CLI:       p.cli(t, "tofu", "OpenTofu v1.2.3"),
+		InitCache: p.initCache,
+		Environ:   []string{"HOME=" + p.outside, "PATH=/bin"},
+		Stop:      t.Context(),
+	}, Target{Dir: dir, Inputs: in, Name: uid, Use: func() (done func()) { return func() {} }})
+	r.Inputs.parameters.Source = commonv1beta1.ModuleSourceInline
+	r.Inputs.parameters.Entrypoint = "."
+	r.Inputs.parameters.InitArgs = []string{"-backend-config=" + filepath.Join(p.outside, "backend.hcl")}
+	r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("module")}
+	r.Inputs.config.files["values.tfvars"] = workdir.File{Data: []byte("a = " + uid)}
+
+	if change != nil {
+		change(r)
+	}
+
+	path, names, err := r.writeInputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range names {
+		r.varFiles = append(r.varFiles, filepath.Join(path, name))
+	}
+
+	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: r.env(path)}
+
+	return r
+}
+
+// file returns a change that adds a file to those beside the module.
+func file(name, text string) func(r *Runner) {
+	return func(r *Runner) { r.Inputs.config.files[name] = workdir.File{Data: []byte(text)} }
+}
+
+// inEnviron returns a change of the environment that all Workspaces have in common.
+func inEnviron(kv string) func(r *Runner) {
+	return func(r *Runner) { r.Environ = append(r.Environ, kv) }
+}
+
+// inEnv returns a change of the environment that the Workspace asks for.
+func inEnv(kv string) func(r *Runner) {
+	return func(r *Runner) { r.Inputs.env = append(r.Inputs.env, kv) }
+}
+
+// TestInitKey ensures that one Workspace gets what init left for another one if, and
+// only if, nothing differs that init depends on.
+func TestInitKey(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, p *place) func(r *Runner)
+		want   bool
+	}{
+		"Same": {reason: "Neither who it is nor its variables count.", want: true},
+		"Variable": {reason: "Variables are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.parameters.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}} }
+		}},
+		"VariableOfAll": {reason: "So are those of the provider.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_VAR_x=y") }},
+		"Unrelated":     {reason: "Each pod has variables of its own.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("HOSTNAME=other") }},
+		"PlanArgs": {reason: "They are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.parameters.PlanArgs = []string{"-parallelism=1"} }
+		}},
+		"Module": {reason: "Another module has other requirements.", change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("other")} }
+		}},
+		"LocalModule": {reason: "So have the modules that it brings along.", change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.module.files["a/main.tf"] = workdir.File{Data: []byte("other")} }
+		}},
+		"Entrypoint": {reason: "Another part of it, too.", change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) {
+				r.Inputs.parameters.Entrypoint = "b"
+				r.Inputs.setEntrypoint("b")
+			}
+		}},
+		"Requirements": {reason: "The configuration may have requirements and a backend.", change: func(*testing.T, *place) func(*Runner) { return file(configurationFile, "terraform {}") }},
+		"Lock":         {reason: "A lock file says which providers are to be used.", change: func(*testing.T, *place) func(*Runner) { return file(".terraform.lock.hcl", "lock") }},
+		"Backend":      {reason: "The state is elsewhere.", change: func(*testing.T, *place) func(*Runner) { return file(backendFile, "path = 2") }},
+		"InitArgs": {reason: "Arguments decide.", change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-get=false") }
+		}},
+		"Args":      {reason: "So do those of the environment.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_CLI_ARGS_init=-get=false") }},
+		"CLIConfig": {reason: "It says where providers come from.", change: func(*testing.T, *place) func(*Runner) { return file(cliConfigFile, "provider_installation {}") }},
+		"CLIConfigFile": {reason: "Wherever it is.", change: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+			p.writeFile(t, "rc", "provider_installation {}")
+
+			return inEnviron("TF_CLI_CONFIG_FILE=" + filepath.Join(p.outside, "rc"))
+		}},
+		"Git":         {reason: "Who may not fetch a module does not get it from others.", change: func(*testing.T, *place) func(*Runner) { return file(gitCredentialsFile, "https://me@host") }},
+		"Env":         {reason: "The environment of the Workspace may have credentials.", change: func(*testing.T, *place) func(*Runner) { return inEnv("KUBE_NAMESPACE=b") }},
+		"Token":       {reason: "Those are credentials of a registry.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_TOKEN_host=secret") }},
+		"Proxy":       {reason: "What is fetched may come from elsewhere.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("https_proxy=http://proxy") }},
+		"GitConfig":   {reason: "Modules may come from elsewhere, too.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("GIT_CONFIG_GLOBAL=/other") }},
+		"Role":        {reason: "Another instance may fetch other modules.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("AWS_ROLE_ARN=other") }},
+		"PluginCache": {reason: "Providers are linked to the plugin cache, or not.", change: func(*testing.T, *place) func(*Runner) { return func(r *Runner) { r.Inputs.pluginCache = false } }},
+		"Version": {reason: "Another CLI leaves something else.", change: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+
+			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "OpenTofu v1.2.4") }
+		}},
+		"Product": {reason: "So does another product.", change: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+
+			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "Terraform v1.2.3") }
+		}},
+		"Path": {reason: "So may a build of one's own.", change: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+
+			return func(r *Runner) { r.CLI = p.cli(t, "mine", "OpenTofu v1.2.3") }
+		}},
+		"NamedFile": {reason: "An argument may name a file outside of the directory.", change: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+
+			return func(*Runner) { p.writeFile(t, "backend.hcl", "path = 2") }
+		}},
+		"Upgrade": {reason: "It looks for something newer.", change: func(*testing.T, *place) func(*Runner) {
+			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-upgrade") }
+		}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			first := p.newRunner(t, "11111111-1111-4111-8111-111111111111", nil)
+
+			if restored, err := first.restoreInit(); restored || err != nil {
+				t.Fatalf("restoreInit() in the first directory: want false, got %t and error %v", restored, err)
+			}
+
+			if err := os.Mkdir(filepath.Join(first.run.Dir, dataDir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			first.storeInit()
+
+			var change func(*Runner)
+			if tc.change != nil {
+				change = tc.change(t, p)
+			}
+
+			second := p.newRunner(t, "22222222-2222-4222-8222-222222222222", change)
+
+			got, err := second.restoreInit()
+			if got != tc.want || err != nil {
+				t.Errorf("\n%s\nrestoreInit(): want %t, got %t and error %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestOddFiles has an argument of init name what is no file, and the module consist of
+// some. Nobody waits for it, and the result of init is for nobody else: what is in there
+// is not known.
+func TestOddFiles(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	pipe := filepath.Join(p.outside, "pipe")
+
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, change := range map[string]func(r *Runner){
+		"Argument":      withInitArgs("-backend-config=" + pipe),
+		"Device":        withInitArgs("-backend-config=/dev/zero"),
+		"Configuration": inEnv("TF_CLI_CONFIG_FILE=" + pipe),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := p.newRunner(t, "11111111-1111-4111-8111-111111111111", change)
+
+			if err := wait.Within(wait.Soon, func() {
+				_, err := r.restoreInit()
+				if want := name == "Configuration"; want != (err != nil) {
+					t.Errorf("restoreInit(): want an error: %t, got %v", want, err)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+
+			if r.initKey != "" {
+				t.Errorf("the key of its result: want none, got %q", r.initKey)
+			}
+		})
+	}
+
+	t.Run("Module", func(t *testing.T) {
+		r := p.newRunner(t, "22222222-2222-4222-8222-222222222222", nil)
+		if err := unix.Mkfifo(filepath.Join(r.Dir.Path(), "pipe.tf"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := wait.Within(wait.Soon, func() {
+			if _, err := r.declared(r.Dir.Path()); err != nil {
+				t.Errorf("declared(...): want what else is declared, got %v", err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("State", func(t *testing.T) {
+		r := p.newRunner(t, "33333333-3333-4333-8333-333333333333", nil)
+		if err := unix.Mkfifo(filepath.Join(r.Dir.Path(), terraform.ErroredStateFile), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if path, err := r.UnsavedState(); err == nil {
+			t.Errorf("UnsavedState(): want an error, got %q", path)
+		}
+	})
+}
+
+// TestUpgrade ensures that an init which looks for something newer always runs, and that
+// what it finds is for nobody who does not ask for it.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(r *Runner)
+		want   bool
+	}{
+		"None":       {reason: "Other arguments are no reason."},
+		"Upgrade":    {reason: "It asks for newer versions.", change: withInitArgs("-upgrade"), want: true},
+		"Two":        {reason: "In another form, too.", change: withInitArgs("--upgrade=true"), want: true},
+		"FromModule": {reason: "It gets the module.", change: withInitArgs("-from-module=x"), want: true},
+		"OfAll":      {reason: "It may be in the environment of all.", change: inEnviron("TF_CLI_ARGS=-no-color -upgrade"), want: true},
+		"OfInit":     {reason: "Or in that of the Workspace.", change: inEnv("TF_CLI_ARGS_init=-upgrade"), want: true},
+		"OfPlan":     {reason: "That is not for init.", change: inEnv("TF_CLI_ARGS_plan=-upgrade")},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.newRunner(t, "11111111-1111-4111-8111-111111111111", tc.change)
+
+			if got := r.wantsInit(); got != tc.want {
+				t.Errorf("\n%s\nwantsInit(): want %t, got %t", tc.reason, tc.want, got)
+			}
+
+			if _, err := r.restoreInit(); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := r.initKey == ""; got != tc.want {
+				t.Errorf("\n%s\nits result is for nobody else: want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func withInitArgs(args ...string) func(r *Runner) {
+	return func(r *Runner) { r.Inputs.parameters.InitArgs = args }
+}

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// plan what has to be done, with a lock on the state or without.
+func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
+	var p *terraform.Plan
+
+	err := r.initialized(ctx, func() (err error) {
+		p, err = r.CLI.Plan(ctx, *r.run, terraform.PlanOptions{
+			VarFiles: r.varFiles,
+			Args:     r.Inputs.parameters.PlanArgs,
+			Out:      filepath.Join(r.Dir.Path(), planFile),
+			Lock:     lock,
+		})
+
+		return errors.Wrap(err, "cannot plan")
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	// It is shown in the status.
+	for i, address := range p.Drift {
+		p.Drift[i] = r.Inputs.secrets.Text(address)
+	}
+
+	return p, nil
+}
+
+// Apply the supplied plan, or one that is made now if there is none. A plan that
+// became stale, because the state changed meanwhile, is made again, once, provided
+// that again has nothing against the state that it is made from.
+func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
+	a, err := r.applyPlan(ctx, p, progress)
+	if terraform.IsStalePlan(err) {
+		created := p.Prior.Empty()
+
+		var prior *terraform.State
+		if p, prior, err = r.Plan(ctx, false); err != nil {
+			return nil, err
+		}
+
+		// 		// next look finds out.
+		if created && !prior.Empty() {
+			return nil, StateTakenError{}
+		}
+
+		if err := again(prior); err != nil {
+			return nil, err
+		}
+
+		a, err = r.applyPlan(ctx, p, progress)
+	}
+
+	return a, errors.Wrap(err, "cannot apply")
+}
+
+// Plan makes a plan, with a lock on the state or without, and returns the state that it is
+// made from, too.
+func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
+	p, err := r.plan(ctx, lock)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if p.Prior != nil {
+		return p, p.Prior, nil
+	}
+
+	// The plan does not tell, because it is encrypted for example.
+	prior, err := r.State(ctx)
+
+	return p, prior, err
+}
+
+func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
+	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, VarFiles: r.varFiles, Progress: progress}
+
+	// planArgs and applyArgs do not influence one another. With arguments of either
+	// that make another plan, the one at hand is not what is to be applied.
+	if terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) {
+		o.PlanFile = p.File
+	}
+
+	return r.CLI.Apply(ctx, *r.run, o)
+}
+
+// AppliesPlan says whether an apply carries out the plan that it is given, and fails if the
+// state has changed since.
+func (r *Runner) AppliesPlan() bool {
+	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
+}
+
+// Destroy everything that is in the state, and return how many resources those were.
+func (r *Runner) Destroy(ctx context.Context, progress func(terraform.Progress)) (int, error) {
+	destroyed := 0
+
+	err := r.initialized(ctx, func() error {
+		sum, err := r.CLI.Destroy(ctx, *r.run, terraform.DestroyOptions{
+			VarFiles: r.varFiles,
+			Args:     r.Inputs.parameters.DestroyArgs,
+			Progress: progress,
+		})
+
+		if sum != nil {
+			destroyed = sum.Destroy
+		}
+
+		return errors.Wrap(err, "cannot destroy")
+	})
+
+	return destroyed, err
+}
+
+// State returns the whole state, sensitive outputs included.
+func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
+	var st *terraform.State
+
+	err := r.initialized(ctx, func() (err error) {
+		st, err = r.CLI.PullState(ctx, *r.run)
+
+		return errors.Wrap(err, "cannot read state")
+	})
+
+	return st, err
+}
+
+// Unlock removes the lock of the supplied ID from the state.
+func (r *Runner) Unlock(ctx context.Context, id string) error {
+	return r.initialized(ctx, func() error {
+		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id), "cannot remove lock %s", id)
+	})
+}
+
+// DeleteWorkspace deletes the Terraform workspace, which has to be empty.
+func (r *Runner) DeleteWorkspace(ctx context.Context) error {
+	return r.initialized(ctx, func() error {
+		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run), "cannot delete Terraform workspace")
+	})
+}
+
+// A StateTakenError is the refusal to apply a plan that was to make a state, because
+// another process has made one meanwhile.
+type StateTakenError struct{}
+
+// Error says that another process was faster.
+func (StateTakenError) Error() string {
+	return "cannot apply: another process has created the state meanwhile"
+}

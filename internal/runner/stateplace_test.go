@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+func TestStatePlace(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		record string
+		want   StatePlace
+	}{
+		"None":       {reason: "Without a backend init leaves nothing.", want: StatePlace{OnDisk: true, InWorkdir: true}},
+		"NoBackend":  {reason: "A backend was taken away.", record: `{"version": 3}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
+		"Local":      {reason: "It is where it would be without.", record: `{"backend": {"type": "local", "config": {"path": null, "workspace_dir": null}}}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
+		"LocalPath":  {reason: "Another Workspace may have the same path.", record: `{"backend": {"type": "local", "config": {"path": "/states/a"}}}`, want: StatePlace{OnDisk: true}},
+		"LocalDir":   {reason: "Another Workspace may have the same directory.", record: `{"backend": {"type": "local", "config": {"workspace_dir": "/states"}}}`, want: StatePlace{OnDisk: true}},
+		"Kubernetes": {reason: "It is elsewhere.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a"}}}`},
+		"Cloud":      {reason: "It is elsewhere.", record: `{"backend": {"type": "cloud", "config": {}}}`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir()}}
+			if tc.record != "" {
+				writeBackendRecord(t, r.run.Dir, tc.record)
+			}
+
+			got, err := r.StatePlace()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(StatePlace{})); diff != "" {
+				t.Errorf("\n%s\nstatePlace(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestStatePlaceOfMalice ensures that a module cannot make the provider read anything but
+// a file in its own directory.
+func TestStatePlaceOfMalice(t *testing.T) {
+	t.Parallel()
+
+	outside := t.TempDir()
+	writeBackendRecord(t, outside, `{}`)
+
+	cases := map[string]struct {
+		reason string
+		plant  func(path string) error
+	}{
+		"Broken":    {reason: "It is no JSON.", plant: func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) }},
+		"Directory": {reason: "It is no file.", plant: func(path string) error { return os.Mkdir(path, 0o700) }},
+		"Outside":   {reason: "It is elsewhere.", plant: func(path string) error { return os.Symlink(filepath.Join(outside, backendRecordFile), path) }},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir()}}
+			if err := os.Mkdir(filepath.Join(r.run.Dir, dataDir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := tc.plant(filepath.Join(r.run.Dir, backendRecordFile)); err != nil {
+				t.Fatal(err)
+			}
+
+			if got, err := r.StatePlace(); err == nil {
+				t.Errorf("%s: want an error, got %+v", tc.reason, got)
+			}
+		})
+	}
+}
+
+func writeBackendRecord(t *testing.T, dir, text string) {
+	t.Helper()
+
+	path := filepath.Join(dir, backendRecordFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKubernetesBackend(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		record string
+		env    []string
+		want   [2]string
+	}{
+		"Configured": {reason: "The configuration wins.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
+		"Environ":    {reason: "The environment of the run completes it.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"b", "x"}},
+		"Default":    {reason: "Neither says where.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
+		"Other":      {reason: "It is another backend.", record: `{"backend": {"type": "pg", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}},
+		"None":       {reason: "Init has not come far.", env: []string{"KUBE_NAMESPACE=b"}},
+		"Broken":     {reason: "A CLI that was killed may have left half of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir(), Env: tc.env}}
+			if tc.record != "" {
+				writeBackendRecord(t, r.run.Dir, tc.record)
+			}
+
+			namespace, suffix := r.KubernetesBackend()
+			if diff := cmp.Diff(tc.want, [2]string{namespace, suffix}); diff != "" {
+				t.Errorf("\n%s\nKubernetesBackend(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

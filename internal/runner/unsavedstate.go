@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+const (
+	// runRecordFile is where the RunRecord of a Workspace is. It is no longer than
+	// maxRunRecord.
+	runRecordFile = ".crossplane-prior.json"
+	maxRunRecord  = regular.MiB
+)
+
+// A RunRecord is written before a run changes a state. If the run cannot save the state, the
+// record tells the next instance which state the run began with.
+type RunRecord struct {
+	// The state that the run starts from. The zero value if it is not known.
+	commonv1beta1.StateSummary
+
+	// Taken is when this instance took the Workspace. No other instance has had it since, as
+	// long as this is the last time.
+	Taken time.Time `json:"taken,omitzero"`
+
+	// CreationStarted is when the creation of the Workspace began, as far as this instance
+	// knew: a creation that began at another time began on another disk.
+	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
+
+	// Dir is where the CLI runs, relative to the directory of the Workspace: the CLI leaves a
+	// state there that it cannot save. When the state is found, Dir may not be the
+	// entrypoint any more. Set by WriteRunRecord.
+	Dir string `json:"dir,omitempty"`
+}
+
+// WriteRunRecord replaces the RunRecord by that of a run which is about to begin.
+func (r *Runner) WriteRunRecord(record RunRecord) error {
+	record.Dir = r.Inputs.parameters.Entrypoint
+
+	data, err := json.Marshal(record)
+	if err != nil {
+		return errors.Wrap(err, "cannot note the state")
+	}
+
+	path := filepath.Join(r.Dir.Path(), runRecordFile)
+	// A module may have put a link there.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Wrap(err, "cannot note the state")
+	}
+
+	return errors.Wrap(os.WriteFile(path, data, 0o600), "cannot note the state")
+}
+
+// RunRecord returns that of the last run, nil if there is none.
+func (r *Runner) RunRecord() (*RunRecord, error) {
+	data, err := regular.Read(filepath.Join(r.Dir.Path(), runRecordFile), maxRunRecord)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil //nolint:nilnil // Nothing is known.
+	}
+
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read which state there was")
+	}
+
+	record := &RunRecord{}
+	if err := json.Unmarshal(data, record); err != nil {
+		// A process that was killed may have left half of one.
+		return nil, nil //nolint:nilerr,nilnil // See above.
+	}
+
+	return record, nil
+}
+
+// UnsavedState returns the path of a state that a run could not save, empty if there is
+// none.
+func (r *Runner) UnsavedState() (string, error) {
+	record, err := r.RunRecord()
+	if err != nil {
+		return "", err
+	}
+
+	dirs := []string{r.Inputs.parameters.Entrypoint}
+	if record != nil && record.Dir != "" {
+		dirs = append(dirs, record.Dir)
+	}
+
+	for _, dir := range dirs {
+		path, err := r.Dir.Entrypoint(dir)
+		if err != nil {
+			// Where there is no directory there is no state. The runs find out whether the
+			// current directory can be used.
+			continue
+		}
+
+		path = filepath.Join(path, terraform.ErroredStateFile)
+
+		// The CLI would wait for ever for a pipe, and follow a link.
+		info, err := os.Lstat(path)
+		if err == nil && !info.Mode().IsRegular() {
+			return "", errors.Errorf("cannot save the state in %q: it is not a regular file: remove it", path)
+		}
+
+		if !errors.Is(err, os.ErrNotExist) {
+			return path, errors.Wrap(err, "cannot look for a state that was not saved")
+		}
+	}
+
+	return "", nil
+}
+
+// PushState saves the state at the supplied path, and removes it there.
+func (r *Runner) PushState(ctx context.Context, path string) error {
+	err := r.initialized(ctx, func() error {
+		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path), "cannot save state")
+	})
+	if err != nil {
+		return err
+	}
+
+	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
+}
