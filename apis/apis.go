@@ -16,5 +16,6 @@ import (
 // again with the same scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	b := runtime.NewSchemeBuilder(clusterv1beta1.AddToScheme, namespacedv1beta1.AddToScheme)
+
 	return b.AddToScheme(s)
 }

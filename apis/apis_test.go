@@ -126,9 +126,11 @@ func TestAddToScheme(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s\nObjectKinds(...): %v", tc.reason, err)
 			}
+
 			if diff := cmp.Diff([]schema.GroupVersionKind{tc.want}, got); diff != "" {
 				t.Errorf("%s\nObjectKinds(...): -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if diff := cmp.Diff(tc.text, tc.want.String()); diff != "" {
 				t.Errorf("%s\nGroupVersionKind: -want, +got:\n%s", tc.reason, diff)
 			}

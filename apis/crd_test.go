@@ -51,13 +51,16 @@ func TestProperties(t *testing.T) {
 		if _, ok := want[at]; ok {
 			t.Errorf("%s: %+v is in the contract: it cannot be added", additionsFile, at)
 		}
+
 		if !strings.HasPrefix(at.Path, "status.") || p.Required != "no" {
 			t.Errorf("%s: %+v: only optional properties of the status can be added", additionsFile, at)
 		}
+
 		want[at] = p
 	}
 
 	got := map[location]property{}
+
 	for name, crd := range readCRDs(t) {
 		for _, version := range lookup[[]any](crd, "spec", "versions") {
 			schema := lookup[map[string]any](version, "schema", "openAPIV3Schema")
@@ -90,6 +93,7 @@ func TestDefinitions(t *testing.T) {
 			column("RESOURCE-NAME", "string", ".resourceRef.name"),
 		}
 	)
+
 	secretName.Priority = 1
 	configs := []extv1.CustomResourceColumnDefinition{age, secretName}
 
@@ -111,14 +115,17 @@ func TestDefinitions(t *testing.T) {
 	}
 
 	got := map[string]extv1.CustomResourceDefinitionSpec{}
+
 	for name, raw := range readCRDs(t) {
 		crd := &extv1.CustomResourceDefinition{}
 		if err := yaml.UnmarshalStrict(encode(t, raw), crd); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		for i := range crd.Spec.Versions {
 			crd.Spec.Versions[i].Schema = nil // TestProperties compares it.
 		}
+
 		got[name] = crd.Spec
 
 		// The value is a version of a tool and may change. Another key would be
@@ -143,6 +150,7 @@ func definition(group, kind string, scope extv1.ResourceScope, categories []stri
 	columns []extv1.CustomResourceColumnDefinition, status bool,
 ) extv1.CustomResourceDefinitionSpec {
 	singular := strings.ToLower(kind)
+
 	spec := extv1.CustomResourceDefinitionSpec{
 		Group: group,
 		Scope: scope,
@@ -164,6 +172,7 @@ func definition(group, kind string, scope extv1.ResourceScope, categories []stri
 	if status {
 		spec.Versions[0].Subresources.Status = &extv1.CustomResourceSubresourceStatus{}
 	}
+
 	return spec
 }
 
@@ -175,7 +184,9 @@ func flatten(t *testing.T, out map[location]property, at location, schema map[st
 	if required {
 		p.Required = "yes"
 	}
+
 	extensions := map[string]any{}
+
 	for keyword, value := range schema {
 		switch keyword {
 		case "description", "properties", "required", "items", "additionalProperties":
@@ -189,12 +200,15 @@ func flatten(t *testing.T, out map[location]property, at location, schema map[st
 			extensions[keyword] = value
 		}
 	}
+
 	if len(extensions) > 0 {
 		p.Extensions = string(encode(t, extensions))
 	}
+
 	if _, ok := out[at]; ok {
 		t.Errorf("%+v is there twice", at)
 	}
+
 	out[at] = p
 
 	needs := lookup[[]any](schema, "required")
@@ -203,8 +217,10 @@ func flatten(t *testing.T, out map[location]property, at location, schema map[st
 		if at.Path != "." {
 			below.Path = at.Path + "." + name
 		}
+
 		flatten(t, out, below, lookup[map[string]any](child), slices.Contains(needs, any(name)))
 	}
+
 	for keyword, suffix := range map[string]string{"items": "[]", "additionalProperties": "{}"} {
 		if child := lookup[map[string]any](schema, keyword); child != nil {
 			flatten(t, out, location{CRD: at.CRD, Path: at.Path + suffix}, child, false)
@@ -219,7 +235,9 @@ func lookup[T any](from any, path ...string) T {
 		object, _ := from.(map[string]any)
 		from = object[key]
 	}
+
 	value, _ := from.(T)
+
 	return value
 }
 
@@ -233,16 +251,19 @@ func readProperties(t *testing.T, file string) map[location]property {
 	}
 
 	out := map[location]property{}
+
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	for _, line := range lines[1:] {
 		cells := strings.Split(line, "\t")
 		if len(cells) != 7 {
 			t.Fatalf("%s: want 7 cells, got %d: %q", file, len(cells), line)
 		}
+
 		at := location{CRD: cells[0], Path: cells[1]}
 		if _, ok := out[at]; ok {
 			t.Errorf("%s: %+v is there twice", file, at)
 		}
+
 		out[at] = property{
 			Type:       cells[2],
 			Enum:       normalize(t, cells[3]),
@@ -251,6 +272,7 @@ func readProperties(t *testing.T, file string) map[location]property {
 			Extensions: normalize(t, cells[6]),
 		}
 	}
+
 	return out
 }
 
@@ -264,22 +286,28 @@ func readCRDs(t *testing.T) map[string]map[string]any {
 	}
 
 	out := map[string]map[string]any{}
+
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		crd := map[string]any{}
 		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		name := lookup[string](crd, "metadata", "name")
+
 		plural, group, _ := strings.Cut(name, ".")
 		if want := group + "_" + plural + ".yaml"; filepath.Base(file) != want {
 			t.Errorf("%s holds %q: want it in %s", file, name, want)
 		}
+
 		out[name] = crd
 	}
+
 	return out
 }
 
@@ -290,10 +318,12 @@ func normalize(t *testing.T, text string) string {
 	if text == "" {
 		return ""
 	}
+
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
+
 	return string(encode(t, value))
 }
 
@@ -305,5 +335,6 @@ func encode(t *testing.T, value any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return text
 }

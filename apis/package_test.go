@@ -21,6 +21,7 @@ func TestPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &pkgmetav1.Provider{}
 	if err := yaml.UnmarshalStrict(text, p); err != nil {
 		t.Fatalf("crossplane.yaml: %v", err)
@@ -29,6 +30,7 @@ func TestPackage(t *testing.T) {
 	if p.APIVersion != pkgmetav1.SchemeGroupVersion.String() || p.Kind != pkgmetav1.ProviderKind {
 		t.Errorf("crossplane.yaml: want a Provider of %s, got %s %s", pkgmetav1.SchemeGroupVersion, p.APIVersion, p.Kind)
 	}
+
 	if p.Name != "provider-terraform" {
 		t.Errorf("crossplane.yaml: want the name under which users installed it, provider-terraform, got %q", p.Name)
 	}

@@ -58,6 +58,7 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 	// An interruption is no failure: nobody knows what would have been.
 	if errors.Is(err, errInterrupted) {
 		s.end(markNone)
+
 		return err
 	}
 

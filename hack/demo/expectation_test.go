@@ -60,6 +60,7 @@ func TestMeet(t *testing.T) {
 			within: time.Nanosecond,
 			check: func(ctx context.Context) error {
 				<-ctx.Done()
+
 				return until(ctx, func(string) {}, func(context.Context) error { return errBoom })
 			},
 			want: want{err: cmpopts.AnyError, message: "not seen: a thing: not within 1ns", mark: "✗ a thing (0.0s)\n"},
@@ -121,6 +122,7 @@ func TestUntil(t *testing.T) {
 	err := until(ctx, func(s string) { progress = append(progress, s) }, func(context.Context) error {
 		if looks++; looks == 2 {
 			cancel(errors.New("out of time"))
+
 			return errors.New("second")
 		}
 

@@ -33,6 +33,7 @@ var errInterrupted = errors.New("interrupted")
 
 func main() {
 	once := flag.Bool("once", false, "end after everything was seen; the exit code is 0 only then")
+
 	flag.Parse()
 
 	// What the libraries here have to say is in the errors they return.

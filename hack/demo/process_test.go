@@ -37,10 +37,12 @@ func hang(path string) {
 	p, err := sh(path, "while :; do sleep 1; done").start()
 	if err != nil {
 		os.Stdout.WriteString(err.Error()) //nolint:errcheck // The reader finds out.
+
 		return
 	}
 
 	os.Stdout.WriteString(strconv.Itoa(p.PID()) + "\n") //nolint:errcheck // The reader finds out.
+
 	select {}
 }
 
@@ -202,5 +204,6 @@ func TestOrphan(t *testing.T) {
 // alive says whether there is such a process. One that nobody has reaped is dead.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }

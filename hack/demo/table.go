@@ -38,6 +38,7 @@ type table []row
 func (t table) equal(o table) bool {
 	return slices.EqualFunc(t, o, func(a, b row) bool {
 		a.age, b.age = 0, 0
+
 		return a == b
 	})
 }

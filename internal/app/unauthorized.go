@@ -40,6 +40,7 @@ type credentialsWatch struct {
 // watchCredentials returns a credentialsWatch of all clients that are made from cfg.
 func watchCredentials(cfg *rest.Config) *credentialsWatch {
 	w := &credentialsWatch{limit: maxUnauthorized, now: time.Now, refused: make(chan struct{})}
+
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &credentialsObserver{watch: w, next: next} })
 
 	return w

@@ -68,6 +68,7 @@ func TestCredentialsWatch(t *testing.T) {
 
 			for i, a := range tc.answers {
 				w.now = func() time.Time { return start.Add(a.at) }
+
 				next.Store(a.code)
 
 				// Whichever client it is that asks.

@@ -67,6 +67,7 @@ type Drain struct {
 func New(grace, limit time.Duration) *Drain {
 	runs, cancelRuns := context.WithCancel(context.Background())
 	reconciles, cancelReconciles := context.WithCancel(context.Background())
+
 	return &Drain{grace: grace, limit: limit, runs: runs, cancelRuns: cancelRuns, reconciles: reconciles, cancelReconciles: cancelReconciles}
 }
 
@@ -86,6 +87,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 		if ctx.Err() != nil {
 			return reconcile.Result{}, nil
 		}
+
 		began, later := d.begin()
 		if !began {
 			return reconcile.Result{RequeueAfter: later}, nil
@@ -95,6 +97,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 		ctx, cancel := withoutCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(d.reconciles, cancel)()
+
 		return inner.Reconcile(ctx, req)
 	})
 }
@@ -106,6 +109,7 @@ func (d *Drain) Start(ctx context.Context) error {
 	d.stop()
 
 	idle := make(chan struct{})
+
 	go func() {
 		d.inFlight.Wait()
 		close(idle)
@@ -113,12 +117,15 @@ func (d *Drain) Start(ctx context.Context) error {
 
 	grace := time.NewTimer(d.grace)
 	defer grace.Stop()
+
 	select {
 	case <-idle:
 	case <-grace.C:
 	}
+
 	d.cancelRuns()
 	<-idle
+
 	return nil
 }
 
@@ -149,7 +156,9 @@ func (d *Drain) NeedLeaderElection() bool { return true }
 func (d *Drain) Pause() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.paused = d.active == 0
+
 	return d.paused
 }
 
@@ -157,6 +166,7 @@ func (d *Drain) Pause() bool {
 func (d *Drain) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.paused = false
 }
 
@@ -165,14 +175,17 @@ func (d *Drain) Resume() {
 func (d *Drain) begin() (bool, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	switch {
 	case d.stopping:
 		return false, 0
 	case d.paused:
 		return false, pausedRetry
 	}
+
 	d.active++
 	d.inFlight.Add(1)
+
 	return true, 0
 }
 
@@ -180,6 +193,7 @@ func (d *Drain) begin() (bool, time.Duration) {
 func (d *Drain) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.active--
 	d.inFlight.Done()
 }
@@ -188,6 +202,7 @@ func (d *Drain) end() {
 func (d *Drain) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.stopping = true
 }
 
@@ -195,9 +210,11 @@ func (d *Drain) stop() {
 // context.WithoutCancel alone would drop.
 func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
+
 	ctx = context.WithoutCancel(ctx)
 	if !ok {
 		return context.WithCancel(ctx)
 	}
+
 	return context.WithDeadline(ctx, deadline)
 }

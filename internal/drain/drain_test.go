@@ -27,7 +27,9 @@ func TestReconciler(t *testing.T) {
 	t.Parallel()
 
 	errBoom := errors.New("boom")
+
 	type key struct{}
+
 	deadline := time.Now().Add(time.Hour)
 
 	type want struct {
@@ -35,6 +37,7 @@ func TestReconciler(t *testing.T) {
 		Result reconcile.Result
 		Err    error
 	}
+
 	cases := map[string]struct {
 		reason string
 		ctx    func(ctx context.Context) context.Context
@@ -55,6 +58,7 @@ func TestReconciler(t *testing.T) {
 				if diff := cmp.Diff("value", ctx.Value(key{})); diff != "" {
 					return reconcile.Result{}, errors.New(diff)
 				}
+
 				return reconcile.Result{}, nil
 			},
 			want: want{Called: true},
@@ -64,6 +68,7 @@ func TestReconciler(t *testing.T) {
 			ctx: func(ctx context.Context) context.Context {
 				ctx, cancel := context.WithDeadline(ctx, deadline)
 				context.AfterFunc(t.Context(), cancel)
+
 				return ctx
 			},
 			inner: func(ctx context.Context) (reconcile.Result, error) {
@@ -71,6 +76,7 @@ func TestReconciler(t *testing.T) {
 				if diff := cmp.Diff(deadline, got); diff != "" {
 					return reconcile.Result{}, errors.New(diff)
 				}
+
 				return reconcile.Result{}, nil
 			},
 			want: want{Called: true},
@@ -81,6 +87,7 @@ func TestReconciler(t *testing.T) {
 				if _, ok := ctx.Deadline(); ok {
 					return reconcile.Result{}, errors.New("there is a deadline")
 				}
+
 				return reconcile.Result{}, nil
 			},
 			want: want{Called: true},
@@ -90,6 +97,7 @@ func TestReconciler(t *testing.T) {
 			ctx: func(ctx context.Context) context.Context {
 				ctx, cancel := context.WithCancel(ctx)
 				cancel()
+
 				return ctx
 			},
 			inner: func(_ context.Context) (reconcile.Result, error) {
@@ -106,11 +114,15 @@ func TestReconciler(t *testing.T) {
 			if tc.ctx != nil {
 				ctx = tc.ctx(ctx)
 			}
+
 			var got want
+
 			r := New(grace, limit).Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 				got.Called = true
+
 				return tc.inner(ctx)
 			}))
+
 			got.Result, got.Err = r.Reconcile(ctx, reconcile.Request{})
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
@@ -132,6 +144,7 @@ func TestStart(t *testing.T) {
 		Interrupted  bool
 		ReconcileErr error
 	}
+
 	cases := map[string]struct {
 		reason string
 		// needs is how long the CLI runs after the shutdown began, and after
@@ -163,6 +176,7 @@ func TestStart(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var got want
+
 				ctx, shutdown := context.WithCancel(t.Context())
 				d := New(grace, limit)
 				r := d.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
@@ -171,26 +185,35 @@ func TestStart(t *testing.T) {
 						got.Interrupted = true
 					case <-time.After(tc.needs):
 					}
+
 					time.Sleep(tc.after)
+
 					got.ReconcileErr = ctx.Err()
+
 					return reconcile.Result{}, nil
 				}))
 
 				returned := make(chan time.Time)
+
 				go func() {
 					if err := d.Start(ctx); err != nil {
 						t.Error(err)
 					}
+
 					returned <- time.Now()
 				}()
+
 				if !tc.idle {
 					go func() { _, _ = r.Reconcile(ctx, reconcile.Request{}) }()
 				}
+
 				synctest.Wait()
 
 				begin := time.Now()
+
 				shutdown()
 				<-d.Runs().Done()
+
 				got.RunsCanceled = time.Since(begin)
 				got.Returned = (<-returned).Sub(begin)
 
@@ -242,32 +265,44 @@ func TestAbort(t *testing.T) {
 				defer shutdown()
 
 				d := New(grace, limit)
+
 				var calls, ended atomic.Int32
+
 				r := d.Reconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 					calls.Add(1)
 					<-d.Runs().Done()
 					time.Sleep(time.Second)
+
 					if tc.hangs {
 						<-ctx.Done()
 					}
+
 					ended.Add(1)
+
 					return reconcile.Result{}, nil
 				}))
 				go func() { _ = d.Start(ctx) }()
 				go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+
 				synctest.Wait()
 				tc.before(shutdown)
 
 				begin := time.Now()
+
 				d.Abort()
+
 				if took := time.Since(begin); took != 0 {
 					t.Errorf("%s\nAbort took %s", tc.reason, took)
 				}
+
 				_, _ = r.Reconcile(t.Context(), reconcile.Request{})
+
 				d.Wait()
+
 				if diff := cmp.Diff(tc.want, time.Since(begin)); diff != "" {
 					t.Errorf("%s\nhow long it took: -want, +got:\n%s", tc.reason, diff)
 				}
+
 				if diff := cmp.Diff([]int32{1, 1}, []int32{calls.Load(), ended.Load()}); diff != "" {
 					t.Errorf("%s\nreconciles that began and ended: -want, +got:\n%s", tc.reason, diff)
 				}
@@ -283,30 +318,38 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := New(grace, limit)
+
 		var calls atomic.Int32
+
 		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			calls.Add(1)
 			<-time.After(time.Second)
+
 			return reconcile.Result{}, nil
 		}))
 
 		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+
 		synctest.Wait()
+
 		if d.Pause() {
 			t.Error("Pause(): paused while a reconcile is in progress")
 		}
+
 		<-time.After(time.Second)
 		synctest.Wait()
 
 		if !d.Pause() {
 			t.Error("Pause(): not paused, and nothing is in progress")
 		}
+
 		result, err := r.Reconcile(t.Context(), reconcile.Request{})
 		if diff := cmp.Diff(reconcile.Result{RequeueAfter: pausedRetry}, result); diff != "" || err != nil {
 			t.Errorf("during a pause: error %v, -want, +got:\n%s", err, diff)
 		}
 
 		d.Resume()
+
 		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
 		if diff := cmp.Diff(int32(2), calls.Load()); diff != "" {
 			t.Errorf("reconciles that began: -want, +got:\n%s", diff)
@@ -319,12 +362,16 @@ func TestRunsBeforeShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, shutdown := context.WithCancel(t.Context())
+
 		d := New(grace, limit)
 		go func() { _ = d.Start(ctx) }()
+
 		time.Sleep(24 * time.Hour)
+
 		if err := d.Runs().Err(); err != nil {
 			t.Errorf("CLI runs were canceled without a shutdown: %v", err)
 		}
+
 		shutdown()
 		<-d.Runs().Done()
 	})
@@ -338,18 +385,24 @@ func TestNoneBeginsAfterShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, shutdown := context.WithCancel(t.Context())
 		d := New(grace, limit)
+
 		var calls atomic.Int32
+
 		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			calls.Add(1)
 			time.Sleep(time.Second)
+
 			return reconcile.Result{RequeueAfter: time.Second}, nil
 		}))
 		done := make(chan struct{})
+
 		go func() {
 			_ = d.Start(ctx)
+
 			close(done)
 		}()
 		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
+
 		synctest.Wait()
 		shutdown()
 		synctest.Wait()
@@ -359,11 +412,14 @@ func TestNoneBeginsAfterShutdown(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", when, err)
 			}
+
 			if diff := cmp.Diff(reconcile.Result{}, result); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", when, diff)
 			}
+
 			<-done
 		}
+
 		if diff := cmp.Diff(int32(1), calls.Load()); diff != "" {
 			t.Errorf("reconciles that began: -want, +got:\n%s", diff)
 		}
@@ -376,16 +432,21 @@ func TestShutdownUnderLoad(t *testing.T) {
 	t.Parallel()
 
 	const workers = 32
+
 	for range 50 {
 		ctx, shutdown := context.WithCancel(t.Context())
 		d := New(grace, limit)
+
 		var inFlight, began atomic.Int32
+
 		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			inFlight.Add(1)
 			defer inFlight.Add(-1)
+
 			if began.Add(1) == 10*workers {
 				shutdown()
 			}
+
 			return reconcile.Result{}, nil
 		}))
 
@@ -393,17 +454,21 @@ func TestShutdownUnderLoad(t *testing.T) {
 		for range workers {
 			go reconcileUntil(context.WithoutCancel(ctx), stop, r)
 		}
+
 		if err := d.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
+
 		atReturn := began.Load()
 		if diff := cmp.Diff(int32(0), inFlight.Load()); diff != "" {
 			t.Fatalf("reconciles in flight when Start returned: -want, +got:\n%s", diff)
 		}
+
 		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
 		if diff := cmp.Diff(atReturn, began.Load()); diff != "" {
 			t.Fatalf("reconciles that began when Start had returned: -want, +got:\n%s", diff)
 		}
+
 		close(stop)
 	}
 }

@@ -36,8 +36,10 @@ func TestManager(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
+
 		lock := &memoryLock{log: &log}
 		unlimited := time.Duration(-1)
+
 		mgr, err := manager.New(&rest.Config{}, manager.Options{
 			Scheme: runtime.NewScheme(),
 			MapperProvider: func(_ *rest.Config, _ *http.Client) (meta.RESTMapper, error) {
@@ -54,10 +56,12 @@ func TestManager(t *testing.T) {
 		}
 
 		ctx, shutdown := context.WithCancel(t.Context())
+
 		d := New(grace, limit)
 		if err := mgr.Add(d); err != nil {
 			t.Fatal(err)
 		}
+
 		c, err := controller.New("drain", mgr, controller.Options{
 			MaxConcurrentReconciles: 1,
 			Reconciler: d.Reconciler(reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -66,22 +70,28 @@ func TestManager(t *testing.T) {
 				<-d.Runs().Done()
 				log.add("run is interrupted")
 				time.Sleep(time.Minute) // longer than the Lease lasts unless it is renewed
+
 				if since := time.Since(lock.renewed()); since > 10*time.Second {
 					t.Errorf("the Lease has not been renewed for %s", since)
 				}
+
 				if ctx.Err() != nil {
 					log.add("reconcile is canceled")
 				}
+
 				log.add(req.Name + " ends")
+
 				return reconcile.Result{}, nil
 			})),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := c.Watch(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: "first"}})
 			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: "second"}})
+
 			return nil
 		})); err != nil {
 			t.Fatal(err)
@@ -90,9 +100,13 @@ func TestManager(t *testing.T) {
 		if err := mgr.Start(ctx); err != nil {
 			t.Error(err)
 		}
+
 		log.add("manager returns")
+
 		renewed := lock.renewed()
+
 		time.Sleep(time.Minute)
+
 		if diff := cmp.Diff(renewed, lock.renewed()); diff != "" {
 			t.Errorf("leader election goes on after the manager has returned: -want, +got:\n%s", diff)
 		}
@@ -119,12 +133,14 @@ type journal struct {
 func (j *journal) add(event string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+
 	j.events = append(j.events, event)
 }
 
 func (j *journal) all() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+
 	return j.events
 }
 
@@ -139,10 +155,13 @@ type memoryLock struct {
 func (l *memoryLock) Get(_ context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if l.record == nil {
 		return nil, nil, kerrors.NewNotFound(schema.GroupResource{Resource: "leases"}, l.Describe())
 	}
+
 	ler := *l.record
+
 	return &ler, []byte(ler.RenewTime.String()), nil
 }
 
@@ -150,7 +169,9 @@ func (l *memoryLock) Create(_ context.Context, ler resourcelock.LeaderElectionRe
 	l.log.add("lease is acquired")
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.record = &ler
+
 	return nil
 }
 
@@ -158,15 +179,19 @@ func (l *memoryLock) Update(_ context.Context, ler resourcelock.LeaderElectionRe
 	if ler.HolderIdentity == "" {
 		l.log.add("lease is released")
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.record = &ler
+
 	return nil
 }
 
 func (l *memoryLock) renewed() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return l.record.RenewTime.Time
 }
 

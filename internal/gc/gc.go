@@ -117,6 +117,7 @@ func (c *Collector) NeedLeaderElection() bool { return true }
 func (c *Collector) Start(ctx context.Context) error {
 	if c.interval <= 0 {
 		<-ctx.Done()
+
 		return nil
 	}
 
@@ -169,6 +170,7 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		gone, err := c.dirs.Remove(uid)
 		if err != nil {
 			errs = append(errs, err)
+
 			continue
 		}
 

@@ -39,6 +39,7 @@ func TestCollect(t *testing.T) {
 		Metrics counts
 		Pages   int
 	}
+
 	cases := map[string]struct {
 		reason string
 		dirs   *fakeDirectories
@@ -264,6 +265,7 @@ func TestStartShutdown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		reader := &fakeReader{before: func(ctx context.Context) error {
 			cancel()
+
 			return ctx.Err()
 		}}
 

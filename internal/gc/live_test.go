@@ -118,6 +118,7 @@ func testFilteredCache(t *testing.T, f *fixture) {
 	// What the test is about: there is a client at hand that sees one shard.
 	for _, k := range workspace.Kinds() {
 		list, _ := k.List.DeepCopyObject().(client.ObjectList)
+
 		if err := wait.Until(t.Context(), wait.Patience, func() error { return mgr.GetClient().List(t.Context(), list) }); err != nil {
 			t.Fatal(err)
 		}

@@ -79,6 +79,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
 	}
+
 	return m, nil
 }
 

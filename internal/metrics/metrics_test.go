@@ -132,11 +132,14 @@ provider_terraform_cli_run_duration_seconds_count{command="plan"} 2
 			t.Parallel()
 
 			r := prometheus.NewPedanticRegistry()
+
 			m, err := New(r)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			tc.do(m)
+
 			if err := testutil.GatherAndCompare(r, strings.NewReader(tc.want), tc.name); err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			}
@@ -152,6 +155,7 @@ func TestNewTwice(t *testing.T) {
 	if _, err := New(r); err != nil {
 		t.Fatal(err)
 	}
+
 	if m, err := New(r); err == nil {
 		t.Errorf("the same collectors were registered twice: %v", m)
 	}

@@ -56,6 +56,7 @@ func TestFluxVersions(t *testing.T) {
 
 	// A newer one has v1 as well, and the newest has nothing else.
 	old.Storage = false
+
 	updateCRD(t, crd, func() { crd.Spec.Versions = []extv1.CustomResourceDefinitionVersion{current, old} }, kube.Update)
 
 	// Who updates Flux has every object stored anew.

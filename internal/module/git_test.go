@@ -28,6 +28,7 @@ func TestGitAddresses(t *testing.T) {
 
 	// What ssh would run on the other machine, this one runs here.
 	bin := t.TempDir()
+
 	ssh := "#!/bin/sh\nfor last; do :; done\necho \"$@\" >>" + bin + "/log\ncase $* in *' -i '*|'-i '*) echo key >>" + bin + "/log ;; esac\nexec sh -c \"$last\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "ssh"), []byte(ssh), 0o755); err != nil {
 		t.Fatal(err)

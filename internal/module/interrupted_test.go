@@ -34,7 +34,9 @@ func newStuckServer(t *testing.T) *stuckServer {
 	s := &stuckServer{arrived: make(chan struct{}, 10), gone: make(chan struct{}, 10)}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		s.arrived <- struct{}{}
+
 		<-r.Context().Done()
+
 		s.gone <- struct{}{}
 	}))
 	t.Cleanup(server.Close)
@@ -107,8 +109,10 @@ func TestParentDies(t *testing.T) {
 	}
 
 	await(t, "the request", s.arrived)
+
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
+
 	await(t, "git ends", s.gone)
 }
 
@@ -127,6 +131,7 @@ func TestBrokenClone(t *testing.T) {
 			w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 			_, _ = io.WriteString(w, "000dpackfile\n")
 			_ = http.NewResponseController(w).Flush()
+
 			panic(http.ErrAbortHandler)
 		}
 

@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	}
 
 	code := m.Run()
+
 	if err := flux.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "cannot stop control plane:", err)
 

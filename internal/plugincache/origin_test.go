@@ -46,6 +46,7 @@ func TestOriginOfOddFiles(t *testing.T) {
 			t.Parallel()
 
 			var err error
+
 			if blocked := wait.Within(wait.Soon, func() { _, err = Origin([]string{configVariable + "=" + tc.path}) }); blocked != nil {
 				t.Fatalf("\n%s\nOrigin(...): %v", tc.reason, blocked)
 			}

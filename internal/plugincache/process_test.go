@@ -28,6 +28,7 @@ func (p *place) start(t *testing.T) *exec.Cmd {
 	}
 
 	cmd := exec.Command(os.Args[0])
+
 	cmd.Env = append(os.Environ(), envProcess+"="+string(data))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = &bytes.Buffer{}
@@ -98,6 +99,7 @@ func TestProcesses(t *testing.T) {
 		}
 
 		first := f.place(t, require("time", "0.14.2")).start(t)
+
 		<-asked
 
 		places, cmds := start("0.14.2")
@@ -117,6 +119,7 @@ func TestProcesses(t *testing.T) {
 
 		// The same program is another package.
 		f.add(t, "time", "0.14.3", append(timeProvider(t), 0))
+
 		places, cmds = start("0.14.3")
 		expectDone(t, places, cmds)
 

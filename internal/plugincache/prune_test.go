@@ -199,6 +199,7 @@ func TestPrunerWaits(t *testing.T) {
 
 	wg.Go(func() {
 		defer s.use(t.Context())()
+
 		close(used)
 	})
 

@@ -23,6 +23,7 @@ func Run(cmd *exec.Cmd) (started bool, err error) {
 	// ends idle threads. Locked to this goroutine, that one is there until the child is
 	// gone.
 	runtime.LockOSThread()
+
 	defer runtime.UnlockOSThread()
 
 	if err := cmd.Start(); err != nil {

@@ -127,6 +127,7 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 		t.Helper()
 
 		before := len(f.requested())
+
 		if err := r.track(t.Context(), mg); err != nil {
 			t.Fatal(err)
 		}

@@ -66,6 +66,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = root.Close() })
 
 	cases := map[string]struct {

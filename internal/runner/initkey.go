@@ -51,6 +51,7 @@ func (r *Runner) initWords() []string {
 // if init depends on something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
 	var variables []string
+
 	for _, path := range r.varFiles {
 		rel, err := filepath.Rel(r.Dir.Path(), path)
 		if err != nil {

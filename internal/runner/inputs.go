@@ -91,6 +91,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	for name, data := range credentials {
 		secrets = append(secrets, data)
 		in.config.files[name] = workdir.File{Data: data, Secret: true}
+
 		in.cliConfig = in.cliConfig || name == cliConfigFile
 		if name == gitCredentialsFile {
 			in.gitCredentials = data

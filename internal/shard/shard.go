@@ -55,13 +55,16 @@ func Parse(name string) (ID, error) {
 	if name == "" {
 		return ID{}, nil
 	}
+
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return ID{}, errors.Errorf("shard name %q is not allowed: use 1 to %d lower-case letters, digits and '-', with a letter or digit first and last",
 			name, validation.DNS1123LabelMaxLength)
 	}
+
 	if name == reserved {
 		return ID{}, errors.Errorf("shard name %q is not allowed: it is reserved, any other DNS-1123 label will do", name)
 	}
+
 	return ID{name: name}, nil
 }
 
@@ -71,14 +74,18 @@ func FromLeaseName(name string) (ID, bool) {
 	if name == leaseName {
 		return ID{}, true
 	}
+
 	suffix, ok := strings.CutPrefix(name, leaseName+"-")
 	if !ok || suffix == "" {
 		return ID{}, false
 	}
+
 	if suffix == reserved {
 		return CatchAll(), true
 	}
+
 	id, err := Parse(suffix)
+
 	return id, err == nil
 }
 
@@ -118,6 +125,7 @@ func withoutLabel() labels.Selector {
 		// The key is a constant, and valid. Nothing is the safe answer.
 		return labels.Nothing()
 	}
+
 	return labels.NewSelector().Add(*r)
 }
 
@@ -145,5 +153,6 @@ func (id ID) String() string {
 	if id.name == "" {
 		return id.Mode()
 	}
+
 	return ModeShard + " " + id.name
 }

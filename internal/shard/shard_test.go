@@ -96,18 +96,22 @@ func TestParse(t *testing.T) {
 			t.Parallel()
 
 			got, err := Parse(tc.name)
+
 			var wantErr error
 			if tc.message != nil {
 				wantErr = cmpopts.AnyError
 			}
+
 			if diff := cmp.Diff(wantErr, err, cmpopts.EquateErrors()); diff != "" {
 				t.Fatalf("%s\nParse(%q): -want error, +got error:\n%s", tc.reason, tc.name, diff)
 			}
+
 			for _, m := range tc.message {
 				if !strings.Contains(err.Error(), m) {
 					t.Errorf("%s\nParse(%q): %q does not say %q", tc.reason, tc.name, err, m)
 				}
 			}
+
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(ID{})); diff != "" {
 				t.Errorf("%s\nParse(%q): -want, +got:\n%s", tc.reason, tc.name, diff)
 			}
@@ -122,6 +126,7 @@ func TestID(t *testing.T) {
 		Name, Mode, Selector, LeaseName, String string
 		Sharded                                 bool
 	}
+
 	cases := map[string]struct {
 		reason string
 		id     ID
@@ -274,17 +279,21 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "a", "shard-0", "catch-all", "A", "-", "a.b", strings.Repeat("z", 63), strings.Repeat("z", 64)} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, name string) {
 		id, err := Parse(name)
 		if err != nil {
 			return
 		}
+
 		if msgs := validation.IsDNS1123Subdomain(id.LeaseName()); len(msgs) > 0 {
 			t.Errorf("Parse(%q) leads to an invalid Lease name %q: %v", name, id.LeaseName(), msgs)
 		}
+
 		if msgs := validation.IsValidLabelValue(id.Name()); len(msgs) > 0 {
 			t.Errorf("Parse(%q) leads to an invalid label value: %v", name, msgs)
 		}
+
 		if !id.Serves(map[string]string{LabelKey: name}) {
 			t.Errorf("Parse(%q) leads to an instance that does not serve its own Workspaces", name)
 		}

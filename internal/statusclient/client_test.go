@@ -177,6 +177,7 @@ func testUnchanged(t *testing.T, live, cached client.Client) {
 	key := client.ObjectKeyFromObject(ws)
 	read := func() *clusterv1beta1.Workspace {
 		o := &clusterv1beta1.Workspace{}
+
 		eventually(t, "the cache has caught up", func() bool {
 			return cached.Get(t.Context(), key, o) == nil && o.GetResourceVersion() == ws.GetResourceVersion()
 		})
@@ -187,6 +188,7 @@ func testUnchanged(t *testing.T, live, cached client.Client) {
 		t.Helper()
 
 		before := n.updates
+
 		if err := c.Status().Update(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

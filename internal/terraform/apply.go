@@ -40,18 +40,23 @@ func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied
 	if !AppliesSavedPlan(o.Args, ws.Env...) {
 		o.PlanFile = ""
 	}
+
 	cmd := applyCommand(o)
+
 	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)
 	if err != nil {
 		return nil, err
 	}
+
 	if res.code != 0 {
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
+
 	a := &Applied{Outputs: r.outputs}
 	if r.summary != nil {
 		a.Summary = *r.summary
 	}
+
 	return a, nil
 }
 
@@ -65,6 +70,7 @@ func applyCommand(o ApplyOptions) command {
 		args = append(args, varFileArgs(o.VarFiles)...)
 		args = append(args, o.Args...)
 	}
+
 	return command{op: opApply, args: args, inWorkspace: true}
 }
 
@@ -75,6 +81,7 @@ func applyCommand(o ApplyOptions) command {
 // known counts as such.
 func AppliesSavedPlan(args []string, env ...string) bool {
 	var fromEnv []string
+
 	for _, kv := range env {
 		k, v, _ := strings.Cut(kv, "=")
 		if k == "TF_CLI_ARGS" || k == "TF_CLI_ARGS_apply" {
@@ -82,6 +89,7 @@ func AppliesSavedPlan(args []string, env ...string) bool {
 			fromEnv = append(fromEnv, strings.Fields(v)...)
 		}
 	}
+
 	return onlyHow(args) && onlyHow(fromEnv)
 }
 
@@ -89,10 +97,12 @@ func AppliesSavedPlan(args []string, env ...string) bool {
 func onlyHow(args []string) bool {
 	switches := []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"}
 	settings := []string{"lock-timeout", "parallelism"}
+
 	for i := 0; i < len(args); i++ {
 		if !strings.HasPrefix(args[i], "-") {
 			return false
 		}
+
 		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[i][1:], "-"), "=")
 		switch {
 		case slices.Contains(switches, name):
@@ -105,5 +115,6 @@ func onlyHow(args []string) bool {
 			}
 		}
 	}
+
 	return true
 }

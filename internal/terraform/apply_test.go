@@ -15,6 +15,7 @@ import (
 
 func TestApplyCommand(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		o      ApplyOptions
@@ -34,6 +35,7 @@ func TestApplyCommand(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			want := command{op: "apply", args: tc.want, inWorkspace: true}
 			if diff := cmp.Diff(want, applyCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
@@ -44,6 +46,7 @@ func TestApplyCommand(t *testing.T) {
 
 func TestAppliesSavedPlan(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		args   []string
@@ -75,6 +78,7 @@ func TestAppliesSavedPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := AppliesSavedPlan(tc.args, tc.env...); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)
 			}
@@ -104,6 +108,7 @@ output "sensitive" {
 func TestOutputs(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": outputsOfAllTypes})
+
 		want := map[string]Output{}
 		for name, o := range map[string][2]string{
 			"string":    {`"\u003cé \u0026 \"quotes\"\u003e\n"`, `"string"`},
@@ -126,12 +131,14 @@ func TestOutputs(t *testing.T) {
 		if diff := cmp.Diff(want, mustPull(t, c, ws).Outputs); diff != "" {
 			t.Errorf("state pull: -want, +got:\n%s", diff)
 		}
+
 		if diff := cmp.Diff(want, mustPlan(t, c, ws).Prior.Outputs); diff != "" {
 			t.Errorf("plan: -want, +got:\n%s", diff)
 		}
 
 		hidden := want["sensitive"]
 		hidden.Value = nil
+
 		want["sensitive"] = hidden
 		if diff := cmp.Diff(want, applied.Outputs); diff != "" {
 			t.Errorf("apply: -want, +got:\n%s", diff)
@@ -151,14 +158,18 @@ output "v" { value = var.v }`,
 		value := func(a *Applied) string { return string(a.Outputs["v"].Value) }
 
 		p := mustPlan(t, c, ws)
+
 		var progress []Progress
+
 		a, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Progress: func(p Progress) { progress = append(progress, p) }})
 		if err != nil {
 			t.Fatalf("apply: %v", err)
 		}
+
 		if a.Summary != (Summary{Add: 1}) || value(a) != `"default"` {
 			t.Errorf("want the saved plan to be applied, got %+v", a)
 		}
+
 		wantProgress := []Progress{
 			{Event: "apply_start", Address: "terraform_data.x", Action: "create"},
 			{Event: "apply_complete", Address: "terraform_data.x", Action: "create"},
@@ -177,12 +188,14 @@ output "v" { value = var.v }`,
 		}
 
 		p = mustPlan(t, c, ws)
+
 		a, err = c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, VarFiles: []string{"a.tfvars"}, Args: []string{"-var=v=arg"}})
 		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"arg"` {
 			t.Errorf("want arguments that a saved plan cannot have to be heeded all the same, got %+v, %v", a, err)
 		}
 
 		p = mustPlan(t, c, ws, "-var=v=arg")
+
 		a, err = c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Args: []string{"-parallelism=3"}})
 		if err != nil || a.Summary != (Summary{}) || value(a) != `"arg"` {
 			t.Errorf("want a plan without changes to be applicable, got %+v, %v", a, err)
@@ -198,7 +211,9 @@ resource "terraform_data" "x" {
   provisioner "local-exec" { command = "echo out; echo err >&2; exit 3" }
 }`})
 		p := mustPlan(t, c, ws)
+
 		var events []string
+
 		_, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, Progress: func(p Progress) { events = append(events, p.Event) }})
 		// Both fail in any order; the message has one.
 		want := make([]string, 0, 2)
@@ -206,13 +221,17 @@ resource "terraform_data" "x" {
 			want = append(want, `local-exec provisioner error: Error running command 'echo out; echo err >&2; exit 3': exit status 3. `+
 				`Output: out err (with `+address+`, on main.tf line 4, in resource "terraform_data" "x")`)
 		}
+
 		if err == nil || err.Error() != strings.Join(want, "; ") {
 			t.Errorf("want %q, got %v", want, err)
 		}
+
 		slices.Sort(events)
+
 		if diff := cmp.Diff([]string{"apply_errored", "apply_errored", "apply_start", "apply_start"}, events); diff != "" {
 			t.Errorf("progress: -want, +got:\n%s", diff)
 		}
+
 		if got := mustPull(t, c, ws).Resources; got != 2 {
 			t.Errorf("want what was created to be recorded, got %d resources", got)
 		}
@@ -230,6 +249,7 @@ func FuzzAppliesSavedPlan(f *testing.F) {
 		if !AppliesSavedPlan(list, "TF_CLI_ARGS="+env) {
 			return
 		}
+
 		for _, arg := range append(list, strings.Fields(env)...) {
 			for _, what := range []string{"-var", "-target", "-replace", "-destroy", "-refresh", "-state", "-exclude"} {
 				if strings.HasPrefix(strings.Replace(arg, "--", "-", 1), what) && !valueOfSetting(list, arg) && !valueOfSetting(strings.Fields(env), arg) {
@@ -243,6 +263,7 @@ func FuzzAppliesSavedPlan(f *testing.F) {
 // valueOfSetting reports whether arg is the value of the argument before it.
 func valueOfSetting(args []string, arg string) bool {
 	i := slices.Index(args, arg)
+
 	return i > 0 && !strings.Contains(args[i-1], "=") &&
 		slices.Contains([]string{"lock-timeout", "parallelism"}, strings.TrimLeft(args[i-1], "-"))
 }

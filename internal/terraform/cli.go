@@ -79,6 +79,7 @@ func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := &CLI{path: path, grace: DefaultGracePeriod, stop: context.Background(), observe: func(string, time.Duration, error) {}}
 	for _, fn := range o {
 		fn(c)
@@ -86,18 +87,22 @@ func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
+
 	answer, err := c.run(ctx, Workspace{Dir: filepath.Dir(path), Env: Environ(nil)}, command{op: "version", args: []string{"version"}})
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot ask %q for its version", path)
 	}
+
 	m := versionLine.FindSubmatch(answer)
 	if m == nil {
 		return nil, errors.Errorf("%q is neither terraform nor tofu", path)
 	}
+
 	c.product, c.version = Terraform, string(m[2])
 	if string(m[1]) == "OpenTofu" {
 		c.product = OpenTofu
 	}
+
 	return c, nil
 }
 
@@ -121,14 +126,18 @@ func locate(name string) (string, error) {
 				return filepath.Abs(path)
 			}
 		}
+
 		return "", errors.New(`neither "terraform" nor "tofu" is on PATH: put one of them there, or give the name or the absolute path of one`)
 	}
+
 	if !filepath.IsAbs(name) && name != filepath.Base(name) {
 		return "", errors.Errorf("%q is neither a name on PATH nor an absolute path", name)
 	}
+
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot find %q: must be the name of a program on PATH or the absolute path of one, terraform or tofu", name)
 	}
+
 	return filepath.Abs(path)
 }

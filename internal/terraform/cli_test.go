@@ -20,6 +20,7 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	link := func(names ...string) string {
 		dir := t.TempDir()
 		for _, name := range names {
@@ -27,9 +28,11 @@ func TestFind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		return dir
 	}
 	both, tofu, other, none := link("terraform", "tofu"), link("tofu"), link("other"), t.TempDir()
+
 	truth := filepath.Join(none, "truth")
 	if err := os.WriteFile(truth, []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -91,19 +94,24 @@ func TestFind(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", tc.path)
+
 			c, err := Find(t.Context(), tc.name)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%s: want error %q, got %v", tc.reason, tc.err, err)
 				}
+
 				return
 			}
+
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
+
 			if diff := cmp.Diff(tc.want, c.Path()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if c.Product() != Terraform || c.Version() != "1.2.3-stub" {
 				t.Errorf("%s: got %s %s, the stub says Terraform 1.2.3-stub", tc.reason, c.Product(), c.Version())
 			}
@@ -117,9 +125,11 @@ func TestFindReal(t *testing.T) {
 		if c.Product() != want {
 			t.Errorf("want product %q, got %q", want, c.Product())
 		}
+
 		if !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(c.Version()) {
 			t.Errorf("not a version: %q", c.Version())
 		}
+
 		if !filepath.IsAbs(c.Path()) {
 			t.Errorf("not absolute: %q", c.Path())
 		}

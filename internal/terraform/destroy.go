@@ -22,23 +22,29 @@ type DestroyOptions struct {
 // is nothing.
 func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Summary, error) {
 	cmd := destroyCommand(o)
+
 	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)
 	if err != nil {
 		return nil, err
 	}
+
 	if res.code != 0 {
 		e := newError(cmd.op, ws, res, r.diagnostics)
 		e.began = r.began
+
 		return nil, e
 	}
+
 	if r.summary == nil {
 		return &Summary{}, nil
 	}
+
 	return r.summary, nil
 }
 
 func destroyCommand(o DestroyOptions) command {
 	args := []string{"destroy", "-json", "-auto-approve", "-input=false"}
 	args = append(args, varFileArgs(o.VarFiles)...)
+
 	return command{op: opDestroy, args: append(args, o.Args...), inWorkspace: true}
 }

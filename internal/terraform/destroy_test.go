@@ -15,11 +15,13 @@ import (
 
 func TestDestroyCommand(t *testing.T) {
 	t.Parallel()
+
 	want := command{
 		op:          "destroy",
 		args:        []string{"destroy", "-json", "-auto-approve", "-input=false", "-var-file=a", "-var-file=b", "-target=x"},
 		inWorkspace: true,
 	}
+
 	got := destroyCommand(DestroyOptions{VarFiles: []string{"a", "b"}, Args: []string{"-target=x"}})
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(command{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -38,21 +40,27 @@ resource "terraform_data" "x" {
 			"a.tfvars": `v = 1`,
 		})
 		o := DestroyOptions{VarFiles: []string{"a.tfvars"}}
+
 		s, err := c.Destroy(t.Context(), ws, o)
 		if err != nil || *s != (Summary{}) {
 			t.Errorf("want nothing to be destroyed with success, got %+v, %v", s, err)
 		}
+
 		mustApply(t, c, ws, "-var-file=a.tfvars")
 
 		var events []string
+
 		o.Progress = func(p Progress) { events = append(events, p.Event+" "+p.Action) }
+
 		s, err = c.Destroy(t.Context(), ws, o)
 		if err != nil || *s != (Summary{Destroy: 2}) {
 			t.Errorf("want both to be destroyed, got %+v, %v", s, err)
 		}
+
 		if got := strings.Count(strings.Join(events, "\n"), "apply_complete delete"); got != 2 {
 			t.Errorf("want to see both end, got %q", events)
 		}
+
 		if got := mustPull(t, c, ws).Resources; got != 0 {
 			t.Errorf("want nothing to be left, got %d", got)
 		}
@@ -66,19 +74,24 @@ resource "terraform_data" "x" {
   lifecycle { prevent_destroy = true }
 }`})
 		mustApply(t, c, ws)
+
 		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
 		if err == nil || !strings.Contains(err.Error(), "prevent_destroy") || !strings.HasSuffix(err.Error(), "(on main.tf line 2)") {
 			t.Errorf("want the reason and the place, got %v", err)
 		}
+
 		if got := mustPull(t, c, ws).Resources; got != 1 {
 			t.Errorf("want it to be still there, got %d", got)
 		}
+
 		if !Began(err) {
 			t.Error("want it to have looked at what there is")
 		}
+
 		if err := os.WriteFile(filepath.Join(ws.Dir, "main.tf"), []byte("resource {"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err == nil || Began(err) {
 			t.Errorf("want a broken module to keep it from beginning, got %v", err)
 		}

@@ -43,19 +43,24 @@ func (d Diagnostic) String() string {
 	if detail := oneLine(d.Detail); detail != "" {
 		text += ": " + detail
 	}
+
 	var where []string
 	if d.Address != "" {
 		where = append(where, "with "+oneLine(d.Address))
 	}
+
 	if d.File != "" {
 		where = append(where, fmt.Sprintf("on %s line %d", oneLine(d.File), d.Line))
 	}
+
 	if d.Context != "" {
 		where = append(where, "in "+oneLine(d.Context))
 	}
+
 	if len(where) > 0 {
 		text += " (" + strings.Join(where, ", ") + ")"
 	}
+
 	return text
 }
 
@@ -71,6 +76,7 @@ func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
 	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
 		*text = redact(*text)
 	}
+
 	return d
 }
 
@@ -80,10 +86,12 @@ func (d Diagnostic) relativeTo(dir string) Diagnostic {
 	if dir == "" || dir == "/" {
 		return d
 	}
+
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	d.Summary = strings.ReplaceAll(d.Summary, prefix, "")
 	d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
 	d.File = strings.TrimPrefix(d.File, prefix)
+
 	return d
 }
 
@@ -100,16 +108,19 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 			ds = append(ds, d)
 		}
 	}
+
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		if c := cmp.Compare(a.rank(), b.rank()); c != 0 || a.rank() == rankNothing {
 			return c
 		}
+
 		return cmp.Or(
 			cmp.Compare(a.Address, b.Address),
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 		)
 	})
+
 	return ds
 }
 
@@ -127,6 +138,7 @@ func (d Diagnostic) rank() int {
 	case d.File != "":
 		return rankLine
 	}
+
 	return rankNothing
 }
 
@@ -152,9 +164,11 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	if j.Range != nil {
 		d.File, d.Line = j.Range.Filename, j.Range.Start.Line
 	}
+
 	if j.Snippet != nil {
 		d.Context = j.Snippet.Context
 	}
+
 	return d
 }
 
@@ -179,14 +193,19 @@ var (
 // parseText returns the diagnostics in the stderr of a run without -json, which
 // not every subcommand of every version has.
 func parseText(text string) []Diagnostic {
-	var ds []Diagnostic
-	var block []string
+	var (
+		ds    []Diagnostic
+		block []string
+	)
+
 	end := func() {
 		if len(block) > 0 && len(ds) < maxDiagnostics {
 			ds = append(ds, parseBlock(block))
 		}
+
 		block = nil
 	}
+
 	for line := range strings.Lines(text) {
 		line = box.ReplaceAllString(strings.TrimRight(color.ReplaceAllString(line, ""), " \r\n"), "")
 		if heading.MatchString(line) {
@@ -194,9 +213,12 @@ func parseText(text string) []Diagnostic {
 		} else if block == nil {
 			continue // Something that came before the first one.
 		}
+
 		block = append(block, line)
 	}
+
 	end()
+
 	return ds
 }
 
@@ -211,15 +233,19 @@ func parseBlock(lines []string) Diagnostic {
 		if m := withObject.FindStringSubmatch(line); m != nil {
 			d.Address = m[1]
 		}
+
 		if m := onLine.FindStringSubmatch(line); m != nil {
 			d.File, d.Context = m[1], m[3]
 			d.Line, _ = strconv.Atoi(m[2])
 		}
 	}
+
 	if d.Address == "" && d.File == "" {
 		detail = rest // It has no location.
 	}
+
 	d.Detail = strings.Trim(strings.Join(detail, "\n"), "\n")
+
 	return d
 }
 
@@ -228,9 +254,11 @@ func paragraph(lines []string) (first, rest []string) {
 	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]
 	}
+
 	if i := slices.Index(lines, ""); i >= 0 {
 		return lines[:i], lines[i:]
 	}
+
 	return lines, nil
 }
 
@@ -240,5 +268,6 @@ var color = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // oneLine returns text as one line of valid UTF-8, with single spaces.
 func oneLine(text string) string {
 	text = color.ReplaceAllString(text, "")
+
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 }

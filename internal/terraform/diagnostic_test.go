@@ -14,6 +14,7 @@ import (
 
 func TestDiagnosticString(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		d      Diagnostic
@@ -42,6 +43,7 @@ func TestDiagnosticString(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, tc.d.String()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -51,6 +53,7 @@ func TestDiagnosticString(t *testing.T) {
 
 func TestParseText(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -125,6 +128,7 @@ Second.
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, parseText(tc.text)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -134,6 +138,7 @@ Second.
 
 func TestErrorsOf(t *testing.T) {
 	t.Parallel()
+
 	a := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[0]"}
 	b := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[1]"}
 	halted := Diagnostic{Severity: SeverityError, Summary: "execution halted"}
@@ -159,6 +164,7 @@ func TestErrorsOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, errorsOf(tc.in)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -59,16 +59,19 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 	for _, d := range reported {
 		e.shown = append(e.shown, d.redacted(ws.redacted))
 	}
+
 	if len(errorsOf(reported)) == 0 {
 		e.Diagnostics = append(e.Diagnostics, parseText(e.Stderr)...)
 		// Parts of a text have less of a secret than the text.
 		e.shown = append(e.shown, parseText(e.shownStderr)...)
 	}
+
 	for _, ds := range [][]Diagnostic{e.Diagnostics, e.shown} {
 		for i, d := range ds {
 			ds[i] = d.relativeTo(ws.Dir)
 		}
 	}
+
 	return e
 }
 
@@ -79,13 +82,16 @@ func (e *Error) Error() string {
 	if e.interrupted == nil {
 		return cmp.Or(said, fmt.Sprintf("%s ended with %s", e.Op, e.status))
 	}
+
 	text := "interrupted"
 	if e.ExitCode < 0 && e.status != "" {
 		text += " (" + e.status + ")" // It may have left its lock behind.
 	}
+
 	if said != "" {
 		text += ": " + said
 	}
+
 	return truncate(text, maxMessage)
 }
 
@@ -98,14 +104,17 @@ func (e *Error) said() string {
 	if len(ds) == 0 {
 		return truncate(lastLines(e.shownStderr), maxMessage)
 	}
+
 	named := make([]string, 0, maxNamed)
 	for _, d := range ds[:min(len(ds), maxNamed)] {
 		named = append(named, d.String())
 	}
+
 	more := ""
 	if n := len(ds) - len(named); n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
+
 	return truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
 }
 
@@ -115,24 +124,29 @@ var logLine = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
 // lastLines returns the last lines of text that say something, as one line.
 func lastLines(text string) string {
 	var lines []string
+
 	for line := range strings.Lines(text) {
 		if line = oneLine(line); line != "" && !logLine.MatchString(line) {
 			lines = append(lines, line)
 		}
 	}
+
 	return strings.Join(lines[max(0, len(lines)-maxLastLines):], " ")
 }
 
 // truncate cuts text to at most n bytes, not within a rune.
 func truncate(text string, n int) string {
 	const ellipsis = "..."
+
 	if len(text) <= n {
 		return text
 	}
+
 	n -= len(ellipsis)
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
+
 	return text[:n] + ellipsis
 }
 
@@ -183,6 +197,7 @@ func IsStalePlan(err error) bool {
 // in the state, or to destroy it: what it was given to run was good enough for that.
 func Began(err error) bool {
 	e := &Error{}
+
 	return errors.As(err, &e) && e.began
 }
 
@@ -205,10 +220,12 @@ func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
+
 	for _, d := range errorsOf(e.Diagnostics) {
 		if match(e, d) {
 			return true
 		}
 	}
+
 	return false
 }

@@ -18,11 +18,13 @@ import (
 
 func TestErrorMessage(t *testing.T) {
 	t.Parallel()
+
 	failed := func(summaries ...string) []Diagnostic {
 		ds := make([]Diagnostic, 0, len(summaries))
 		for _, s := range summaries {
 			ds = append(ds, Diagnostic{Severity: SeverityError, Summary: s})
 		}
+
 		return ds
 	}
 	long := strings.Repeat("é", maxMessage)
@@ -110,16 +112,20 @@ func TestErrorMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			err := newError("plan", Workspace{Dir: "/tf/ws"}, tc.res, tc.reported)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if len(err.Error()) > maxMessage || !utf8.ValidString(err.Error()) {
 				t.Errorf("%s: %d bytes, valid: %t", tc.reason, len(err.Error()), utf8.ValidString(err.Error()))
 			}
+
 			if tc.res.interrupted != nil && !errors.Is(errors.Wrap(err, "x"), tc.res.interrupted) {
 				t.Errorf("%s: want the error of the context, %v", tc.reason, tc.res.interrupted)
 			}
+
 			if tc.res.interrupted == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 				t.Errorf("%s: nobody interrupted it", tc.reason)
 			}
@@ -131,7 +137,9 @@ func TestErrorMessage(t *testing.T) {
 // another test does not produce.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
+
 	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces, CannotLoadState bool }
+
 	cases := map[string]struct {
 		reason          string
 		op              string
@@ -161,13 +169,17 @@ func TestPredicates(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if tc.severity == "" {
 				tc.severity = SeverityError
 			}
+
 			if tc.op == "" {
 				tc.op = "plan"
 			}
+
 			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: tc.severity, Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
+
 			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
@@ -179,6 +191,7 @@ func TestPredicates(t *testing.T) {
 		if NeedsInit(err) || NeedsStateInit(err) || IsStalePlan(err) || IsLocked(err) || LacksWorkspaces(err) || CannotLoadState(err) {
 			t.Errorf("%v is not of a CLI", err)
 		}
+
 		if _, ok := LockOf(err); ok {
 			t.Errorf("%v has no lock", err)
 		}

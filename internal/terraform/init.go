@@ -26,6 +26,7 @@ type InitOptions struct {
 // a workspace, so that what it leaves behind suits any.
 func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
 	ws.forgetSelection()
+
 	return c.runLogged(ctx, ws, initCommand(o))
 }
 
@@ -36,9 +37,11 @@ func initCommand(o InitOptions) command {
 	if o.BackendConfigFile != "" {
 		args = append(args, "-backend-config="+o.BackendConfigFile)
 	}
+
 	if o.Reconfigure {
 		args = append(args, "-reconfigure")
 	}
+
 	return command{op: opInit, args: append(args, o.Args...), inWorkspace: o.State}
 }
 
@@ -48,5 +51,6 @@ func varFileArgs(files []string) []string {
 	for _, f := range files {
 		args = append(args, "-var-file="+f)
 	}
+
 	return args
 }

@@ -19,6 +19,7 @@ import (
 
 func TestInitCommand(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		o      InitOptions
@@ -41,6 +42,7 @@ func TestInitCommand(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, initCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -53,10 +55,12 @@ func TestInitCommand(t *testing.T) {
 func emptyMirror(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
+
 	rc := filepath.Join(dir, "rc")
 	if err := os.WriteFile(rc, []byte(`provider_installation { filesystem_mirror { path = "`+dir+`" } }`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	return Environ([]string{"PATH=" + os.Getenv("PATH")}, "TF_CLI_CONFIG_FILE="+rc)
 }
 
@@ -67,38 +71,48 @@ func TestInit(t *testing.T) {
 			"config":  `path = "mine.tfstate"`,
 		})
 		ws.Name = DefaultWorkspace
+
 		var log []string
+
 		ws.Log = func(line string) { log = append(log, line) }
 
 		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) {
 			t.Fatalf("want the plan to need an init, got %v", err)
 		}
+
 		if err := c.Init(t.Context(), ws, InitOptions{BackendConfigFile: filepath.Join(ws.Dir, "config")}); err != nil {
 			t.Fatalf("init: %v", err)
 		}
+
 		if text := strings.Join(log, "\n"); !strings.Contains(text, "has been successfully initialized!") {
 			t.Errorf("want to see what init says, got %q", text)
 		}
+
 		filesystem.Write(t, ws.Dir, map[string]string{"outputs.tf": `output "a" { value = 1 }`})
 		mustApply(t, c, ws)
+
 		if _, err := os.Stat(filepath.Join(ws.Dir, "mine.tfstate")); err != nil {
 			t.Errorf("want the backend to be configured by the file: %v", err)
 		}
 
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"other\" }\n}\n"})
+
 		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"})
 		if !NeedsInit(err) {
 			t.Errorf("want the plan to need an init after the backend has changed, got %v", err)
 		}
+
 		err = c.Init(t.Context(), ws, InitOptions{})
 		if !IsBackendChange(err) || NeedsInit(err) || !strings.HasPrefix(err.Error(), "Backend configuration changed: ") {
 			t.Errorf("want init to refuse to lose the old state, got %v", err)
 		}
+
 		if err := c.Init(t.Context(), ws, InitOptions{Args: []string{"-reconfigure"}}); err != nil {
 			t.Errorf("want arguments to reach the CLI, got %v", err)
 		}
 
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"third\" }\n}\n"})
+
 		if err := c.Init(t.Context(), ws, InitOptions{Reconfigure: true}); err != nil {
 			t.Errorf("want init to forget the old backend, got %v", err)
 		}
@@ -115,6 +129,7 @@ func TestInitForgetsTheSelection(t *testing.T) {
 		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
 			t.Fatalf("init: %v", err)
 		}
+
 		if b, err := os.ReadFile(filepath.Join(ws.Dir, ".terraform/environment")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("want no workspace to be selected, got %q, %v", b, err)
 		}
@@ -125,6 +140,7 @@ func TestInitOfInvalidConfiguration(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": "output \"a\" { value =\n}\n"})
 		err := c.Init(t.Context(), ws, InitOptions{})
+
 		want := `Invalid expression: Expected the start of an expression, but found an invalid expression token. (on main.tf line 1, in output "a")`
 		if err == nil || err.Error() != want {
 			t.Errorf("want %q, got %v", want, err)
@@ -142,9 +158,11 @@ func TestNeedsInit(t *testing.T) {
 			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) || NeedsStateInit(err) {
 				t.Fatalf("want the plan to need an init, got %v", err)
 			}
+
 			if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
 				t.Fatalf("init: %v", err)
 			}
+
 			mustPlan(t, c, ws)
 		})
 		t.Run("Provider", func(t *testing.T) {
@@ -156,14 +174,18 @@ func TestNeedsInit(t *testing.T) {
 		t.Run("ProviderOfTheState", func(t *testing.T) {
 			const state = `{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[{"mode":"managed","type":"time_static","name":"x",
 				"provider":"provider[\"registry.example.org/hashicorp/time\"]","instances":[{"schema_version":0,"attributes":{"id":"x"}}]}]}`
+
 			ws := newWorkspace(t, map[string]string{"main.tf": "", "terraform.tfstate.d/ws/terraform.tfstate": state})
+
 			ws.Env = emptyMirror(t)
 			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) || !NeedsStateInit(err) {
 				t.Errorf("want the plan to need an init for the state, got %v", err)
 			}
+
 			if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); !NeedsInit(err) || !NeedsStateInit(err) {
 				t.Errorf("want the destroy to need an init for the state, got %v", err)
 			}
+
 			if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
 				t.Errorf("want init to know nothing of the state, got %v", err)
 			}

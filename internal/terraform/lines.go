@@ -23,10 +23,13 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
 			w.append(p)
+
 			return n, nil
 		}
+
 		w.append(p[:i])
 		w.end()
+
 		p = p[i+1:]
 	}
 }
@@ -34,8 +37,10 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 func (w *lineWriter) append(p []byte) {
 	if w.drop || len(w.partial)+len(p) > w.max {
 		w.drop, w.partial = true, w.partial[:0]
+
 		return
 	}
+
 	w.partial = append(w.partial, p...)
 }
 
@@ -43,6 +48,7 @@ func (w *lineWriter) end() {
 	if !w.drop {
 		w.line(w.partial)
 	}
+
 	w.drop, w.partial = false, w.partial[:0]
 }
 
@@ -72,6 +78,7 @@ func (t *tail) cut() {
 	if len(t.kept) <= t.max {
 		return
 	}
+
 	t.kept = append(t.kept[:0], t.redact(string(t.kept))...)
 	if excess := len(t.kept) - t.max; excess > 0 {
 		i := bytes.IndexByte(t.kept[excess-1:], '\n')
@@ -81,5 +88,6 @@ func (t *tail) cut() {
 
 func (t *tail) String() string {
 	t.cut()
+
 	return string(t.kept)
 }

@@ -13,6 +13,7 @@ import (
 
 func TestLineWriter(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		writes []string
@@ -31,14 +32,18 @@ func TestLineWriter(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var got []string
+
 			w := &lineWriter{max: 8, line: func(line []byte) { got = append(got, string(line)) }}
 			for _, s := range tc.writes {
 				if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
 					t.Fatalf("%s: wrote %d of %d bytes: %v", tc.reason, n, len(s), err)
 				}
 			}
+
 			w.flush()
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -48,6 +53,7 @@ func TestLineWriter(t *testing.T) {
 
 func TestTail(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		add    []string
@@ -62,10 +68,12 @@ func TestTail(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			end := &tail{max: 10, redact: func(text string) string { return text }}
 			for _, s := range tc.add {
 				end.add([]byte(s))
 			}
+
 			if diff := cmp.Diff(tc.want, end.String()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

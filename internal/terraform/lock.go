@@ -26,6 +26,7 @@ type Lock struct {
 // Host on which the holder of the lock was, empty if that is not known.
 func (l Lock) Host() string {
 	_, host, _ := strings.Cut(l.Who, "@")
+
 	return host
 }
 
@@ -62,11 +63,13 @@ func LockOf(err error) (Lock, bool) {
 	if !errors.As(err, &e) {
 		return Lock{}, false
 	}
+
 	for _, d := range errorsOf(e.Diagnostics) {
 		if l := parseLock(d.Summary + "\n" + d.Detail); d.locked() && l != (Lock{}) {
 			return l, true
 		}
 	}
+
 	return Lock{}, false
 }
 
@@ -81,15 +84,18 @@ var lockField = regexp.MustCompile(`^\s*(ID|Path|Operation|Who|Version|Created|I
 // parseLock returns the lock that text tells about.
 func parseLock(text string) Lock {
 	var l Lock
+
 	fields := map[string]*string{
 		"ID": &l.ID, "Path": &l.Path, "Operation": &l.Operation, "Who": &l.Who,
 		"Version": &l.Version, "Created": &l.Created, "Info": &l.Info,
 	}
+
 	_, info, _ := strings.Cut(text, "Lock Info:")
 	for line := range strings.Lines(info) {
 		if m := lockField.FindStringSubmatch(strings.TrimRight(line, " \r\n")); m != nil {
 			*fields[m[1]] = m[2]
 		}
 	}
+
 	return l
 }

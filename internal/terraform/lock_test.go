@@ -18,6 +18,7 @@ import (
 
 func TestParseLock(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -50,6 +51,7 @@ by multiple users at the same time.`,
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, parseLock(tc.text)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -59,6 +61,7 @@ by multiple users at the same time.`,
 
 func TestLockHost(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		who    string
@@ -73,6 +76,7 @@ func TestLockHost(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, Lock{Who: tc.who}.Host()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -82,6 +86,7 @@ func TestLockHost(t *testing.T) {
 
 func TestLockSince(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason  string
 		created string
@@ -97,6 +102,7 @@ func TestLockSince(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			got, err := Lock{Created: tc.created}.Since()
 			if (err != nil) != tc.bad || !got.Equal(tc.want) {
 				t.Errorf("%s: want %s, got %s, error: %v", tc.reason, tc.want, got, err)
@@ -107,6 +113,7 @@ func TestLockSince(t *testing.T) {
 
 func TestLockOfNobodyKnown(t *testing.T) {
 	t.Parallel()
+
 	err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "Error acquiring the state lock", Detail: "x"}}}
 	if l, ok := LockOf(err); ok || !IsLocked(err) {
 		t.Errorf("want a lock that nothing is known of, got %+v, locked: %t", l, IsLocked(err))
@@ -118,15 +125,19 @@ func TestLockKept(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		s := startLockServer(t)
 		ws := newWorkspace(t, map[string]string{"main.tf": s.backend() + `resource "terraform_data" "x" {}`})
+
 		ws.Name = DefaultWorkspace
 		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
 			t.Fatalf("init: %v", err)
 		}
+
 		s.keepLocks()
+
 		_, err := c.Apply(t.Context(), ws, ApplyOptions{})
 		if err == nil || !strings.Contains(err.Error(), "releasing the state lock") {
 			t.Errorf("want the words of the CLI, got %v", err)
 		}
+
 		if l, ok := LockOf(err); ok || IsLocked(err) {
 			t.Errorf("nobody else has a lock, got %+v", l)
 		}
@@ -135,7 +146,9 @@ func TestLockKept(t *testing.T) {
 
 func TestLockReleased(t *testing.T) {
 	t.Parallel()
+
 	const info = "Error message: boom\nLock Info:\n  ID: x\n  Who: root@vm\n"
+
 	cases := map[string]struct {
 		reason  string
 		summary string
@@ -148,7 +161,9 @@ func TestLockReleased(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.summary, Detail: info}}}
+
 			_, known := LockOf(err)
 			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{IsLocked(err), known}); diff != "" {
 				t.Errorf("%s: IsLocked and LockOf: -want, +got:\n%s", tc.reason, diff)
@@ -160,44 +175,56 @@ func TestLockReleased(t *testing.T) {
 func TestLocked(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
+
 		host, err := os.Hostname()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		begin := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		first := start(t, ws, func(ws Workspace) error {
 			_, err := c.Apply(ctx, ws, ApplyOptions{})
+
 			return err
 		})
 
 		_, applyErr := c.Apply(t.Context(), ws, ApplyOptions{})
+
 		deleteErr := c.DeleteWorkspace(t.Context(), ws)
 		for op, err := range map[string]error{"apply": applyErr, "workspace delete": deleteErr} {
 			if !IsLocked(err) {
 				t.Errorf("%s: want the state to be locked, got %v", op, err)
+
 				continue
 			}
+
 			if !strings.HasPrefix(err.Error(), "Error acquiring the state lock: ") {
 				t.Errorf("%s: want the words of the CLI, got %v", op, err)
 			}
+
 			l, ok := LockOf(err)
 			if !ok || l.ID == "" || l.Who == "" || l.Created == "" {
 				t.Errorf("%s: want to know who has it since when, got %+v", op, l)
 			}
+
 			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version(), host}, []string{l.Operation, l.Version, l.Host()}); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", op, diff)
 			}
+
 			expectSince(t, l, begin)
 		}
+
 		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err != nil {
 			t.Errorf("a plan takes no lock, got %v", err)
 		}
+
 		if _, err := c.PullState(t.Context(), ws); err != nil {
 			t.Errorf("neither does reading the state, got %v", err)
 		}
 
 		cancel()
+
 		if err := <-first.done; !errors.Is(err, context.Canceled) {
 			t.Errorf("want the first one to have been undisturbed, got %v", err)
 		}
@@ -207,6 +234,7 @@ func TestLocked(t *testing.T) {
 // expectSince fails the test unless the lock was made after the supplied time.
 func expectSince(t *testing.T, l Lock, begin time.Time) {
 	t.Helper()
+
 	if since, err := l.Since(); err != nil || since.Before(begin) || since.After(time.Now()) {
 		t.Errorf("want a lock that was made after %s, got %s, error: %v", begin, since, err)
 	}
@@ -214,6 +242,7 @@ func expectSince(t *testing.T, l Lock, begin time.Time) {
 
 func TestIsInitRace(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		op     string
@@ -246,6 +275,7 @@ func TestIsInitRace(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.text}}}
 			if got := IsInitRace(errors.Wrap(err, "wrapped")); got != tc.want {
 				t.Errorf("\n%s\nIsInitRace(...): want %t, got %t", tc.reason, tc.want, got)

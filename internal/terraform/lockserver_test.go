@@ -25,10 +25,12 @@ type lockServer struct {
 
 func startLockServer(t *testing.T) *lockServer {
 	t.Helper()
+
 	s := &lockServer{}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.url = server.URL
+
 	return s
 }
 
@@ -40,6 +42,7 @@ func (s *lockServer) backend() string {
 func (s *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	body, err := io.ReadAll(r.Body)
 	switch {
 	case err != nil:
@@ -68,6 +71,7 @@ func (s *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *lockServer) leave(id, who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.lock = fmt.Appendf(nil, `{"ID":%q,"Operation":"OperationTypeApply","Who":%q,"Version":"1.0.0","Created":"2020-01-02T03:04:05.678Z","Path":""}`, id, who)
 }
 
@@ -75,11 +79,13 @@ func (s *lockServer) leave(id, who string) {
 func (s *lockServer) keepLocks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.keeps = true
 }
 
 func (s *lockServer) locked() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.lock != nil
 }

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		syscall.Exit(stub(os.Args[1:])) // os.Exit would wait a second for data races.
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -34,72 +35,89 @@ func TestMain(m *testing.M) {
 func stub(args []string) int {
 	if args[0] == "version" {
 		fmt.Println("Terraform v1.2.3-stub")
+
 		return 0
 	}
+
 	switch os.Getenv("STUB") {
 	case "say":
 		fmt.Print(os.Getenv("STUB_STDOUT"))
 		fmt.Fprint(os.Stderr, os.Getenv("STUB_STDERR"))
 		code, _ := strconv.Atoi(os.Getenv("STUB_CODE"))
+
 		return code
 	case "env":
 		for _, kv := range os.Environ() {
 			fmt.Println(kv)
 		}
+
 		return 0
 	case "long":
 		fmt.Println(`{"@message":"` + strings.Repeat("x", maxLine) + `"}`)
 		fmt.Println(`{"@message":"short"}`)
+
 		return 0
 	case "polite":
 		interrupted := make(chan os.Signal, 1)
 		signal.Notify(interrupted, os.Interrupt)
 		fmt.Println("ready")
 		<-interrupted
+
 		if code, err := strconv.Atoi(os.Getenv("STUB_CODE")); err == nil {
 			return code
 		}
+
 		fmt.Fprintln(os.Stderr, "Error: operation canceled")
+
 		return 1
 	case "stubborn":
 		signal.Ignore(os.Interrupt)
+
 		child := exec.Command("sleep", "600")
 		if err := child.Start(); err != nil {
 			return 1
 		}
+
 		fmt.Println("pid", child.Process.Pid)
 		fmt.Println("pid", os.Getpid())
 		fmt.Println("ready")
+
 		select {}
 	case "parent":
 		c, err := Find(context.Background(), os.Args[0])
 		if err != nil {
 			return 1
 		}
+
 		env := []string{"STUB=stubborn", "PATH=" + os.Getenv("PATH")}
 		_, err = c.Destroy(context.Background(), Workspace{Dir: os.TempDir(), Env: env, Log: func(line string) { fmt.Println(line) }}, DestroyOptions{})
 		fmt.Println(err)
 	}
+
 	return 0
 }
 
 // findStub returns the test binary as a CLI.
 func findStub(t *testing.T, o ...Option) *CLI {
 	t.Helper()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := Find(t.Context(), self, o...)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
 // stubWorkspace returns a workspace in which the stub does what it is told.
 func stubWorkspace(t *testing.T, do string, env ...string) Workspace {
 	t.Helper()
+
 	return Workspace{Dir: t.TempDir(), Env: append(env, "STUB="+do, "PATH="+os.Getenv("PATH"))}
 }
 
@@ -110,26 +128,32 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 	t.Parallel()
 	t.Run("OpenTofu", func(t *testing.T) {
 		t.Parallel()
+
 		name := os.Getenv("TOFU_BIN")
 		if name == "" {
 			name = "tofu"
 		}
+
 		c, err := Find(t.Context(), name)
 		if err != nil {
 			t.Fatalf("the tests need OpenTofu: set TOFU_BIN to \"$(hack/build.sh opentofu)/tofu\", or have tofu on PATH: %v", err)
 		}
+
 		test(t, c)
 	})
 	t.Run("Terraform", func(t *testing.T) {
 		t.Parallel()
+
 		path, err := exec.LookPath("terraform")
 		if err != nil {
 			t.Skip("there is no terraform on PATH")
 		}
+
 		c, err := Find(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		test(t, c)
 	})
 }
@@ -139,16 +163,19 @@ func newWorkspace(t *testing.T, files map[string]string) Workspace {
 	t.Helper()
 	ws := Workspace{Dir: t.TempDir(), Name: "ws", Env: Environ([]string{"PATH=" + os.Getenv("PATH")})}
 	filesystem.Write(t, ws.Dir, files)
+
 	return ws
 }
 
 // mustPlan plans into the file "plan".
 func mustPlan(t *testing.T, c *CLI, ws Workspace, args ...string) *Plan {
 	t.Helper()
+
 	p, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", Args: args})
 	if err != nil {
 		t.Fatalf("plan: %v", err)
 	}
+
 	return p
 }
 
@@ -156,19 +183,23 @@ func mustPlan(t *testing.T, c *CLI, ws Workspace, args ...string) *Plan {
 func mustApply(t *testing.T, c *CLI, ws Workspace, args ...string) *Applied {
 	t.Helper()
 	p := mustPlan(t, c, ws, args...)
+
 	a, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File})
 	if err != nil {
 		t.Fatalf("apply: %v", err)
 	}
+
 	return a
 }
 
 func mustPull(t *testing.T, c *CLI, ws Workspace) *State {
 	t.Helper()
+
 	s, err := c.PullState(t.Context(), ws)
 	if err != nil {
 		t.Fatalf("state pull: %v", err)
 	}
+
 	return s
 }
 
@@ -180,14 +211,17 @@ type childProcess struct {
 // watch returns the process with this id, which must be alive.
 func watch(t *testing.T, pid int) childProcess {
 	t.Helper()
+
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		t.Fatalf("process %d: %v", pid, err)
 	}
+
 	t.Cleanup(func() {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		_ = unix.Close(fd)
 	})
+
 	return childProcess{pid: pid, fd: fd}
 }
 
@@ -212,7 +246,9 @@ type started struct {
 // after lines such as "pid 1234". Lines of a provisioner have a prefix.
 func start(t *testing.T, ws Workspace, run func(Workspace) error) started {
 	t.Helper()
+
 	var s started
+
 	pids := make(chan int, 10)
 	ready := make(chan struct{})
 	ws.Log = func(line string) {
@@ -221,21 +257,27 @@ func start(t *testing.T, ws Workspace, run func(Workspace) error) started {
 				pids <- n
 			}
 		}
+
 		if line == "ready" || strings.HasSuffix(line, "(local-exec): ready") {
 			close(ready)
 		}
 	}
 	done := make(chan error, 1)
+
 	s.done = done
 	go func() { done <- run(ws) }()
+
 	select {
 	case <-ready:
 	case err := <-done:
 		t.Fatalf("the run ended before it was ready: %v", err)
 	}
+
 	close(pids)
+
 	for pid := range pids {
 		s.children = append(s.children, watch(t, pid))
 	}
+
 	return s
 }

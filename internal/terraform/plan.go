@@ -54,24 +54,31 @@ func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(ws.Dir, path)
 	}
+
 	if err := createPrivate(path); err != nil {
 		return nil, errors.Wrapf(err, "cannot create plan file %q", o.Out)
 	}
+
 	p, err := c.plan(ctx, ws, o)
 	if err != nil {
 		_ = os.Remove(path) // The CLI writes one even then.
+
 		return nil, err
 	}
+
 	p.Prior = readPlanFile(path)
+
 	return p, nil
 }
 
 func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
 	cmd := planCommand(o)
+
 	r, res, err := c.runJSON(ctx, ws, cmd, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	changes := res.code == exitChanges
 	switch {
 	case res.code != 0 && !changes,
@@ -79,10 +86,12 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 		res.interrupted != nil:      // Nobody knows whether it has looked at everything.
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
+
 	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift}
 	if r.summary != nil {
 		p.Summary = *r.summary
 	}
+
 	return p, nil
 }
 
@@ -94,6 +103,7 @@ func planCommand(o PlanOptions) command {
 	}
 	args = append(args, varFileArgs(o.VarFiles)...)
 	args = append(args, o.Args...)
+
 	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
 }
 
@@ -104,9 +114,11 @@ func createPrivate(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // The caller names the file.
 	if err != nil {
 		return err
 	}
+
 	return f.Close()
 }

@@ -23,6 +23,7 @@ import (
 
 func TestPlanCommand(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		o      PlanOptions
@@ -45,6 +46,7 @@ func TestPlanCommand(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			want := command{op: "plan", args: tc.want, inWorkspace: true}
 			if diff := cmp.Diff(want, planCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
@@ -71,12 +73,15 @@ output "v" { value = var.v }`,
 		if err := os.Symlink("elsewhere", filepath.Join(ws.Dir, "plan")); err != nil {
 			t.Fatal(err)
 		}
+
 		plan := func(files ...string) *Plan {
 			t.Helper()
+
 			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", VarFiles: files})
 			if err != nil {
 				t.Fatalf("plan: %v", err)
 			}
+
 			return p
 		}
 		lineage := cmpopts.IgnoreFields(State{}, "Lineage", "Serial")
@@ -89,27 +94,33 @@ output "v" { value = var.v }`,
 			File: "plan", Changes: true, Summary: Summary{Add: 2},
 			Prior: &State{},
 		}
+
 		got := plan("two.tfvars", "one.tfvars")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("creation: -want, +got:\n%s", diff)
 		}
+
 		info, err := os.Lstat(filepath.Join(ws.Dir, "plan"))
 		if err != nil || info.Mode() != 0o600 {
 			t.Errorf("want a plan for nobody else's eyes, got %v, %v", info.Mode(), err)
 		}
+
 		if b, err := os.ReadFile(filepath.Join(ws.Dir, "elsewhere")); err != nil || len(b) > 0 {
 			t.Errorf("want the plan nowhere else, got %d bytes, %v", len(b), err)
 		}
+
 		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: "plan"}); err != nil {
 			t.Fatalf("apply: %v", err)
 		}
 
 		// Nothing has changed.
 		want = &Plan{File: "plan", Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
+
 		got = plan("one.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
 			t.Errorf("no change: -want, +got:\n%s", diff)
 		}
+
 		if diff := cmp.Diff(mustPull(t, c, ws), got.Prior); diff != "" {
 			t.Errorf("the prior state is not the one that is there: -pulled, +prior:\n%s", diff)
 		}
@@ -119,10 +130,12 @@ output "v" { value = var.v }`,
 			File: "plan", Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
 			Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
+
 		got = plan("two.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
 			t.Errorf("change: -want, +got:\n%s", diff)
 		}
+
 		if diff := cmp.Diff(mustPull(t, c, ws), got.Prior); diff != "" {
 			t.Errorf("the prior state is not the one that is there: -pulled, +prior:\n%s", diff)
 		}
@@ -145,10 +158,12 @@ output "v" { value = data.terraform_remote_state.other.outputs.v }`,
 		})
 		mustApply(t, c, ws)
 		filesystem.Write(t, ws.Dir, map[string]string{"other.tfstate": other("two")})
+
 		p := mustPlan(t, c, ws)
 		if !p.Changes || p.Summary != (Summary{}) || p.Prior == nil || p.Prior.Resources != 1 {
 			t.Errorf("want a change of nothing but an output, and a data source in the state, got %+v", p)
 		}
+
 		if diff := cmp.Diff(mustPull(t, c, ws), p.Prior); diff != "" {
 			t.Errorf("want the output that is recorded, not the one to come: -pulled, +prior:\n%s", diff)
 		}
@@ -186,17 +201,21 @@ func TestPlanFails(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old"})
+
 				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", Args: tc.args})
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 					t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
 				}
+
 				e := &Error{}
 				if !errors.As(err, &e) || e.Op != "plan" || e.ExitCode != 1 {
 					t.Errorf("%s: want the error of a plan with exit code 1, got %#v", tc.reason, err)
 				}
+
 				if NeedsInit(err) || IsStalePlan(err) || IsLocked(err) {
 					t.Errorf("%s: it is nothing special", tc.reason)
 				}
+
 				if _, err := os.Lstat(filepath.Join(ws.Dir, "plan")); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("%s: want no plan to be left, got %v", tc.reason, err)
 				}
@@ -212,24 +231,31 @@ func TestInterruptedPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ctx, cancel := context.WithCancel(t.Context())
+
 		go func() {
 			conn, err := l.Accept()
 			_ = l.Close()
+
 			cancel()
+
 			if err == nil {
 				_ = conn.Close() // The CLI finishes what it has begun.
 			}
 		}()
+
 		ws := newWorkspace(t, map[string]string{"main.tf": `
 data "terraform_remote_state" "other" {
   backend = "http"
   config  = { address = "http://` + l.Addr().String() + `", retry_max = "0" }
 }`})
+
 		_, err = c.Plan(ctx, ws, PlanOptions{Out: "plan"})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("want %v, got %v", context.Canceled, err)
 		}
+
 		if _, err := os.Lstat(filepath.Join(ws.Dir, "plan")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("want no plan to be left, got %v", err)
 		}
@@ -238,7 +264,9 @@ data "terraform_remote_state" "other" {
 
 func TestPlanAnswers(t *testing.T) {
 	t.Parallel()
+
 	summary := `{"changes":{"add":1},"type":"change_summary"}`
+
 	cases := map[string]struct {
 		reason string
 		stdout string
@@ -268,10 +296,12 @@ func TestPlanAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ws := stubWorkspace(t, "say", "STUB_STDOUT="+tc.stdout, "STUB_CODE="+tc.code)
+
 			got, err := findStub(t).Plan(t.Context(), ws, PlanOptions{Out: "plan"})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if (err == nil) != (tc.want != nil) {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}

@@ -31,14 +31,17 @@ func readPlanFile(path string) *State {
 		return nil
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
+
 	info, err := f.Stat()
 	if err != nil {
 		return nil
 	}
+
 	r, err := zip.NewReader(f, info.Size())
 	if err != nil {
 		return nil
 	}
+
 	return planState(r)
 }
 
@@ -47,11 +50,14 @@ func planState(r *zip.Reader) *State {
 	if err != nil {
 		return nil
 	}
+
 	refreshed, err := stateEntry(r, entryRefreshed)
 	if err != nil {
 		return nil
 	}
+
 	read.Lineage, read.Serial = refreshed.Lineage, refreshed.Serial
+
 	return read
 }
 
@@ -61,12 +67,15 @@ func stateEntry(r *zip.Reader, name string) (*State, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
+
 	raw, err := io.ReadAll(io.LimitReader(f, maxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
+
 	if len(raw) > maxAnswer {
 		return nil, errors.Errorf("%q is longer than %d bytes", name, maxAnswer)
 	}
+
 	return ParseState(raw)
 }

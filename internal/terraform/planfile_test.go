@@ -17,20 +17,25 @@ import (
 // zipped returns a zip file with the given entries.
 func zipped(tb testing.TB, entries map[string]string) []byte {
 	tb.Helper()
+
 	var b bytes.Buffer
+
 	w := zip.NewWriter(&b)
 	for name, content := range entries {
 		f, err := w.Create(name)
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		if _, err := f.Write([]byte(content)); err != nil {
 			tb.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -41,6 +46,7 @@ const (
 
 func TestReadPlanFile(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason  string
 		content []byte
@@ -62,15 +68,18 @@ func TestReadPlanFile(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			path := filepath.Join(t.TempDir(), "plan")
 			if err := os.WriteFile(path, tc.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(tc.want, readPlanFile(path)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
+
 	if got := readPlanFile(filepath.Join(t.TempDir(), "missing")); got != nil {
 		t.Errorf("want nothing out of nothing, got %+v", got)
 	}
@@ -81,6 +90,7 @@ func TestEncryptedPlan(t *testing.T) {
 		if c.Product() != OpenTofu {
 			t.Skip("only OpenTofu encrypts")
 		}
+
 		ws := newWorkspace(t, map[string]string{"main.tf": `output "o" { value = 1 }`})
 		ws.Env = append(ws.Env, `TF_ENCRYPTION=
 key_provider "pbkdf2" "k" {
@@ -96,13 +106,16 @@ state {
 plan {
   method = method.aes_gcm.m
 }`)
+
 		p := mustPlan(t, c, ws)
 		if p.Prior != nil {
 			t.Errorf("want to know nothing of what is encrypted, got %+v", p.Prior)
 		}
+
 		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File}); err != nil {
 			t.Errorf("apply: %v", err)
 		}
+
 		if got := string(mustPull(t, c, ws).Outputs["o"].Value); got != "1" {
 			t.Errorf("want the state to be readable, got output %q", got)
 		}
@@ -119,6 +132,7 @@ func FuzzPlanState(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		if s := planState(r); s != nil && s.Resources < 0 {
 			t.Errorf("%d resources", s.Resources)
 		}

@@ -24,6 +24,7 @@ func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 		for i := range b {
 			b[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"[r.IntN(38)]
 		}
+
 		return string(b)
 	}
 	token := text(6 + r.IntN(60))
@@ -32,6 +33,7 @@ func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 	phrase := text(7) + " " + text(5) + " " + text(9) + " " + text(4)
 	account := fmt.Sprintf("{\n  \"KEY\": %q,\n  \"ID\": %q\n}", key, token)
 	collapsed := strings.Join(strings.Fields(key), " ")
+
 	return map[string]struct{ secret, printed string }{
 		"Token":      {token, token},
 		"Quoted":     {token + `"` + token, strconv.Quote(token + `"` + token)},
@@ -51,7 +53,9 @@ func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 // expectNoPart fails if there is a part of what was printed in what is shown.
 func expectNoPart(t *testing.T, kind, shown, printed string) {
 	t.Helper()
+
 	bare := func(text string) string { return strings.Join(strings.Fields(color.ReplaceAllString(text, "")), "") }
+
 	shown, printed = bare(shown), bare(printed)
 	for i := range len(printed) - redact.MinLength + 1 {
 		if part := printed[i : i+redact.MinLength]; strings.Contains(shown, part) {
@@ -92,12 +96,14 @@ func TestNoPartOfSecret(t *testing.T) {
 			for line := range strings.Lines(text + strings.Repeat("\n...", 30)) {
 				end.add([]byte(strings.TrimSuffix(line, "\n")))
 			}
+
 			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + end.String()}, nil)
 		}},
 	}
 	for place, p := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
+
 			r := rand.New(rand.NewPCG(1, 2)) // The same secrets every time.
 			for kind, s := range secretForms(r) {
 				ws := Workspace{Dir: "/tf/ws", Redact: redact.New([]byte(s.secret)).Text}
@@ -113,16 +119,21 @@ func TestNoPartOfSecret(t *testing.T) {
 // TestNoPartOfSecretInLog has secrets printed in the ways in which the CLI prints text.
 func TestNoPartOfSecretInLog(t *testing.T) {
 	t.Parallel()
+
 	c := findStub(t)
 	for kind, s := range secretForms(rand.New(rand.NewPCG(3, 4))) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+
 			secrets := redact.New([]byte(s.secret))
+
 			message, err := json.Marshal(map[string]string{"@message": "Apply: " + s.printed})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var log []string
+
 			ws := stubWorkspace(t, "say",
 				"STUB_STDOUT="+string(message)+"\nplain "+s.printed+"\n",
 				"STUB_STDERR=Error: "+s.printed+"\n",
@@ -130,10 +141,12 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 			)
 			ws.Redact = secrets.Text
 			ws.Log = func(line string) { log = append(log, secrets.Line(line)) }
+
 			_, err = c.Destroy(t.Context(), ws, DestroyOptions{})
 			if err == nil || len(log) == 0 {
 				t.Fatalf("want an error and a log, got %v and %q", err, log)
 			}
+
 			expectNoPart(t, kind, err.Error(), s.printed)
 			// Few bytes at the end of a line may be left of what goes on in the next one.
 			for _, line := range log {

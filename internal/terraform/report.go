@@ -93,10 +93,12 @@ func compact(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
 	}
+
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil {
 		return nil // Not reached: the decoder has accepted it.
 	}
+
 	return b.Bytes()
 }
 
@@ -107,6 +109,7 @@ func (r *report) add(line []byte) string {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return string(line)
 	}
+
 	switch {
 	case m.Diagnostic != nil:
 		r.diagnose(m.Diagnostic.diagnostic())
@@ -122,6 +125,7 @@ func (r *report) add(line []byte) string {
 	case m.Level == string(SeverityError):
 		r.diagnose(Diagnostic{Severity: SeverityError, Summary: m.Message})
 	}
+
 	return m.Message
 }
 
@@ -138,6 +142,7 @@ func (r *report) follow(event string, h jsonHook) {
 	default:
 		return
 	}
+
 	if r.progress != nil {
 		r.progress(Progress{
 			Event:   event,
@@ -155,6 +160,7 @@ func applied(in map[string]jsonOutput) map[string]Output {
 			return nil
 		}
 	}
+
 	return outputs(in)
 }
 
@@ -163,5 +169,6 @@ func outputs(in map[string]jsonOutput) map[string]Output {
 	for name, o := range in {
 		out[name] = o.output()
 	}
+
 	return out
 }

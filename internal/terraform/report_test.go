@@ -14,6 +14,7 @@ import (
 
 func TestReport(t *testing.T) {
 	t.Parallel()
+
 	type want struct {
 		Text        []string
 		Diagnostics []Diagnostic
@@ -22,6 +23,7 @@ func TestReport(t *testing.T) {
 		Outputs     map[string]Output
 		Progress    []Progress
 	}
+
 	cases := map[string]struct {
 		reason string
 		lines  string
@@ -114,15 +116,19 @@ func TestReport(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var got want
+
 			r := &report{progress: func(p Progress) { got.Progress = append(got.Progress, p) }}
 			for line := range strings.Lines(tc.lines) {
 				got.Text = append(got.Text, r.add([]byte(strings.TrimSpace(line))))
 			}
+
 			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.diagnostics, r.drift, r.summary, r.outputs
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			silent := &report{}
 			for line := range strings.Lines(tc.lines) {
 				silent.add([]byte(line)) // Must do without a listener.
@@ -133,10 +139,12 @@ func TestReport(t *testing.T) {
 
 func TestReportIsBounded(t *testing.T) {
 	t.Parallel()
+
 	r := &report{}
 	for range 2 * maxDiagnostics {
 		r.add([]byte(`{"diagnostic":{"severity":"error","summary":"S"}}`))
 	}
+
 	if got := len(r.diagnostics); got != maxDiagnostics {
 		t.Errorf("want %d diagnostics, got %d", maxDiagnostics, got)
 	}
@@ -153,11 +161,13 @@ func FuzzReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r := &report{progress: func(Progress) {}}
 		r.add(line)
+
 		for name, o := range r.outputs {
 			if len(o.Value) > 0 && !json.Valid(o.Value) || !json.Valid(o.Type) {
 				t.Errorf("output %q is not JSON: %q of type %q", name, o.Value, o.Type)
 			}
 		}
+
 		for _, d := range r.diagnostics {
 			if strings.ContainsAny(d.String(), "\r\n") {
 				t.Errorf("not one line: %q", d.String())

@@ -44,9 +44,11 @@ func (cmd command) environ(ws Workspace) []string {
 			env = append(env, kv)
 		}
 	}
+
 	if cmd.inWorkspace {
 		env = append(env, "TF_WORKSPACE="+ws.name())
 	}
+
 	return env
 }
 
@@ -54,16 +56,20 @@ func (cmd command) environ(ws Workspace) []string {
 // not logged: a state is full of secrets.
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
 	answer := &limitedBuffer{max: maxAnswer}
+
 	res, err := c.execute(ctx, ws, cmd, answer, ws.Log)
 	if err != nil {
 		return nil, err
 	}
+
 	if res.code != 0 {
 		return nil, newError(cmd.op, ws, res, nil)
 	}
+
 	if answer.overflow {
 		return nil, errors.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
 	}
+
 	return answer.Bytes(), nil
 }
 
@@ -71,14 +77,18 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	log := serialized(ws.Log)
 	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(string(line))) }}
+
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
 		return err
 	}
+
 	stdout.flush()
+
 	if res.code != 0 {
 		return newError(cmd.op, ws, res, nil)
 	}
+
 	return nil
 }
 
@@ -88,11 +98,14 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	log := serialized(ws.Log)
 	r := &report{progress: progress}
 	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(r.add(line))) }}
+
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
 		return nil, result{}, err
 	}
+
 	stdout.flush()
+
 	return r, res, nil
 }
 
@@ -140,7 +153,9 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	if c.stop.Err() != nil {
 		cancel() // AfterFunc would, but perhaps only after the start.
 	}
+
 	start := time.Now()
+
 	switch started, err := process.Run(run); {
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
@@ -149,6 +164,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	case run.ProcessState == nil:
 		return result{}, errors.Wrapf(err, "cannot wait for %q", c.path)
 	}
+
 	stderr.flush()
 	res := result{
 		code:        run.ProcessState.ExitCode(),
@@ -157,6 +173,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		interrupted: ctx.Err(),
 	}
 	c.observe(cmd.op, time.Since(start), res.failure(cmd))
+
 	return res, nil
 }
 
@@ -177,10 +194,13 @@ func serialized(log func(string)) func(string) {
 	if log == nil {
 		return nil
 	}
+
 	var mu sync.Mutex
+
 	return func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
+
 		log(line)
 	}
 }
@@ -190,6 +210,7 @@ func logText(log func(string), text string) {
 	if log == nil {
 		return
 	}
+
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
 			log(line)
@@ -209,7 +230,9 @@ type limitedBuffer struct {
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.max {
 		b.overflow = true
+
 		return len(p), nil
 	}
+
 	return b.Buffer.Write(p)
 }

@@ -28,6 +28,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 	t.Setenv("LEAK", "1")
 	t.Setenv("TF_WORKSPACE", "leak")
 	c := findStub(t)
+
 	cases := map[string]struct {
 		reason string
 		ws     Workspace
@@ -61,10 +62,12 @@ func TestEnvironmentOfARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.ws.Dir = t.TempDir()
 			tc.cmd.args = []string{"env"}
+
 			out, err := c.run(t.Context(), tc.ws, tc.cmd)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(tc.want, strings.Fields(string(out))); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -79,11 +82,14 @@ func TestEnvironmentOfARun(t *testing.T) {
 func TestOverlongLine(t *testing.T) {
 	t.Parallel()
 	c, ws := findStub(t), stubWorkspace(t, "long")
+
 	var got []string
+
 	ws.Log = func(line string) { got = append(got, line) }
 	if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
 		t.Fatalf("a line that is too long must not be fatal: %v", err)
 	}
+
 	if diff := cmp.Diff([]string{"short"}, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -95,7 +101,9 @@ func TestLog(t *testing.T) {
 	ws := stubWorkspace(t, "say",
 		"STUB_STDOUT={\"@message\":\"\\nInterrupt received.\\nPlease wait\\n\"}\nnot JSON\n",
 		"STUB_STDERR=on stderr\n\n")
+
 	var got []string
+
 	ws.Log = func(line string) { got = append(got, line) }
 
 	if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
@@ -105,15 +113,18 @@ func TestLog(t *testing.T) {
 	slices.SortStableFunc(got, func(a, b string) int {
 		return strings.Index(a, "stderr") - strings.Index(b, "stderr")
 	})
+
 	want := []string{"Interrupt received.", "Please wait", "not JSON", "on stderr"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
 	got = nil
+
 	if _, err := c.PullState(t.Context(), ws); err == nil {
 		t.Fatal("the stub does not answer with a state")
 	}
+
 	if diff := cmp.Diff([]string{"on stderr"}, got); diff != "" {
 		t.Errorf("a state must not be logged: -want, +got:\n%s", diff)
 	}
@@ -121,21 +132,26 @@ func TestLog(t *testing.T) {
 
 func TestObserver(t *testing.T) {
 	t.Parallel()
+
 	type run struct {
 		Op     string
 		Failed bool
 	}
+
 	var got []run
+
 	c := findStub(t, WithObserver(func(op string, took time.Duration, err error) {
 		if took <= 0 {
 			t.Errorf("%s took %s", op, took)
 		}
+
 		got = append(got, run{Op: op, Failed: err != nil})
 	}))
 	// What the runs are for does not matter, only how they end.
 	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: "plan"})
 	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})
 	_, _ = c.PullState(t.Context(), stubWorkspace(t, "say"))
+
 	want := []run{{Op: "version"}, {Op: "plan"}, {Op: "destroy", Failed: true}, {Op: "state pull"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -144,6 +160,7 @@ func TestObserver(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		err    error
@@ -157,13 +174,17 @@ func TestInterrupt(t *testing.T) {
 			c, ctx := findStub(t), newEnding(t.Context())
 			s := start(t, stubWorkspace(t, "polite"), func(ws Workspace) error {
 				_, err := c.Destroy(ctx, ws, DestroyOptions{})
+
 				return err
 			})
+
 			ctx.end(tc.err)
+
 			err := <-s.done
 			if !errors.Is(err, tc.err) {
 				t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
 			}
+
 			if diff := cmp.Diff("interrupted: operation canceled", err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -174,6 +195,7 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptedWithSuccess(t *testing.T) {
 	t.Parallel()
 	c := findStub(t)
+
 	cases := map[string]struct {
 		reason string
 		run    func(context.Context, Workspace) error
@@ -183,6 +205,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 			reason: "what is done is done",
 			run: func(ctx context.Context, ws Workspace) error {
 				_, err := c.Apply(ctx, ws, ApplyOptions{})
+
 				return err
 			},
 		},
@@ -190,6 +213,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 			reason: "a plan that was stopped may not have looked at everything",
 			run: func(ctx context.Context, ws Workspace) error {
 				_, err := c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+
 				return err
 			},
 			want: context.Canceled,
@@ -200,7 +224,9 @@ func TestInterruptedWithSuccess(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			s := start(t, stubWorkspace(t, "polite", "STUB_CODE=0"), func(ws Workspace) error { return tc.run(ctx, ws) })
+
 			cancel()
+
 			if err := <-s.done; !errors.Is(err, tc.want) {
 				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, err)
 			}
@@ -238,13 +264,18 @@ func TestStop(t *testing.T) {
 	ws := stubWorkspace(t, "polite")
 	s := start(t, ws, func(ws Workspace) error {
 		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+
 		return err
 	})
+
 	cancel()
+
 	if err := <-s.done; !errors.Is(err, context.Canceled) {
 		t.Errorf("want the run to be interrupted, got %v", err)
 	}
+
 	ws.Log = func(line string) { t.Errorf("a run was started after the stop: %s", line) }
+
 	_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "interrupted" {
 		t.Errorf("want a new run to be refused, got %v", err)
@@ -255,11 +286,15 @@ func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := findStub(t)
+
 	cancel()
+
 	if _, err := c.PullState(ctx, stubWorkspace(t, "say")); !errors.Is(err, context.Canceled) {
 		t.Errorf("want no run with a context that is done, got %v", err)
 	}
+
 	ws := stubWorkspace(t, "say")
+
 	ws.Dir = filepath.Join(ws.Dir, "missing")
 	if _, err := c.PullState(t.Context(), ws); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("want an error that names the directory, got %v", err)
@@ -270,21 +305,27 @@ func TestKillAfterGracePeriod(t *testing.T) {
 	t.Parallel()
 	c := findStub(t, WithGracePeriod(100*time.Millisecond))
 	ctx, cancel := context.WithCancel(t.Context())
+
 	s := start(t, stubWorkspace(t, "stubborn"), func(ws Workspace) error {
 		_, err := c.Destroy(ctx, ws, DestroyOptions{})
+
 		return err
 	})
 	if len(s.children) != 2 {
 		t.Fatalf("the stub names itself and its child, got %d", len(s.children))
 	}
+
 	cancel()
+
 	err := <-s.done
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("want %v, got %v", context.Canceled, err)
 	}
+
 	if diff := cmp.Diff("interrupted (signal: killed)", err.Error()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+
 	for _, p := range s.children {
 		if !p.ends(soon) {
 			t.Errorf("process %d outlived the run", p.pid)
@@ -294,34 +335,44 @@ func TestKillAfterGracePeriod(t *testing.T) {
 
 func TestRunDiesWithThisProcess(t *testing.T) {
 	t.Parallel()
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	parent := exec.CommandContext(t.Context(), self, "parent")
 	parent.Env = []string{"STUB=parent", "PATH=" + os.Getenv("PATH")}
+
 	out, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	var run childProcess
+
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && lines.Text() != "ready" {
 		pid, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), "pid "))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		run = watch(t, pid) // The last one is the CLI itself.
 	}
+
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	if !run.ends(soon) {
 		t.Error("the run outlived the process that started it")
 	}
+
 	_ = parent.Wait()
 }
 
@@ -340,34 +391,43 @@ func TestInterruptedApply(t *testing.T) {
 		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
 		p := mustPlan(t, c, ws)
 		ctx, cancel := context.WithCancel(t.Context())
+
 		s := start(t, ws, func(ws Workspace) error {
 			_, err := c.Apply(ctx, ws, ApplyOptions{PlanFile: p.File})
+
 			return err
 		})
 		if len(s.children) != 1 {
 			t.Fatalf("the provisioner names its child, got %d", len(s.children))
 		}
+
 		cancel()
+
 		err := <-s.done
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("want %v, got %v", context.Canceled, err)
 		}
+
 		if !strings.HasPrefix(err.Error(), "interrupted: local-exec provisioner error: ") ||
 			!strings.HasSuffix(err.Error(), "; execution halted") {
 			t.Errorf("want what the CLI says about the interruption, got %v", err)
 		}
+
 		for _, p := range s.children {
 			if !p.ends(soon) {
 				t.Errorf("process %d outlived the run", p.pid)
 			}
 		}
+
 		if got := mustPull(t, c, ws).Resources; got != 2 {
 			t.Errorf("want both resources in the state, got %d", got)
 		}
+
 		locks, err := filepath.Glob(filepath.Join(ws.Dir, "terraform.tfstate.d/ws/.*.lock.info"))
 		if err != nil || len(locks) > 0 {
 			t.Errorf("want no lock to be left, got %q, %v", locks, err)
 		}
+
 		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
 			t.Errorf("want the state to be usable at once, got %v", err)
 		}
@@ -382,13 +442,17 @@ func FuzzLineWriter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		split := func(size int) []string {
 			var lines []string
+
 			w := &lineWriter{max: 16, line: func(line []byte) { lines = append(lines, string(line)) }}
+
 			for rest := text; rest != ""; {
 				n := min(size, len(rest))
 				_, _ = w.Write([]byte(rest[:n]))
 				rest = rest[n:]
 			}
+
 			w.flush()
+
 			return lines
 		}
 		if diff := cmp.Diff(split(len(text)+1), split(max(1, size))); diff != "" {

@@ -40,10 +40,13 @@ func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return &State{}, nil
 	}
+
 	s, err := ParseState(raw)
+
 	return s, errors.Wrap(err, "cannot read the state that was pulled")
 }
 
@@ -68,24 +71,29 @@ func ParseState(raw []byte) (*State, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, errors.Wrap(err, "not a state file")
 	}
+
 	if file.Version != stateVersion {
 		return nil, errors.Errorf("version %d of the state file is not supported, only %d is", file.Version, stateVersion)
 	}
+
 	s := &State{Lineage: file.Lineage, Serial: file.Serial}
 	if len(file.Outputs) > 0 {
 		s.Outputs = outputs(file.Outputs)
 	}
+
 	for _, r := range file.Resources {
 		// An instance that is being replaced is listed twice, under one key.
 		keys := map[string]bool{}
 		for _, i := range r.Instances {
 			keys[string(i.IndexKey)] = true
 		}
+
 		s.Resources += len(keys)
 		if r.Mode == "managed" {
 			s.Managed += len(keys)
 		}
 	}
+
 	return s, nil
 }
 

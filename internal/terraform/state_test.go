@@ -16,6 +16,7 @@ import (
 
 func TestParseState(t *testing.T) {
 	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		raw    string
@@ -58,10 +59,12 @@ func TestParseState(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			got, err := ParseState([]byte(tc.raw))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.err)) {
 				t.Errorf("%s: want error %q, got %v", tc.reason, tc.err, err)
 			}
@@ -77,16 +80,21 @@ output "o" { value = 1 }`})
 		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
 			t.Errorf("no state: -want, +got:\n%s", diff)
 		}
+
 		mustApply(t, c, ws)
+
 		first := mustPull(t, c, ws)
 		if first.Lineage == "" || first.Serial == 0 || first.Resources != 3 || len(first.Outputs) != 1 {
 			t.Errorf("want what was applied, got %+v", first)
 		}
+
 		mustApply(t, c, ws, "-replace=terraform_data.x[0]")
+
 		second := mustPull(t, c, ws)
 		if second.Lineage != first.Lineage || second.Serial <= first.Serial {
 			t.Errorf("want the same state, later: got %+v after %+v", second, first)
 		}
+
 		ws.Name = "another"
 		if diff := cmp.Diff(&State{}, mustPull(t, c, ws)); diff != "" {
 			t.Errorf("another workspace: -want, +got:\n%s", diff)
@@ -94,6 +102,7 @@ output "o" { value = 1 }`})
 
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "foo {"})
 		_, err := c.PullState(t.Context(), ws)
+
 		want := `Unsupported block type: Blocks of type "foo" are not expected here. (on main.tf line 1); `
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
@@ -111,6 +120,7 @@ func FuzzParseState(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		for name, o := range s.Outputs {
 			if len(o.Value) > 0 && !json.Valid(o.Value) {
 				t.Errorf("output %q is not JSON: %q", name, o.Value)

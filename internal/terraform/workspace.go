@@ -40,6 +40,7 @@ func (ws Workspace) redacted(text string) string {
 	if ws.Redact == nil {
 		return text
 	}
+
 	return ws.Redact(color.ReplaceAllString(text, "")) // A color would split a secret.
 }
 
@@ -51,6 +52,7 @@ func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 // dropped, the run that follows tells what is wrong.
 func (ws Workspace) forgetSelection() {
 	dataDir := ".terraform"
+
 	for _, kv := range ws.Env {
 		if dir, ok := strings.CutPrefix(kv, "TF_DATA_DIR="); ok && dir != "" {
 			dataDir = dir
@@ -62,6 +64,7 @@ func (ws Workspace) forgetSelection() {
 		return
 	}
 	defer root.Close() //nolint:errcheck // Nothing was written.
+
 	_ = root.Remove(filepath.Join(dataDir, "environment"))
 }
 
@@ -94,5 +97,6 @@ func Environ(base []string, extra ...string) []string {
 	for i, k := range keys {
 		keys[i] = k + "=" + env[k]
 	}
+
 	return keys
 }

@@ -20,11 +20,14 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	if ws.name() == DefaultWorkspace {
 		return nil
 	}
+
 	ws.forgetSelection()
+
 	err := c.runLogged(ctx, ws, deleteWorkspaceCommand(ws.name()))
 	if noWorkspace(err, ws.name()) {
 		return nil
 	}
+
 	return err
 }
 
@@ -47,7 +50,9 @@ func noWorkspace(err error, name string) bool {
 	if !errors.As(err, &e) || e.interrupted != nil {
 		return false
 	}
+
 	said := oneLine(e.Stderr)
+
 	return strings.Contains(said, fmt.Sprintf("Workspace %q doesn't exist", name)) ||
 		strings.Contains(said, "workspaces not supported")
 }

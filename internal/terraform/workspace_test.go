@@ -16,7 +16,9 @@ import (
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
+
 	always := []string{"CHECKPOINT_DISABLE=1", "TF_INPUT=0", "TF_IN_AUTOMATION=1"}
+
 	cases := map[string]struct {
 		reason string
 		base   []string
@@ -60,6 +62,7 @@ func TestEnviron(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if diff := cmp.Diff(tc.want, Environ(tc.base, tc.extra...)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -70,6 +73,7 @@ func TestEnviron(t *testing.T) {
 func TestForgetSelection(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
+
 	cases := map[string]struct {
 		reason string
 		env    []string
@@ -96,14 +100,17 @@ func TestForgetSelection(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			ws := Workspace{Dir: t.TempDir(), Env: tc.env}
 			if tc.link != "" {
 				if err := os.Symlink(outside, filepath.Join(ws.Dir, tc.link)); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			filesystem.Write(t, ws.Dir, map[string]string{tc.file: "old"})
 			ws.forgetSelection()
+
 			_, err := os.Stat(filepath.Join(ws.Dir, tc.file))
 			if kept := err == nil; kept != tc.kept {
 				t.Errorf("%s: kept: %t, want %t", tc.reason, kept, tc.kept)

@@ -133,6 +133,7 @@ func TestRenderRefusedArgument(t *testing.T) {
 				t.Parallel()
 
 				dir := newModule(t, []argument{tc.argument})
+
 				v := commonv1beta1.Var{Key: "v0", Value: tc.argument.text}
 				if tc.key != "" {
 					v.Key = tc.key

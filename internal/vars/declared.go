@@ -99,6 +99,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
 	if err != nil {
 		d.complete = false
+
 		return nil
 	}
 
@@ -110,6 +111,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	f, diags := parse(src, name)
 	if diags.HasErrors() {
 		d.complete = false
+
 		return nil
 	}
 
@@ -126,6 +128,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 		variable, _, diags := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
 		if diags.HasErrors() {
 			d.complete = false
+
 			continue
 		}
 

@@ -27,6 +27,7 @@ func TestRender(t *testing.T) {
 		File string
 		Err  error
 	}
+
 	cases := map[string]struct {
 		reason   string
 		declared Declarations
@@ -120,10 +121,12 @@ func TestRender(t *testing.T) {
 			t.Parallel()
 
 			data, err := Render(tc.declared, tc.vars)
+
 			got := want{File: string(data), Err: err}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
+
 			if err == nil {
 				return
 			}
@@ -185,6 +188,7 @@ func FuzzRenderExpression(f *testing.F) {
 		if diff := cmp.Diff(diags.HasErrors(), err != nil); diff != "" {
 			t.Fatalf("whether %q is refused: -CLI, +Render:\n%s\nby the CLI: %v\nby Render: %v", text, diff, diags, err)
 		}
+
 		if err != nil {
 			return
 		}

@@ -23,10 +23,13 @@ func Digest(files map[string]File, extra ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		b = fmt.Appendf(b, "%d:%s,%d:%s,", len(name), name, len(files[name].Data), files[name].Data)
 	}
+
 	for _, s := range extra {
 		b = fmt.Appendf(b, "%d:%s,", len(s), s)
 	}
+
 	sum := sha256.Sum256(b)
+
 	return hex.EncodeToString(sum[:])
 }
 

@@ -33,11 +33,13 @@ func TestDigest(t *testing.T) {
 		"ExtraForFile":   Digest(nil, "a", "b", "c", "d"),
 		"FileAndExtra":   Digest(map[string]File{"a": text("b")}, "c", "d"),
 	}
+
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(different)) {
 		if other, ok := seen[different[name]]; ok {
 			t.Errorf("%s and %s have the same digest", name, other)
 		}
+
 		seen[different[name]] = name
 		if len(different[name]) != 64 {
 			t.Errorf("%s: %q is not a SHA-256 in hexadecimal", name, different[name])
@@ -48,6 +50,7 @@ func TestDigest(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		many[name] = text(name)
 	}
+
 	want := Digest(many, "x")
 	for range 20 {
 		if diff := cmp.Diff(want, Digest(maps.Clone(many), "x")); diff != "" {

@@ -74,6 +74,7 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 			return err
 		}
 	}
+
 	root, err := d.open()
 	if err != nil {
 		return err
@@ -89,22 +90,27 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 	// no file is ever there that the next Sync does not know of.
 	all := maps.Clone(written)
 	maps.Copy(all, listed)
+
 	if err := all.write(root, written); err != nil {
 		return err
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := writeInput(root, name, files[name]); err != nil {
 			return errors.Wrapf(err, "cannot write %q", name)
 		}
 	}
+
 	for name := range all {
 		if _, ok := listed[name]; ok {
 			continue
 		}
+
 		if err := removeInput(root, name); err != nil {
 			return errors.Wrapf(err, "cannot remove %q", name)
 		}
 	}
+
 	return listed.write(root, all)
 }
 
@@ -116,9 +122,11 @@ func (d *Dir) RemoveSecrets() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	written, err := readManifest(root)
@@ -127,11 +135,13 @@ func (d *Dir) RemoveSecrets() error {
 	}
 	// The file that a Sync was interrupted in may hold half of a secret.
 	errs := []error{removeInput(root, tempName), sweepTempDirs(root)}
+
 	for name, e := range written {
 		if e.Secret {
 			errs = append(errs, errors.Wrapf(removeInput(root, name), "cannot remove %q", name))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -147,6 +157,7 @@ func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	if err != nil {
 		return "", errors.Wrapf(reason(err), badEntrypoint, entrypoint)
 	}
+
 	return filepath.Join(d.Path(), rel), nil
 }
 
@@ -157,6 +168,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	root, err := d.open()
 	if err != nil {
 		return "", err
@@ -168,6 +180,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if !info.IsDir() {
 		return "", errors.New("not a directory")
 	}
@@ -183,17 +196,21 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	target, err := filepath.EvalSymlinks(filepath.Join(base, rel))
 	if err != nil {
 		return "", err
 	}
+
 	rel, err = filepath.Rel(base, target)
 	if err != nil {
 		return "", err
 	}
+
 	if !filepath.IsLocal(rel) {
 		return "", errors.New("it leaves the module")
 	}
+
 	return rel, nil
 }
 
@@ -211,6 +228,7 @@ func clean(entrypoint string) (string, error) {
 	if !filepath.IsLocal(rel) {
 		return "", errors.New("it leaves the module")
 	}
+
 	return rel, nil
 }
 
@@ -222,10 +240,13 @@ func (d *Dir) open() (*os.Root, error) {
 		return nil, errors.Wrap(err, "cannot open the root of working directories")
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
 	if err := checkDir(root, d.uid); err != nil {
 		return nil, errors.Wrap(err, "cannot open working directory")
 	}
+
 	sub, err := root.OpenRoot(d.uid)
+
 	return sub, errors.Wrap(err, "cannot open working directory")
 }
 
@@ -238,6 +259,7 @@ func checkName(name string) error {
 	case strings.Contains("/"+name, "/"+ownPrefix):
 		return errors.Errorf("cannot write %q: names that begin with %q are reserved", name, ownPrefix)
 	}
+
 	return nil
 }
 
@@ -246,6 +268,7 @@ func writeInput(root *os.Root, name string, f File) error {
 	if err := mkParents(root, name); err != nil {
 		return err
 	}
+
 	if same, err := hasContent(root, name, f.Data); same || err != nil {
 		return err
 	}
@@ -261,10 +284,12 @@ func mkParents(root *os.Root, name string) error {
 		if errors.Is(err, fs.ErrExist) {
 			err = checkDir(root, dir)
 		}
+
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -274,6 +299,7 @@ func removeInput(root *os.Root, name string) error {
 	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
 		return nil
 	}
+
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -283,6 +309,7 @@ func removeInput(root *os.Root, name string) error {
 	case info.IsDir():
 		return nil
 	}
+
 	return root.Remove(name)
 }
 
@@ -298,7 +325,9 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	case !info.Mode().IsRegular(), info.Mode().Perm() != 0o600, info.Size() != int64(len(data)):
 		return false, nil
 	}
+
 	got, err := regular.ReadIn(root, name, int64(len(data)))
+
 	return string(got) == string(data), err
 }
 
@@ -314,23 +343,29 @@ func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err
 	}
+
 	f, err := root.OpenFile(tempName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
+
 	_, err = f.Write(data)
 	if err == nil && durable {
 		err = f.Sync()
 	}
+
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
+
 	if err == nil {
 		err = root.Rename(tempName, name)
 	}
+
 	if err != nil {
 		_ = root.Remove(tempName)
 	}
+
 	return err
 }
 
@@ -340,19 +375,23 @@ func checkDir(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
+
 	if !info.IsDir() {
 		return errors.Errorf("%q is not a directory", name)
 	}
+
 	return nil
 }
 
 // parents returns the directories that name is in, from the outermost.
 func parents(name string) []string {
 	var dirs []string
+
 	for i, r := range name {
 		if r == '/' {
 			dirs = append(dirs, name[:i])
 		}
 	}
+
 	return dirs
 }

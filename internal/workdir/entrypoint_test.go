@@ -20,6 +20,7 @@ func TestEntrypoint(t *testing.T) {
 		Path string
 		Err  error
 	}
+
 	cases := map[string]struct {
 		reason     string
 		entrypoint string
@@ -60,11 +61,14 @@ func TestEntrypoint(t *testing.T) {
 			if tc.want.Err == nil {
 				tc.want.Path = filepath.Join(d.Path(), tc.want.Path)
 			}
+
 			var got want
+
 			got.Path, got.Err = d.Entrypoint(tc.entrypoint)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
 			}
+
 			if got.Err != nil && strings.Count(got.Err.Error(), `"`+tc.entrypoint+`"`) != 1 {
 				t.Errorf("%s\n%q does not name %q", tc.reason, got.Err, tc.entrypoint)
 			}
@@ -78,16 +82,20 @@ func TestEntrypointBelowLinkedRoot(t *testing.T) {
 
 	link := filepath.Join(t.TempDir(), "link")
 	symlink(t, t.TempDir(), link)
+
 	r, err := Open(link)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d := dirOf(t, r, uidA)
 	mkdir(t, filepath.Join(d.Path(), "sub"), 0o700)
+
 	got, err := d.Entrypoint("sub")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(filepath.Join(link, uidA, "sub"), got); diff != "" {
 		t.Errorf("the path is below that of the directory: -want, +got:\n%s", diff)
 	}
@@ -100,6 +108,7 @@ func TestCleanEntrypoint(t *testing.T) {
 		Path string
 		Err  error
 	}
+
 	cases := map[string]struct {
 		reason     string
 		entrypoint string
@@ -116,10 +125,12 @@ func TestCleanEntrypoint(t *testing.T) {
 			t.Parallel()
 
 			var got want
+
 			got.Path, got.Err = CleanEntrypoint(tc.entrypoint)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nCleanEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
 			}
+
 			if got.Err != nil && !strings.Contains(got.Err.Error(), `"`+tc.entrypoint+`"`) {
 				t.Errorf("%s\n%q does not name %q", tc.reason, got.Err, tc.entrypoint)
 			}
@@ -132,23 +143,29 @@ func FuzzEntrypoint(f *testing.F) {
 	for _, entrypoint := range []string{"", ".", "/", "in", "/in/", "in/../in", "..", "a/../..", "....//....//etc", "out", "out/x", "link", "a\x00b", "a\\..\\b", "\xb2"} {
 		f.Add(entrypoint)
 	}
+
 	f.Fuzz(func(t *testing.T, entrypoint string) {
 		d := newDir(t)
 		syncDir(t, d, map[string]File{"in/main.tf": text("a")})
+
 		for link, target := range map[string]string{"out": "../..", "link": "in"} {
 			symlink(t, target, filepath.Join(d.Path(), link))
 		}
+
 		rel, cleanErr := CleanEntrypoint(entrypoint)
 		if cleanErr == nil && (!filepath.IsLocal(rel) || filepath.Clean(rel) != rel) {
 			t.Errorf("CleanEntrypoint(%q): %q is not a clean path inside", entrypoint, rel)
 		}
+
 		path, err := d.Entrypoint(entrypoint)
 		if err != nil {
 			return
 		}
+
 		if cleanErr != nil {
 			t.Errorf("Entrypoint(%q): %q, but CleanEntrypoint fails with %v", entrypoint, path, cleanErr)
 		}
+
 		if path != d.Path() && path != filepath.Join(d.Path(), "in") {
 			t.Errorf("Entrypoint(%q): %q is neither of the two directories there are", entrypoint, path)
 		}

@@ -38,26 +38,34 @@ func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 		case e.IsDir(), reserved(e.Name()), slices.Contains(leftOut, name):
 			return nil
 		}
+
 		files[name], err = readAny(root, name, e)
+
 		return errors.Wrapf(err, "cannot read %q", name)
 	})
+
 	return files, err
 }
 
 func readAny(root *os.Root, name string, e fs.DirEntry) (File, error) {
 	if e.Type() == fs.ModeSymlink {
 		target, err := root.Readlink(name)
+
 		return File{Data: []byte("-> " + target)}, err
 	}
+
 	if !e.Type().IsRegular() {
 		return File{Data: []byte(e.Type().String())}, nil
 	}
+
 	f, err := regular.OpenIn(root, name)
 	if err != nil {
 		return File{}, err
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
+
 	h := sha256.New()
 	_, err = io.Copy(h, f)
+
 	return File{Data: h.Sum(nil)}, err
 }

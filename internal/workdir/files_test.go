@@ -14,6 +14,7 @@ import (
 
 func digested(content string) File {
 	sum := sha256.Sum256([]byte(content))
+
 	return File{Data: sum[:]}
 }
 

@@ -26,29 +26,35 @@ func secret(s string) File { return File{Data: []byte(s), Secret: true} }
 
 func openRoot(t *testing.T) *Root {
 	t.Helper()
+
 	r, err := Open(filepath.Join(t.TempDir(), "root"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
 func newDir(t *testing.T) *Dir {
 	t.Helper()
+
 	return dirOf(t, openRoot(t), uidA)
 }
 
 func dirOf(t *testing.T, r *Root, uid string) *Dir {
 	t.Helper()
+
 	d, err := r.Dir(uid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
 func syncDir(t *testing.T, d *Dir, set map[string]File, later ...string) {
 	t.Helper()
+
 	if err := d.Sync(set, later...); err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +62,7 @@ func syncDir(t *testing.T, d *Dir, set map[string]File, later ...string) {
 
 func removeSecrets(t *testing.T, d *Dir) {
 	t.Helper()
+
 	if err := d.RemoveSecrets(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,18 +72,21 @@ func removeSecrets(t *testing.T, d *Dir) {
 // for itself. A symbolic link has the base name of its target for content.
 func content(t *testing.T, dir string) files {
 	t.Helper()
+
 	got := filesystem.Read(t, dir, manifestName, markerName)
 	for name, content := range got {
 		if target, ok := strings.CutPrefix(content, "-> "); ok {
 			got[name] = "-> " + filepath.Base(target)
 		}
 	}
+
 	return got
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	mkdir(t, filepath.Dir(path), 0o700)
+
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +94,11 @@ func write(t *testing.T, path, content string) {
 
 func mkdir(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
+
 	if err := os.MkdirAll(path, mode); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +106,7 @@ func mkdir(t *testing.T, path string, mode os.FileMode) {
 
 func symlink(t *testing.T, target, path string) {
 	t.Helper()
+
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +114,7 @@ func symlink(t *testing.T, target, path string) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
+
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}

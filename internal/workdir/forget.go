@@ -34,9 +34,11 @@ func (d *Dir) Forget() error {
 	if err := d.ClearInitialized(); err != nil {
 		return err
 	}
+
 	if err := d.Sync(nil); err != nil {
 		return err
 	}
+
 	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -48,9 +50,11 @@ func (d *Dir) Forget() error {
 		case e.Name() != dataDir:
 			return nil
 		}
+
 		if err := forgetBackend(root, path.Join(name, backendName)); err != nil {
 			return errors.Wrap(err, "cannot remove backend configuration")
 		}
+
 		return fs.SkipDir
 	})
 }
@@ -61,15 +65,18 @@ func forgetBackend(root *os.Root, name string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	recorded := struct {
 		Backend *struct{} `json:"backend"`
 	}{}
 	if json.Unmarshal(data, &recorded) == nil && recorded.Backend == nil {
 		return nil
 	}
+
 	return root.Remove(name)
 }
 
@@ -87,10 +94,12 @@ func (d *Dir) LastRun() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, errors.Wrap(err, "cannot look at working directory")
 	}
+
 	last, now := info.ModTime(), time.Now()
 	if last.After(now) {
 		last = now
 		err = root.Chtimes(".", now, now)
 	}
+
 	return last, errors.Wrap(err, "cannot correct the time of the last run")
 }

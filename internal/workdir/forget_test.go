@@ -71,9 +71,11 @@ func TestForget(t *testing.T) {
 					t.Fatalf("%s\nForget(): %v", tc.reason, err)
 				}
 			}
+
 			if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
 				t.Errorf("%s\nfiles: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if got := d.Initialized(""); got != "" {
 				t.Errorf("%s\nInitialized(...): want none, got %q", tc.reason, got)
 			}
@@ -85,10 +87,12 @@ func TestLastRun(t *testing.T) {
 	t.Parallel()
 
 	d := newDir(t)
+
 	want := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 	if err := os.Chtimes(d.Path(), want, want); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := d.LastRun(); err != nil || !got.Equal(want) {
 		t.Errorf("LastRun(): want %s, got %s and error %v", want, got, err)
 	}
@@ -98,20 +102,24 @@ func TestLastRun(t *testing.T) {
 	if err := os.Chtimes(d.Path(), future, future); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 2 {
 		if got, err := d.LastRun(); err != nil || time.Since(got) < 0 || time.Since(got) > time.Minute {
 			t.Errorf("LastRun() of the future: want about now, got %s and error %v", got, err)
 		}
 	}
+
 	info, err := os.Stat(d.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if info.ModTime().After(time.Now()) {
 		t.Errorf("a last run of the future does not age: it was at %s", info.ModTime())
 	}
 
 	remove(t, d.Path())
+
 	if _, err := d.LastRun(); err == nil {
 		t.Error("LastRun() of no directory: want an error")
 	}

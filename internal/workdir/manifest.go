@@ -25,13 +25,16 @@ type entry struct {
 // readManifest returns the manifest of the directory, empty if it has none.
 func readManifest(root *os.Root) (manifest, error) {
 	m := manifest{}
+
 	data, err := regular.ReadIn(root, manifestName, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
+
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read the list of files written earlier")
 	}
+
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, errors.Wrapf(err, "cannot parse the list of files written earlier, %q", manifestName)
 	}
@@ -41,6 +44,7 @@ func readManifest(root *os.Root) (manifest, error) {
 			return nil, errors.Wrapf(err, "cannot use the list of files written earlier, %q", manifestName)
 		}
 	}
+
 	return m, nil
 }
 
@@ -50,9 +54,11 @@ func newManifest(files map[string]File, secret ...string) manifest {
 	for name, f := range files {
 		m[name] = entry{Secret: f.Secret}
 	}
+
 	for _, name := range secret {
 		m[name] = entry{Secret: true}
 	}
+
 	return m
 }
 
@@ -61,9 +67,11 @@ func (m manifest) write(root *os.Root, there manifest) error {
 	if maps.Equal(m, there) {
 		return nil
 	}
+
 	data, err := json.Marshal(m)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the list of files")
 	}
+
 	return errors.Wrap(writeFile(root, manifestName, data), "cannot write the list of files")
 }

@@ -31,6 +31,7 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	if err != nil {
 		return errors.Wrapf(reason(err), badEntrypoint, entrypoint)
 	}
+
 	root, err := d.open()
 	if err != nil {
 		return err
@@ -41,6 +42,7 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the result of init")
 	}
+
 	return errors.Wrap(writeFile(root, markerName, data), "cannot record that init succeeded")
 }
 
@@ -52,6 +54,7 @@ func (d *Dir) Initialized(entrypoint string) string {
 	if err != nil {
 		return ""
 	}
+
 	root, err := d.open()
 	if err != nil {
 		return ""
@@ -62,9 +65,11 @@ func (d *Dir) Initialized(entrypoint string) string {
 	if !ok || m.Entrypoint != rel {
 		return ""
 	}
+
 	if err := checkDir(root, filepath.Join(rel, dataDir)); err != nil {
 		return ""
 	}
+
 	return m.Digest
 }
 
@@ -75,13 +80,16 @@ func (r *Root) Initialized() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var paths []string
+
 	for _, uid := range uids {
 		d := &Dir{root: r, uid: uid}
 		if m, ok := d.readMarker(); ok {
 			paths = append(paths, filepath.Join(d.Path(), m.Entrypoint))
 		}
 	}
+
 	return paths, nil
 }
 
@@ -94,10 +102,12 @@ func (d *Dir) readMarker() (marker, bool) {
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	m := marker{}
+
 	data, err := regular.ReadIn(root, markerName, maxList)
 	if err != nil || json.Unmarshal(data, &m) != nil || !filepath.IsLocal(m.Entrypoint) {
 		return marker{}, false
 	}
+
 	return m, true
 }
 
@@ -113,5 +123,6 @@ func (d *Dir) ClearInitialized() error {
 	if err := root.Remove(markerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Wrap(err, "cannot forget that init succeeded")
 	}
+
 	return nil
 }

@@ -75,6 +75,7 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 				mark(t, d, "", "one")
+
 				for range 2 {
 					if err := d.ClearInitialized(); err != nil {
 						t.Error(err)
@@ -98,6 +99,7 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 				mark(t, d, "", "one")
+
 				if err := d.Sync(nil); err != nil {
 					t.Error(err)
 				}
@@ -108,6 +110,7 @@ func TestInitialized(t *testing.T) {
 			reason: "An entrypoint that leaves the directory is never initialized.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
+
 				if err := d.MarkInitialized("..", "one"); err == nil {
 					t.Error("an entrypoint that leaves the directory was marked")
 				}
@@ -129,6 +132,7 @@ func TestInitialized(t *testing.T) {
 			for entrypoint := range tc.want {
 				got[entrypoint] = d.Initialized(entrypoint)
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nInitialized by entrypoint: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -142,14 +146,17 @@ func TestRootInitialized(t *testing.T) {
 	const uninitialized = "ffffffff-ffff-4fff-bfff-ffffffffffff"
 
 	r := openRoot(t)
+
 	dirs := map[string]*Dir{}
 	for _, uid := range []string{uidA, uidB, uninitialized} {
 		dirs[uid] = dirOf(t, r, uid)
 	}
+
 	mkdir(t, filepath.Join(dirs[uidA].Path(), "sub"), 0o700)
 	mark(t, dirs[uidA], "sub", "digest")
 	mark(t, dirs[uidB], "", "digest")
 	mark(t, dirs[uninitialized], "", "digest")
+
 	if err := dirs[uninitialized].ClearInitialized(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +165,7 @@ func TestRootInitialized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{filepath.Join(dirs[uidA].Path(), "sub"), dirs[uidB].Path()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Initialized(): -want, +got:\n%s", diff)
@@ -165,6 +173,7 @@ func TestRootInitialized(t *testing.T) {
 
 	// It is read from a place that modules can write to.
 	write(t, filepath.Join(dirs[uidB].Path(), markerName), `{"entrypoint": "../x", "digest": "d"}`)
+
 	if got, err = r.Initialized(); err != nil || len(got) != 1 {
 		t.Errorf("Initialized(): want one without the entrypoint that leads out, got %q and error %v", got, err)
 	}
@@ -172,6 +181,7 @@ func TestRootInitialized(t *testing.T) {
 
 func mark(t *testing.T, d *Dir, entrypoint, digest string) {
 	t.Helper()
+
 	if err := d.MarkInitialized(entrypoint, digest); err != nil {
 		t.Fatal(err)
 	}

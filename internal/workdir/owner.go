@@ -30,14 +30,17 @@ func (r *Root) Own(cluster string) error {
 	if err := markOwner(root, cluster); err != nil {
 		return errors.Wrapf(err, "cannot mark %q as that of this cluster", r.path)
 	}
+
 	owner, err := root.ReadFile(ownerName)
 	if err != nil {
 		return errors.Wrapf(err, "cannot find out which cluster %q belongs to", r.path)
 	}
+
 	if got := strings.TrimSpace(string(owner)); got != cluster {
 		return errors.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
 			r.path, got, cluster, filepath.Join(r.path, ownerName))
 	}
+
 	return nil
 }
 
@@ -53,6 +56,7 @@ func markOwner(root *os.Root, cluster string) error {
 	if err := root.WriteFile(temp, []byte(cluster+"\n"), 0o600); err != nil {
 		return err
 	}
+
 	err := root.Link(temp, ownerName)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil

@@ -62,15 +62,18 @@ func TestOwn(t *testing.T) {
 
 			r := openRoot(t)
 			tc.before(t, r)
+
 			err := r.Own("b")
 			if (err != nil) != (len(tc.want) > 0) {
 				t.Errorf("%s\nOwn(...): got error %v", tc.reason, err)
 			}
+
 			for _, text := range tc.want {
 				if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), r.Path()) {
 					t.Errorf("%s\nOwn(...): want %q in error %v", tc.reason, text, err)
 				}
 			}
+
 			got := filesystem.Read(t, r.Path())
 			if diff := cmp.Diff(files{".cluster": tc.owner + "\n"}, got); diff != "" {
 				t.Errorf("%s\nfiles: -want, +got:\n%s", tc.reason, diff)
@@ -85,7 +88,9 @@ func TestOwnAtOnce(t *testing.T) {
 
 	r := openRoot(t)
 	owners := make(chan string, 20)
+
 	var wg sync.WaitGroup
+
 	for range 10 {
 		for _, cluster := range []string{"a", "b"} {
 			wg.Go(func() {
@@ -95,12 +100,15 @@ func TestOwnAtOnce(t *testing.T) {
 			})
 		}
 	}
+
 	wg.Wait()
 	close(owners)
+
 	n := map[string]int{}
 	for cluster := range owners {
 		n[cluster]++
 	}
+
 	if n["a"]+n["b"] != 10 || n["a"]*n["b"] != 0 {
 		t.Errorf("want all 10 instances of one cluster and none of the other to start, got %v", n)
 	}

@@ -48,23 +48,28 @@ func hostID() string {
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
 		return id
 	}
+
 	return rand.Text()
 }
 
 // record a use in the file that is locked, and return what erases that again.
 func (r *Root) record(root *os.Root) (erase func(), err error) {
 	u := use{Host: r.host, Nonce: rand.Text(), Longest: r.longest}
+
 	data, err := json.Marshal(u)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot record that the working directory is used")
 	}
+
 	if err := writeRecord(root, data); err != nil {
 		return nil, errors.Wrap(err, "cannot record that the working directory is used")
 	}
+
 	return func() {
 		// Another use may have begun meanwhile.
 		if f, err := openUse(root); err == nil {
 			defer f.Close() //nolint:errcheck // Nothing depends on it: the record gets old.
+
 			if string(readRecord(f)) == string(data) {
 				_ = f.Truncate(0)
 			}
@@ -79,21 +84,25 @@ func writeRecord(root *os.Root, data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	err = f.Truncate(0)
 	if err == nil {
 		_, err = f.Write(data)
 	}
+
 	return errors.Join(err, f.Close())
 }
 
 // readRecord returns what is recorded, as far as it may be.
 func readRecord(f *os.File) []byte {
 	data := make([]byte, maxRecord)
+
 	n, err := f.ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		// Nobody has written that as a record.
 		return []byte(err.Error())
 	}
+
 	return data[:n]
 }
 
@@ -106,12 +115,15 @@ func (r *Root) usedFor(uid string, data []byte) time.Duration {
 	// The lock tells about uses on this machine.
 	if len(data) == 0 || !broken && u.Host == r.host {
 		r.forgetUse(uid)
+
 		return 0
 	}
+
 	longest := u.Longest
 	if broken || longest < 0 || longest > maxUse {
 		longest = maxUse
 	}
+
 	return max(longest-r.seenFor(uid, string(data)), 0)
 }
 
@@ -125,6 +137,7 @@ func (r *Root) seenFor(uid, record string) time.Duration {
 		s = sighting{record: record, since: time.Now()}
 		r.seen[uid] = s
 	}
+
 	return time.Since(s.since)
 }
 

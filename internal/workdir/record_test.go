@@ -21,12 +21,14 @@ func useElsewhere(t *testing.T, d *Dir, host string, longest time.Duration) (don
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = root.Close() })
 
 	done, err = (&Root{host: host, longest: longest}).record(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return done
 }
 
@@ -40,6 +42,7 @@ func TestOtherHost(t *testing.T) {
 		t.Helper()
 		useElsewhere(t, d, "other", longest)
 	}
+
 	cases := map[string]struct {
 		reason string
 		leave  func(t *testing.T, d *Dir)
@@ -95,33 +98,41 @@ func TestOtherHost(t *testing.T) {
 			tc.leave(t, d)
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
+
 				next := func() time.Duration {
 					wait, err := r.Sweep(func(*Dir) error { return nil })
 					if err != nil {
 						t.Fatal(err)
 					}
+
 					gone := wait == 0
 					if got := len(swept(t, r)) == 1; got != gone {
 						t.Errorf("%s\nSweep(...) after %s: swept %t, but says that it is in use for %s", tc.reason, time.Since(start), got, wait)
 					}
+
 					return wait
 				}
 				for wait := next(); wait > 0; wait = next() {
 					if gone, err := r.Remove(uidA); gone || err != nil {
 						t.Fatalf("%s\nRemove(...) after %s: want it to stay, got %t and error %v", tc.reason, time.Since(start), gone, err)
 					}
+
 					if tc.again != nil {
 						wait /= 2
 					}
+
 					time.Sleep(wait)
+
 					if tc.again != nil {
 						tc.again(t, d)
 						tc.again = nil
 					}
 				}
+
 				if diff := cmp.Diff(tc.want, time.Since(start)); diff != "" {
 					t.Errorf("%s\nkept for: -want, +got:\n%s", tc.reason, diff)
 				}
+
 				if gone, err := r.Remove(uidA); !gone || err != nil {
 					t.Errorf("%s\nRemove(...): want it to go, got %t and error %v", tc.reason, gone, err)
 				}
@@ -151,19 +162,27 @@ func TestRecord(t *testing.T) {
 
 		return len(readRecord(f)) > 0
 	}
+
 	var got []bool
+
 	done, err := d.Use(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got = append(got, recorded())
+
 	again, err := d.Use(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	done()
+
 	got = append(got, recorded())
+
 	again()
+
 	got = append(got, recorded())
 	if diff := cmp.Diff([]bool{true, true, false}, got); diff != "" {
 		t.Errorf("recorded while one, the other, and none uses the directory: -want, +got:\n%s", diff)

@@ -98,14 +98,17 @@ func TestRemove(t *testing.T) {
 			if tc.prepare != nil {
 				tc.prepare(t, r.Path())
 			}
+
 			for _, time := range []string{"first", "second"} {
 				gone, err := r.Remove(tc.uid)
 				if gone == (tc.err != nil) {
 					t.Errorf("%s\n%s Remove(%q) says %t", tc.reason, time, tc.uid, gone)
 				}
+
 				if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("%s\n%s Remove(%q): -want error, +got error:\n%s", tc.reason, time, tc.uid, diff)
 				}
+
 				if diff := cmp.Diff(tc.want, filesystem.Names(t, r.Path())); diff != "" {
 					t.Errorf("%s\nleft after the %s Remove(%q): -want, +got:\n%s", tc.reason, time, tc.uid, diff)
 				}
@@ -129,6 +132,7 @@ func TestRemoveKeepsLinkTargets(t *testing.T) {
 	if _, err := r.Remove(uidA); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, path := range []string{filepath.Join(outside, "keep"), filepath.Join(r.Path(), uidB, "keep")} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("the target of a link was removed: %v", err)
@@ -140,6 +144,7 @@ func TestRemoveKeepsLinkTargets(t *testing.T) {
 // taken for one of a Workspace.
 func TestRemoveHalfway(t *testing.T) {
 	t.Parallel()
+
 	if os.Geteuid() == 0 {
 		t.Skip("file permissions do not hold for root")
 	}
@@ -147,9 +152,11 @@ func TestRemoveHalfway(t *testing.T) {
 	r := openRoot(t)
 	stuck := filepath.Join(r.Path(), uidA, "stuck")
 	write(t, filepath.Join(stuck, "file"), "")
+
 	if err := os.Chmod(stuck, 0o500); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = os.Chmod(filepath.Join(r.Path(), ".deleting-"+uidA, "stuck"), 0o700)
 	})
@@ -157,10 +164,12 @@ func TestRemoveHalfway(t *testing.T) {
 	if gone, err := r.Remove(uidA); gone || err == nil {
 		t.Error("Remove succeeded although a file is left")
 	}
+
 	got, err := r.List()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{}, got); diff != "" {
 		t.Errorf("List after half a removal: -want, +got:\n%s", diff)
 	}
@@ -172,18 +181,22 @@ func TestRemoveInUse(t *testing.T) {
 
 	r := openRoot(t)
 	d := dirOf(t, r, uidA)
+
 	done, err := d.Use(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []bool{false, true} {
 		gone, err := r.Remove(uidA)
 		if gone != want || err != nil {
 			t.Errorf("Remove(...): want %t, got %t and error %v", want, gone, err)
 		}
+
 		if _, err := os.Stat(filepath.Join(r.Path(), uidA)); os.IsNotExist(err) != want {
 			t.Errorf("Remove(...) said %t about %v", gone, err)
 		}
+
 		done()
 	}
 }

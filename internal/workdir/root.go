@@ -54,14 +54,17 @@ func Open(path string, o ...Option) (*Root, error) {
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use %q as the root of working directories", path)
 	}
+
 	if err := probe(abs); err != nil {
 		return nil, errors.Wrapf(reason(err), "cannot use %q as the root of working directories: set XP_TF_DIR to a directory that user %d may create and write to",
 			path, os.Geteuid())
 	}
+
 	r := &Root{path: abs, host: hostID(), longest: maxUse, seen: map[string]sighting{}}
 	for _, fn := range o {
 		fn(r)
 	}
+
 	return r, nil
 }
 
@@ -70,15 +73,18 @@ func probe(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil { //nolint:gosec // The operator names the directory.
 		return err
 	}
+
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
 	name := ".probe-" + rand.Text()
 	if err := root.WriteFile(name, nil, 0o600); err != nil {
 		return err
 	}
+
 	return root.Remove(name)
 }
 
@@ -91,6 +97,7 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 	if !isUID(uid) {
 		return nil, errors.Errorf("%q is not the UID of a Workspace", uid)
 	}
+
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open the root of working directories")
@@ -101,9 +108,11 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 	if errors.Is(err, fs.ErrExist) {
 		err = restrict(root, uid)
 	}
+
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create working directory")
 	}
+
 	return &Dir{root: r, uid: uid}, nil
 }
 
@@ -112,6 +121,7 @@ func restrict(root *os.Root, name string) error {
 	if err := checkDir(root, name); err != nil {
 		return err
 	}
+
 	return root.Chmod(name, 0o700)
 }
 
@@ -122,12 +132,14 @@ func (r *Root) List() ([]string, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list working directories")
 	}
+
 	uids := make([]string, 0, len(entries))
 	for _, e := range entries {
 		if e.IsDir() && isUID(e.Name()) {
 			uids = append(uids, e.Name())
 		}
 	}
+
 	return uids, nil
 }
 
@@ -142,6 +154,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
 	}
+
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot open the root of working directories")
@@ -151,22 +164,29 @@ func (r *Root) Remove(uid string) (bool, error) {
 	if err := sweep(root); err != nil {
 		return false, err
 	}
+
 	removed := false
 	d := &Dir{root: r, uid: uid}
+
 	_, err = d.unused(true, func(*Dir) error {
 		if err := keepStates(root, uid); err != nil {
 			return err
 		}
+
 		removed = true
+
 		return root.Rename(uid, deleting+uid)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
+
 	if err != nil || !removed {
 		return false, errors.Wrap(err, "cannot remove working directory")
 	}
+
 	r.forgetUse(uid)
+
 	return true, sweep(root)
 }
 
@@ -176,15 +196,18 @@ func sweep(root *os.Root) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot list working directories")
 	}
+
 	for _, e := range entries {
 		uid, ok := strings.CutPrefix(e.Name(), deleting)
 		if !ok || !isUID(uid) {
 			continue
 		}
+
 		if err := root.RemoveAll(e.Name()); err != nil {
 			return errors.Wrap(err, "cannot remove working directory")
 		}
 	}
+
 	return nil
 }
 
@@ -192,6 +215,7 @@ func sweep(root *os.Root) error {
 // forms of a UUID are refused: two names must never mean the same Workspace.
 func isUID(s string) bool {
 	u, err := uuid.Parse(s)
+
 	return err == nil && u.String() == s
 }
 
@@ -201,5 +225,6 @@ func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
 	}
+
 	return err
 }

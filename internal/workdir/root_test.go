@@ -39,6 +39,7 @@ func TestOpen(t *testing.T) {
 				if err := os.WriteFile(path, nil, 0o600); err != nil {
 					return err.Error()
 				}
+
 				return path
 			},
 			message: []string{"/file", "not a directory", "XP_TF_DIR"},
@@ -55,25 +56,31 @@ func TestOpen(t *testing.T) {
 			t.Parallel()
 
 			path := tc.path(t.TempDir())
+
 			var wantErr error
 			if tc.message != nil {
 				wantErr = cmpopts.AnyError
 			}
+
 			r, err := Open(path)
 			if diff := cmp.Diff(wantErr, err, cmpopts.EquateErrors()); diff != "" {
 				t.Fatalf("%s\nOpen(%q): -want error, +got error:\n%s", tc.reason, path, diff)
 			}
+
 			for _, m := range tc.message {
 				if !strings.Contains(err.Error(), m) {
 					t.Errorf("%s\nOpen(%q): %q does not say %q", tc.reason, path, err, m)
 				}
 			}
+
 			if err != nil {
 				return
 			}
+
 			if diff := cmp.Diff(path, r.Path()); diff != "" {
 				t.Errorf("%s\nPath: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if diff := cmp.Diff([]string{}, filesystem.Names(t, path)); diff != "" {
 				t.Errorf("%s\nwhat Open left behind: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -84,10 +91,12 @@ func TestOpen(t *testing.T) {
 // The CLI runs in another directory than the provider.
 func TestOpenRelative(t *testing.T) {
 	t.Chdir(t.TempDir())
+
 	r, err := Open("relative")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !filepath.IsAbs(r.Path()) {
 		t.Errorf("%q is not an absolute path", r.Path())
 	}
@@ -180,24 +189,30 @@ func TestRootDir(t *testing.T) {
 			t.Parallel()
 
 			r := openRoot(t)
+
 			outside := t.TempDir()
 			if tc.prepare != nil {
 				tc.prepare(t, r.Path(), outside)
 			}
+
 			d, err := r.Dir(tc.uid)
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Fatalf("%s\nDir(%q): -want error, +got error:\n%s", tc.reason, tc.uid, diff)
 			}
+
 			if err != nil {
 				return
 			}
+
 			if diff := cmp.Diff(filepath.Join(r.Path(), tc.uid), d.Path()); diff != "" {
 				t.Errorf("%s\nPath: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			info, err := os.Stat(d.Path())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(os.ModeDir|0o700, info.Mode()); diff != "" {
 				t.Errorf("%s\nmode: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -212,6 +227,7 @@ func TestList(t *testing.T) {
 	for _, name := range []string{uidA, uidB, "plugin-cache", ".deleting-" + uidA, strings.ToUpper(uidA), "urn:uuid:" + uidA, strings.ReplaceAll(uidA, "-", "")} {
 		mkdir(t, filepath.Join(r.Path(), name), 0o700)
 	}
+
 	write(t, filepath.Join(r.Path(), "11111111-1111-4111-8111-111111111111"), "a file")
 	symlink(t, uidA, filepath.Join(r.Path(), "22222222-2222-4222-8222-222222222222"))
 
@@ -219,6 +235,7 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{uidA, uidB}, got); diff != "" {
 		t.Errorf("only directories named like a UID are those of Workspaces: -want, +got:\n%s", diff)
 	}
@@ -233,6 +250,7 @@ func TestListMissing(t *testing.T) {
 	if err := os.Remove(r.Path()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := r.List(); err == nil {
 		t.Errorf("List of a root that is gone returned %v", got)
 	}

@@ -59,11 +59,14 @@ func TestRemoveSecrets(t *testing.T) {
 			for _, set := range tc.sync {
 				syncDir(t, d, set)
 			}
+
 			filesystem.Write(t, d.Path(), tc.present)
+
 			for _, time := range []string{"first", "second"} {
 				if err := d.RemoveSecrets(); err != nil {
 					t.Fatalf("%s\n%s RemoveSecrets: %v", tc.reason, time, err)
 				}
+
 				if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
 					t.Errorf("%s\nafter the %s RemoveSecrets: -want, +got:\n%s", tc.reason, time, diff)
 				}
@@ -80,6 +83,7 @@ func TestRemoveSecretsWithoutDirectory(t *testing.T) {
 	if err := os.Remove(d.Path()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.RemoveSecrets(); err != nil {
 		t.Errorf("there are no secrets in a directory that is gone: %v", err)
 	}
@@ -90,12 +94,15 @@ func TestRemoveSecretsOfFetch(t *testing.T) {
 	t.Parallel()
 
 	d := newDir(t)
+
 	temp, err := d.TempDir()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write(t, filepath.Join(temp, "credentials"), "s")
 	removeSecrets(t, d)
+
 	if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
 		t.Errorf("files: -want, +got:\n%s", diff)
 	}

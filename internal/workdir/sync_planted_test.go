@@ -22,6 +22,7 @@ func TestSyncPlanted(t *testing.T) {
 		Files   files
 		Outside files
 	}
+
 	cases := map[string]struct {
 		reason string
 		// plant something after {"main.tf": "a", "sub/creds": "s"} was written;
@@ -132,6 +133,7 @@ func TestSyncPlanted(t *testing.T) {
 			tc.plant(t, d.Path(), outside)
 
 			got := want{Err: d.Sync(tc.sync), Files: content(t, d.Path()), Outside: content(t, outside)}
+
 			tc.want.Outside = files{"main.tf": "outside", "creds": "outside"}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
@@ -168,9 +170,11 @@ func TestSyncPlantedDirectory(t *testing.T) {
 	if err := d.Sync(map[string]File{"main.tf": text("mine")}); err == nil {
 		t.Error("Sync followed a link to the directory of another Workspace")
 	}
+
 	if err := d.RemoveSecrets(); err == nil {
 		t.Error("RemoveSecrets followed a link to the directory of another Workspace")
 	}
+
 	if diff := cmp.Diff(files{"main.tf": "theirs"}, content(t, other)); diff != "" {
 		t.Errorf("the other directory: -want, +got:\n%s", diff)
 	}

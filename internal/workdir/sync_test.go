@@ -125,11 +125,14 @@ func TestSync(t *testing.T) {
 			for _, earlier := range tc.earlier {
 				syncDir(t, d, earlier)
 			}
+
 			filesystem.Write(t, d.Path(), tc.present)
+
 			for _, time := range []string{"first", "second"} {
 				if err := d.Sync(tc.sync); err != nil {
 					t.Fatalf("%s\n%s Sync: %v", tc.reason, time, err)
 				}
+
 				if diff := cmp.Diff(tc.want, content(t, d.Path())); diff != "" {
 					t.Errorf("%s\nafter the %s Sync: -want, +got:\n%s", tc.reason, time, diff)
 				}
@@ -170,16 +173,20 @@ func TestSyncRefuses(t *testing.T) {
 
 			d := newDir(t)
 			syncDir(t, d, map[string]File{"main.tf": text("a")})
+
 			err := d.Sync(map[string]File{"main.tf": text("b"), "other.tf": text("b"), tc.name: text("x")})
 			if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
 				t.Fatalf("%s\nSync of %q: -want error, +got error:\n%s", tc.reason, tc.name, diff)
 			}
+
 			if !strings.Contains(err.Error(), strconv.Quote(tc.name)) {
 				t.Errorf("%s\n%q does not name %q", tc.reason, err, tc.name)
 			}
+
 			if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
 				t.Errorf("%s\nnothing is written when a name is refused: -want, +got:\n%s", tc.reason, diff)
 			}
+
 			if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 				t.Errorf("%s\nbeside the directory: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -193,27 +200,34 @@ func TestSyncModes(t *testing.T) {
 	d := newDir(t)
 	set := map[string]File{"main.tf": text("a"), "a/b/creds": secret("s")}
 	syncDir(t, d, set)
+
 	if err := os.Chmod(filepath.Join(d.Path(), "main.tf"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	syncDir(t, d, set)
 
 	got := map[string]fs.FileMode{}
+
 	err := filepath.WalkDir(d.Path(), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+
 		info, err := os.Lstat(path)
 		if err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(d.Path(), path)
 		got[rel] = info.Mode()
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]fs.FileMode{
 		".":          fs.ModeDir | 0o700,
 		"a":          fs.ModeDir | 0o700,
@@ -233,6 +247,7 @@ func TestSyncUnchanged(t *testing.T) {
 
 	d := newDir(t)
 	syncDir(t, d, map[string]File{"main.tf": text("a"), "sub/other.tf": text("b")})
+
 	past := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for _, name := range []string{"main.tf", "sub/other.tf", manifestName} {
 		if err := os.Chtimes(filepath.Join(d.Path(), name), past, past); err != nil {
@@ -241,15 +256,19 @@ func TestSyncUnchanged(t *testing.T) {
 	}
 
 	syncDir(t, d, map[string]File{"main.tf": text("a"), "sub/other.tf": text("changed")})
+
 	want := map[string]bool{"main.tf": true, "sub/other.tf": false, manifestName: true}
 	got := map[string]bool{}
+
 	for name := range want {
 		info, err := os.Stat(filepath.Join(d.Path(), name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got[name] = info.ModTime().Equal(past)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("which files have their old modification time: -want, +got:\n%s", diff)
 	}
@@ -262,36 +281,47 @@ func TestSyncPolled(t *testing.T) {
 	d := newDir(t)
 	poll := func() {
 		t.Helper()
+
 		given := map[string]File{"main.tf": text("a"), "sub/creds": secret("s")}
 		syncDir(t, d, given, "sub/vars")
+
 		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s"}, content(t, d.Path())); diff != "" {
 			t.Errorf("what is given later is not written before: -want, +got:\n%s", diff)
 		}
+
 		given["sub/vars"] = secret("v")
 		syncDir(t, d, given)
+
 		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s", "sub/vars": "v"}, content(t, d.Path())); diff != "" {
 			t.Errorf("files during a run: -want, +got:\n%s", diff)
 		}
+
 		removeSecrets(t, d)
+
 		if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
 			t.Errorf("files after a run: -want, +got:\n%s", diff)
 		}
 	}
 	stat := func(name string) os.FileInfo {
 		t.Helper()
+
 		info, err := os.Stat(filepath.Join(d.Path(), name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return info
 	}
 
 	poll()
+
 	before := map[string]os.FileInfo{}
 	for _, name := range []string{"main.tf", manifestName} {
 		before[name] = stat(name)
 	}
+
 	poll()
+
 	for name, info := range before {
 		if now := stat(name); !os.SameFile(info, now) || !now.ModTime().Equal(info.ModTime()) {
 			t.Errorf("%q was written although nothing of it has changed", name)
@@ -307,9 +337,11 @@ func TestSyncLater(t *testing.T) {
 	syncDir(t, d, map[string]File{"vars": secret("left by a run that was killed")})
 	syncDir(t, d, map[string]File{"main.tf": text("a")}, "vars")
 	removeSecrets(t, d)
+
 	if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+
 	if err := d.Sync(nil, "../vars"); err == nil {
 		t.Error("Sync(nil, \"../vars\"): want an error")
 	}
@@ -322,13 +354,17 @@ func TestSyncInterrupted(t *testing.T) {
 
 	d := newDir(t)
 	mkdir(t, filepath.Join(d.Path(), "z-in-the-way", "x"), 0o700)
+
 	if err := d.Sync(map[string]File{"creds": secret("s"), "z-in-the-way": text("a")}); err == nil {
 		t.Fatal("a directory was replaced by a file")
 	}
+
 	if diff := cmp.Diff(files{"creds": "s"}, content(t, d.Path())); diff != "" {
 		t.Fatalf("the test expects that the first file was written: -want, +got:\n%s", diff)
 	}
+
 	syncDir(t, d, map[string]File{"main.tf": text("a")})
+
 	if diff := cmp.Diff(files{"main.tf": "a"}, content(t, d.Path())); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -339,21 +375,27 @@ func FuzzSync(f *testing.F) {
 	for _, name := range []string{"main.tf", "", ".", "..", "../a", "a/../../b", "/a", "a//b", "a\x00b", manifestName, "a/" + tempName, "a\\..\\b", "\xb2"} {
 		f.Add(name)
 	}
+
 	f.Fuzz(func(t *testing.T, name string) {
 		d := newDir(t)
+
 		err := d.Sync(map[string]File{name: text("a")})
 		if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 			t.Errorf("beside the directory, after Sync of %q: -want, +got:\n%s", name, diff)
 		}
+
 		if err != nil {
 			return
 		}
+
 		if diff := cmp.Diff(files{name: "a"}, content(t, d.Path())); diff != "" {
 			t.Errorf("in the directory, after Sync of %q: -want, +got:\n%s", name, diff)
 		}
+
 		if err := d.Sync(nil); err != nil {
 			t.Errorf("what was written as %q cannot be removed: %v", name, err)
 		}
+
 		if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
 			t.Errorf("after removing %q: -want, +got:\n%s", name, diff)
 		}

@@ -30,10 +30,12 @@ func (d *Dir) TempDir() (string, error) {
 	if err := sweepTempDirs(root); err != nil {
 		return "", err
 	}
+
 	name := fetchPrefix + rand.Text()
 	if err := root.Mkdir(name, 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot create temporary directory")
 	}
+
 	return filepath.Join(d.Path(), name), nil
 }
 
@@ -44,6 +46,7 @@ func (d *Dir) inTempDir(src string) (string, error) {
 	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
 		return "", errors.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
 	}
+
 	return rel, nil
 }
 
@@ -53,13 +56,16 @@ func sweepTempDirs(root *os.Root) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot list working directory")
 	}
+
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), fetchPrefix) {
 			continue
 		}
+
 		if err := root.RemoveAll(e.Name()); err != nil {
 			return errors.Wrap(err, "cannot remove temporary directory")
 		}
 	}
+
 	return nil
 }

@@ -25,21 +25,27 @@ func TestTempDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write(t, filepath.Join(dir, "credentials"), "c")
+
 	second, err := d.TempDir()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if dir == second {
 		t.Errorf("TempDir(): %q twice", dir)
 	}
+
 	info, err := os.Stat(second)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := info.Mode().Perm(); got != 0o700 {
 		t.Errorf("mode of TempDir(): want 0700, got %o", got)
 	}
+
 	if diff := cmp.Diff(files{"main.tf": "m", ".crossplane-other": "kept"}, treeContent(t, d)); diff != "" {
 		t.Errorf("TempDir() must remove what earlier ones left, and nothing else: -want, +got:\n%s", diff)
 	}

@@ -40,10 +40,12 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	if revision == "" {
 		return errors.New("cannot replace module: it has no revision")
 	}
+
 	rel, err := d.inTempDir(src)
 	if err != nil {
 		return err
 	}
+
 	root, err := d.open()
 	if err != nil {
 		return err
@@ -54,13 +56,16 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	if err != nil {
 		return err
 	}
+
 	dirs, files, err := listTree(root, rel)
 	if err != nil {
 		return errors.Wrap(err, "cannot list module")
 	}
+
 	if len(files) == 0 {
 		return errors.New("cannot use module: it is empty")
 	}
+
 	for _, name := range files {
 		if err := checkReplaceable(root, name); err != nil {
 			return err
@@ -70,25 +75,31 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	if err := (tree{Files: union(old.Files, files)}).write(root); err != nil {
 		return err
 	}
+
 	if err := removeFromManifest(root, files); err != nil {
 		return err
 	}
+
 	if err := removeFiles(root, subtract(old.Files, files)); err != nil {
 		return err
 	}
+
 	for _, name := range dirs {
 		if err := placeDir(root, name); err != nil {
 			return errors.Wrapf(err, "cannot create directory %q of module", name)
 		}
 	}
+
 	for _, name := range files {
 		if err := placeFile(root, path.Join(rel, name), name); err != nil {
 			return errors.Wrapf(err, "cannot move %q of module into place", name)
 		}
 	}
+
 	if err := syncFilesystem(root); err != nil {
 		return errors.Wrap(err, "cannot write module to disk")
 	}
+
 	return tree{Revision: revision, Files: files}.write(root)
 }
 
@@ -104,16 +115,20 @@ func (d *Dir) RemoveTree() error {
 	if err := sweepTempDirs(root); err != nil {
 		return err
 	}
+
 	t, err := readTree(root)
 	if err != nil {
 		return err
 	}
+
 	if len(t.Files) == 0 {
 		return nil
 	}
+
 	if err := removeFiles(root, t.Files); err != nil {
 		return err
 	}
+
 	return errors.Wrap(root.Remove(treeName), "cannot remove the record of the module")
 }
 
@@ -131,21 +146,30 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
+
 			return nil
 		}
+
 		rel := strings.TrimPrefix(name, dir+"/")
 		if !e.IsDir() {
 			files = append(files, rel)
+
 			return nil
 		}
+
 		if e.Name() == gitDir {
 			files = append(files, rel)
+
 			return fs.SkipDir
 		}
+
 		dirs = append(dirs, rel)
+
 		return nil
 	})
+
 	slices.Sort(files)
+
 	return dirs, files, err
 }
 
@@ -168,10 +192,12 @@ func removeFromManifest(root *os.Root, files []string) error {
 	if err != nil {
 		return err
 	}
+
 	m := maps.Clone(written)
 	for _, name := range files {
 		delete(m, name)
 	}
+
 	return m.write(root, written)
 }
 
@@ -184,6 +210,7 @@ func syncFilesystem(root *os.Root) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // Nothing is written through it.
+
 	return unix.Syncfs(int(dir.Fd()))
 }
 
@@ -191,6 +218,7 @@ func syncFilesystem(root *os.Root) error {
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
+
 	return slices.Compact(all)
 }
 
@@ -200,5 +228,6 @@ func subtract(a, b []string) []string {
 	for _, s := range b {
 		in[s] = true
 	}
+
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return in[s] })
 }

@@ -37,6 +37,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		d := dirOf(t, r, uidA)
 		for {
 			replaceTree(t, d, "a", trees["a"])
@@ -48,12 +49,15 @@ func TestReplaceTreeCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d := newDir(t)
 	for range 5 {
 		child := exec.CommandContext(t.Context(), self, "-test.run=^TestReplaceTreeCrash$")
+
 		child.Env = append(os.Environ(), crashVariable+"="+filepath.Dir(d.Path()))
 		child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		output := &bytes.Buffer{}
+
 		child.Stdout = output
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
@@ -65,6 +69,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 				t.Fatalf("the child does not replace anything: %s", output)
 			}
 		}
+
 		_ = child.Process.Kill()
 		_ = child.Wait()
 
@@ -73,7 +78,9 @@ func TestReplaceTreeCrash(t *testing.T) {
 				t.Fatalf("the tree counts as complete: -want, +got:\n%s", diff)
 			}
 		}
+
 		replaceTree(t, d, "a", trees["a"])
+
 		if diff := cmp.Diff(trees["a"], treeContent(t, d)); diff != "" {
 			t.Fatalf("after the next ReplaceTree: -want, +got:\n%s", diff)
 		}
@@ -83,5 +90,6 @@ func TestReplaceTreeCrash(t *testing.T) {
 // record returns the record of the tree as it is on disk.
 func record(d *Dir) []byte {
 	data, _ := os.ReadFile(filepath.Join(d.Path(), treeName))
+
 	return data
 }

@@ -21,6 +21,7 @@ func checkReplaceable(root *os.Root, name string) error {
 	if path.Base(name) == gitDir || checkDir(root, name) != nil {
 		return nil //nolint:nilerr // What is no directory can be replaced.
 	}
+
 	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -31,6 +32,7 @@ func checkReplaceable(root *os.Root, name string) error {
 		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
 			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
 		}
+
 		return nil
 	})
 }
@@ -39,14 +41,17 @@ func checkReplaceable(root *os.Root, name string) error {
 // directories that they leave empty.
 func removeFiles(root *os.Root, files []string) error {
 	emptied := map[string]bool{}
+
 	for _, name := range files {
 		err := removeInput(root, name)
 		if path.Base(name) == gitDir && err == nil && checkDir(root, name) == nil {
 			err = root.RemoveAll(name)
 		}
+
 		if err != nil {
 			return errors.Wrapf(err, "cannot remove %q of module", name)
 		}
+
 		for _, dir := range parents(name) {
 			emptied[dir] = true
 		}
@@ -57,6 +62,7 @@ func removeFiles(root *os.Root, files []string) error {
 			_ = root.Remove(dir) // It is not always empty.
 		}
 	}
+
 	return nil
 }
 
@@ -66,9 +72,11 @@ func placeDir(root *os.Root, name string) error {
 	if !errors.Is(err, fs.ErrExist) || checkDir(root, name) == nil {
 		return ignoreExist(err)
 	}
+
 	if err := root.Remove(name); err != nil {
 		return err
 	}
+
 	return root.Mkdir(name, 0o700)
 }
 
@@ -76,6 +84,7 @@ func ignoreExist(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
+
 	return err
 }
 
@@ -89,5 +98,6 @@ func placeFile(root *os.Root, from, to string) error {
 			return err
 		}
 	}
+
 	return root.Rename(from, to)
 }

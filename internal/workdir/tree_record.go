@@ -37,6 +37,7 @@ type tree struct {
 // that has a file of the same name as an input is therefore fetched for every run.
 func (d *Dir) TreeRevision() string {
 	t := d.completeTree()
+
 	return t.Revision
 }
 
@@ -44,6 +45,7 @@ func (d *Dir) TreeRevision() string {
 // relative to the directory; none if the tree is not complete.
 func (d *Dir) TreeFiles() []string {
 	t := d.completeTree()
+
 	return t.Files
 }
 
@@ -60,18 +62,22 @@ func (d *Dir) completeTree() tree {
 	if err != nil || t.Revision == "" {
 		return tree{}
 	}
+
 	inputs, err := readManifest(root)
 	if err != nil {
 		return tree{}
 	}
+
 	for _, name := range t.Files {
 		if _, covered := inputs[name]; covered {
 			return tree{}
 		}
+
 		if _, err := root.Lstat(name); err != nil {
 			return tree{}
 		}
 	}
+
 	return t
 }
 
@@ -81,9 +87,11 @@ func readTree(root *os.Root) (tree, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return tree{}, nil
 	}
+
 	if err != nil {
 		return tree{}, errors.Wrap(err, "cannot read the record of the module")
 	}
+
 	t := tree{}
 	if err := json.Unmarshal(data, &t); err != nil {
 		return tree{}, errors.Wrapf(err, "cannot parse the record of the module, %q", treeName)
@@ -94,6 +102,7 @@ func readTree(root *os.Root) (tree, error) {
 			return tree{}, errors.Errorf("cannot use the record of the module, %q: %q is no file of a module", treeName, name)
 		}
 	}
+
 	return t, nil
 }
 
@@ -102,5 +111,6 @@ func (t tree) write(root *os.Root) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the record of the module")
 	}
+
 	return errors.Wrap(writeFile(root, treeName, data), "cannot write the record of the module")
 }

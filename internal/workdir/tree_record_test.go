@@ -69,6 +69,7 @@ func TestTreeRevision(t *testing.T) {
 			reason: "There is no tree after it was removed.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
+
 				if err := d.RemoveTree(); err != nil {
 					t.Fatal(err)
 				}
@@ -96,16 +97,20 @@ func TestTreeRevision(t *testing.T) {
 
 			d := newDir(t)
 			replaceTree(t, d, "v1", tree)
+
 			for _, then := range tc.then {
 				then(t, d)
 			}
+
 			if got := d.TreeRevision(); got != tc.want {
 				t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, tc.want, got)
 			}
+
 			want := []string{"main.tf", "sub/creds"}
 			if tc.want == "" {
 				want = nil
 			}
+
 			if diff := cmp.Diff(want, d.TreeFiles()); diff != "" {
 				t.Errorf("%s\nTreeFiles(): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -130,9 +135,11 @@ func TestTreeRecord(t *testing.T) {
 			if got := d.TreeRevision(); got != "" {
 				t.Errorf("TreeRevision(): want none, got %q", got)
 			}
+
 			if err := d.RemoveTree(); err == nil {
 				t.Errorf("RemoveTree(): want an error")
 			}
+
 			if diff := cmp.Diff(present, treeContent(t, d)); diff != "" {
 				t.Errorf("afterwards: -want, +got:\n%s", diff)
 			}

@@ -158,17 +158,21 @@ func TestReplaceTree(t *testing.T) {
 			for i, earlier := range tc.earlier {
 				replaceTree(t, d, fmt.Sprint("earlier ", i), earlier)
 			}
+
 			syncDir(t, d, tc.inputs)
 			filesystem.Write(t, d.Path(), tc.present)
 
 			for _, time := range []string{"first", "second"} {
 				replaceTree(t, d, time, tc.tree)
+
 				if diff := cmp.Diff(tc.want, treeContent(t, d)); diff != "" {
 					t.Errorf("%s\nafter the %s ReplaceTree: -want, +got:\n%s", tc.reason, time, diff)
 				}
+
 				if got := emptyDirs(t, d.Path()); len(got) > 0 {
 					t.Errorf("%s\nafter the %s ReplaceTree: there are empty directories: %q", tc.reason, time, got)
 				}
+
 				if got := d.TreeRevision(); got != time {
 					t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, time, got)
 				}
@@ -242,6 +246,7 @@ func TestReplaceTreeRefuses(t *testing.T) {
 			d := newDir(t)
 			replaceTree(t, d, "old", files{"main.tf": "old", "sub/main.tf": "old"})
 			filesystem.Write(t, d.Path(), tc.present)
+
 			src := filepath.Join(d.Path(), tc.dir)
 			if tc.dir == "" {
 				src = newTree(t, d, tc.tree)
@@ -251,6 +256,7 @@ func TestReplaceTreeRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nReplaceTree(...): want error %q, got %v", tc.reason, tc.want, err)
 			}
+
 			if got := d.TreeRevision(); got != "old" {
 				t.Errorf("%s\nTreeRevision() afterwards: want %q, got %q", tc.reason, "old", got)
 			}
@@ -268,9 +274,11 @@ func TestTreeTakesInputs(t *testing.T) {
 	replaceTree(t, d, "v1", files{"main.tf": "remote", "sub/creds": "example"})
 	syncDir(t, d, nil)
 	removeSecrets(t, d)
+
 	if diff := cmp.Diff(files{"main.tf": "remote", "sub/creds": "example"}, treeContent(t, d)); diff != "" {
 		t.Errorf("after Sync: -want, +got:\n%s", diff)
 	}
+
 	if got := d.TreeRevision(); got != "v1" {
 		t.Errorf("TreeRevision(): want %q, got %q", "v1", got)
 	}
@@ -283,6 +291,7 @@ func TestRemoveTree(t *testing.T) {
 	if err := d.RemoveTree(); err != nil {
 		t.Fatalf("RemoveTree() without a tree: %v", err)
 	}
+
 	syncDir(t, d, map[string]File{"vars": text("v")})
 	replaceTree(t, d, "v1", files{"main.tf": "m", "sub/x.tf": "x", ".git/HEAD": "h", "a.tf": "-> main.tf"})
 	filesystem.Write(t, d.Path(), files{"sub/terraform.tfstate": "s", "kubeconfig": "k", ".crossplane-fetch-x/credentials": "c"})
@@ -291,6 +300,7 @@ func TestRemoveTree(t *testing.T) {
 		if err := d.RemoveTree(); err != nil {
 			t.Fatalf("%s RemoveTree(): %v", time, err)
 		}
+
 		want := files{"vars": "v", "sub/terraform.tfstate": "s", "kubeconfig": "k"}
 		if diff := cmp.Diff(want, content(t, d.Path())); diff != "" {
 			t.Errorf("after the %s RemoveTree: -want, +got:\n%s", time, diff)
@@ -302,21 +312,27 @@ func TestRemoveTree(t *testing.T) {
 // that are temporary.
 func emptyDirs(t *testing.T, dir string) []string {
 	t.Helper()
+
 	var empty []string
+
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
+
 		if strings.HasPrefix(e.Name(), fetchPrefix) {
 			return fs.SkipDir
 		}
+
 		if len(filesystem.Names(t, path)) == 0 {
 			empty = append(empty, path)
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return empty
 }

@@ -34,6 +34,7 @@ func keepStates(root *os.Root, uid string) error {
 		case !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), unsavedName):
 			return nil
 		}
+
 		return errors.Wrapf(keepState(root, name), "cannot keep %q, a state that was not saved", name)
 	})
 }
@@ -43,9 +44,11 @@ func keepState(root *os.Root, name string) error {
 	if err := root.MkdirAll(path.Dir(kept), 0o700); err != nil {
 		return err
 	}
+
 	if err := root.Rename(name, kept); err != nil {
 		return err
 	}
+
 	return root.Chmod(kept, 0o600)
 }
 
@@ -62,9 +65,11 @@ func (r *Root) Unsaved() ([]string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	uids := make([]string, 0, len(entries))
 	for _, e := range entries {
 		uids = append(uids, e.Name())
 	}
+
 	return uids, errors.Wrap(err, "cannot list states that were not saved")
 }

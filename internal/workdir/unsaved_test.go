@@ -43,6 +43,7 @@ func TestRemoveKeepsStates(t *testing.T) {
 	if err := os.Chmod(filepath.Join(d.Path(), "errored.tfstate"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	symlink(t, outside, filepath.Join(d.Path(), "errored.tfstate.link"))
 
 	for _, uid := range []string{uidA, uidB} {
@@ -65,6 +66,7 @@ func TestRemoveKeepsStates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(os.FileMode(0o600), info.Mode()); diff != "" {
 			t.Errorf("mode of %s: -want, +got:\n%s", name, diff)
 		}

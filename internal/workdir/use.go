@@ -37,10 +37,13 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	release, err := d.use(ctx, root)
 	if err != nil {
 		_ = root.Close()
+
 		return nil, err
 	}
+
 	return func() {
 		release()
+
 		_ = root.Close()
 	}, nil
 }
@@ -50,22 +53,28 @@ func (d *Dir) use(ctx context.Context, root *os.Root) (release func(), err error
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		err := lock(f, unix.LOCK_SH)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			erase, err := d.root.record(root)
 			if err != nil {
 				_ = f.Close()
+
 				return nil, err
 			}
+
 			return func() {
 				erase()
+
 				_ = f.Close()
 			}, nil
 		}
+
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
+
 			return nil, errors.Wrap(ctx.Err(), "interrupted while secrets are removed from the working directory")
 		case <-time.After(useRetry):
 		}
@@ -81,18 +90,23 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	var (
 		wait time.Duration
 		errs []error
 	)
+
 	for _, uid := range uids {
 		d := &Dir{root: r, uid: uid}
+
 		left, err := d.unused(false, fn)
 		if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))
 		}
+
 		wait = max(wait, left)
 	}
+
 	return wait, errors.Join(errs...)
 }
 
@@ -116,14 +130,17 @@ func (d *Dir) unused(guess bool, fn func(*Dir) error) (time.Duration, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) || err != nil && !guess {
 		return 0, nil
 	}
+
 	if left := d.root.usedFor(d.uid, readRecord(f)); left > 0 {
 		return left, nil
 	}
+
 	return 0, fn(d)
 }
 
 func openUse(root *os.Root) (*os.File, error) {
 	f, err := root.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
+
 	return f, errors.Wrap(err, "cannot open the file that says who uses the working directory")
 }
 

@@ -21,13 +21,16 @@ func swept(t *testing.T, r *Root) []string {
 	t.Helper()
 
 	var uids []string
+
 	_, err := r.Sweep(func(d *Dir) error {
 		uids = append(uids, d.uid)
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return uids
 }
 
@@ -39,6 +42,7 @@ func reopened(t *testing.T, r *Root) *Root {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return other
 }
 
@@ -48,23 +52,30 @@ func TestSweep(t *testing.T) {
 	r := openRoot(t)
 	used := dirOf(t, r, uidA)
 	dirOf(t, r, uidB)
+
 	done, err := used.Use(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, err := used.Use(t.Context())
 	if err != nil {
 		t.Fatalf("users do not keep one another away: %v", err)
 	}
+
 	other := reopened(t, r)
 	if diff := cmp.Diff([]string{uidB}, swept(t, other)); diff != "" {
 		t.Errorf("one is in use: -want, +got:\n%s", diff)
 	}
+
 	done()
+
 	if diff := cmp.Diff([]string{uidB}, swept(t, other)); diff != "" {
 		t.Errorf("one is still in use: -want, +got:\n%s", diff)
 	}
+
 	again()
+
 	if diff := cmp.Diff([]string{uidA, uidB}, swept(t, other)); diff != "" {
 		t.Errorf("none is in use: -want, +got:\n%s", diff)
 	}
@@ -77,10 +88,13 @@ func TestSweepFails(t *testing.T) {
 	for _, uid := range []string{uidA, uidB} {
 		dirOf(t, r, uid)
 	}
+
 	errBoom := errors.New("boom")
 	n := 0
+
 	_, err := r.Sweep(func(*Dir) error {
 		n++
+
 		return errBoom
 	})
 	if !errors.Is(err, errBoom) || n != 2 {
@@ -96,8 +110,10 @@ func TestSweepVanished(t *testing.T) {
 	for _, uid := range []string{uidA, uidB} {
 		dirOf(t, r, uid)
 	}
+
 	_, err := r.Sweep(func(*Dir) error {
 		_, err := r.Remove(uidB)
+
 		return err
 	})
 	if err != nil {
@@ -117,26 +133,34 @@ func TestUseDuringSweep(t *testing.T) {
 		use := func(ctx context.Context) {
 			done, err := d.Use(ctx)
 			used <- err
+
 			if err == nil {
 				done()
 			}
 		}
+
 		_, err := r.Sweep(func(*Dir) error {
 			go use(t.Context())
+
 			synctest.Wait()
+
 			if len(used) > 0 {
 				t.Error("it is used although it is being swept")
 			}
+
 			cancel()
 			use(ctx)
+
 			return nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
+
 		if err := <-used; !errors.Is(err, context.Canceled) {
 			t.Errorf("want the one that was canceled, got %v", err)
 		}
+
 		if err := <-used; err != nil {
 			t.Errorf("the sweep is over: %v", err)
 		}
@@ -151,10 +175,12 @@ func TestUseLink(t *testing.T) {
 	d := dirOf(t, r, uidA)
 	outside := filepath.Join(t.TempDir(), "file")
 	symlink(t, outside, filepath.Join(d.Path(), useName))
+
 	if done, err := d.Use(t.Context()); err == nil {
 		done()
 		t.Error("want what leads outside to be refused")
 	}
+
 	if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something outside was touched: %v", err)
 	}

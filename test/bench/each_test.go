@@ -31,6 +31,7 @@ func TestEach(t *testing.T) {
 
 	err := each(t.Context(), workers, []int{0, 1, 2, 3, 4, 5, 6}, func(_ context.Context, n int) error {
 		mu.Lock()
+
 		got = append(got, n)
 		most = max(most, busy+1)
 

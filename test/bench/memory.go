@@ -130,6 +130,7 @@ func (b *bench) memory(ctx context.Context, shards []string, share int) (memory,
 		instances, err = b.startShards(ctx, shards, memoryWorkers)
 	} else {
 		var i *instance
+
 		i, err = b.startInstance(ctx, "memory", memoryWorkers, "--poll="+never.String())
 		instances = append(instances, i)
 	}
@@ -137,6 +138,7 @@ func (b *bench) memory(ctx context.Context, shards []string, share int) (memory,
 	if err != nil {
 		return memory{}, err
 	}
+
 	defer killAll(instances)
 
 	m := memory{}

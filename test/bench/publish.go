@@ -115,6 +115,7 @@ func (r *report) scalingChart() chart {
 
 	for _, s := range r.Scaling {
 		one := r.Scaling[0]
+
 		c.labels = append(c.labels, plural(s.Shards, "shard"))
 		measured.values = append(measured.values, s.gain(one))
 		ideal.values = append(ideal.values, float64(s.Shards)/float64(one.Shards))

@@ -88,6 +88,7 @@ func (b *bench) startShards(ctx context.Context, shards []string, workers int) (
 	for n, shard := range shards {
 		starts = append(starts, func() error {
 			var err error
+
 			instances[n], err = b.startInstance(ctx, shard, workers, "--poll="+never.String(), "--shard-name="+shard)
 
 			return err

@@ -189,6 +189,7 @@ func leaks(seen []sighting, all map[string]canary) []violation {
 			// Each secret once for each place.
 			if key := s.where + "\x00" + s.workspace + "\x00" + name; !known[key] {
 				known[key] = true
+
 				found = append(found, violation{
 					workspace: s.workspace,
 					time:      s.time,

@@ -40,6 +40,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		t.Fatalf("cannot create log: %v", err)
 	}
+
 	t.Cleanup(func() { log.Close() })
 
 	c, err := controlplane.Start(t.Context(), t.TempDir(), shared.assets, filepath.Join(shared.root, "package", "crds"), log)
@@ -48,6 +49,7 @@ func TestChaos(t *testing.T) {
 	}
 
 	t.Cleanup(c.Stop)
+
 	kinds, err := parseClasses(shared.faults)
 	if err != nil {
 		t.Fatal(err)

@@ -257,6 +257,7 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 		// The process only, not the CLI that it runs: that is what it looks like when
 		// the process is starved and its Lease expires in the middle of a run.
 		i.process.Signal(syscall.SIGSTOP)
+
 		defer over()
 		defer i.process.Signal(syscall.SIGCONT)
 	}

@@ -79,6 +79,7 @@ func classes() map[string][]weighted {
 // of all. Every mix has the class spec: without it there is nothing to do.
 func parseClasses(names string) ([]weighted, error) {
 	all := classes()
+
 	wanted := append(strings.Split(names, ","), "spec")
 
 	if names == "all" {

@@ -74,6 +74,7 @@ func (i *instance) drain(ctx context.Context, f fault) error {
 
 	go func() {
 		defer close(done)
+
 		i.suffer(ctx, f)
 	}()
 

@@ -119,6 +119,7 @@ func (p *proxy) suffer(t trouble) func() {
 
 		if p.trouble == &t {
 			p.trouble = nil
+
 			close(t.over)
 		}
 	}
@@ -178,6 +179,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	// A request that changes something arrives although the client has given up.
 	sending := ctx
+
 	if r.Method != http.MethodGet {
 		var cancel context.CancelFunc
 

@@ -148,6 +148,7 @@ func (c *ControlPlane) connect() error {
 	}
 
 	var err error
+
 	c.Kube, err = client.NewWithWatch(c.config, client.Options{Scheme: s})
 
 	return errors.Wrap(err, "cannot make client")

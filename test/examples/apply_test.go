@@ -50,6 +50,7 @@ func TestApply(t *testing.T) {
 		t.Run(m.file+"/"+m.object.GetKind()+"/"+m.object.GetName(), func(t *testing.T) {
 			if into := crossplaneType(m.object.GroupVersionKind()); into != nil {
 				decodeStrictly(t, m.json, into)
+
 				return
 			}
 

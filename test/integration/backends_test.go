@@ -124,6 +124,7 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 
 		eachScope(t, func(t *testing.T, s scope) {
 			states := &stateServer{}
+
 			server := httptest.NewServer(states)
 			defer server.Close()
 

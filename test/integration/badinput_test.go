@@ -159,6 +159,7 @@ func TestBadInput(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = stdout, stderr
 
 			err := cmd.Run()
+
 			if ctx.Err() != nil {
 				t.Fatalf("%s: the instance started:\n%s", tc.reason, stderr)
 			}

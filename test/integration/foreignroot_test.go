@@ -35,6 +35,7 @@ func TestForeignRoot(t *testing.T) {
 	filesystem.Write(t, root, filesystem.Files{".cluster": "another\n", "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01/main.tf": "theirs"})
 
 	before := filesystem.Read(t, root)
+
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 

@@ -125,6 +125,7 @@ func TestOutageEndsBeforeRun(t *testing.T) {
 			a.proxy.become(late(ends))
 
 			l := newLease(leaseNamespace, a.lease)
+
 			eventually(t, func() error {
 				a.c.get(t, l)
 
@@ -204,10 +205,12 @@ func TestDisturbedLease(t *testing.T) {
 				next.ServeHTTP(w, r)
 			})
 			startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withInterruptibleLease(), withKubeconfig(p.kubeconfig))
+
 			expectMore := func(n int32) {
 				t.Helper()
 
 				from := looks.Load()
+
 				eventually(t, func() error {
 					if !isHolder(t, a.c, a.lease, who, "") {
 						t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
@@ -340,6 +343,7 @@ func testUnshardedOutage(t *testing.T) {
 	ws, e := c.createGated(t, namespacedScope, ns, withConfig(cfg))
 
 	l := newLease(ns, leaseName)
+
 	eventually(t, func() error {
 		c.get(t, l)
 

@@ -27,6 +27,7 @@ func TestOwnLock(t *testing.T) {
 
 		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 		ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+
 		o.begin()
 		e.write(t, "gate", "")
 		o.expectFelt(t)
@@ -104,6 +105,7 @@ func TestLockBeforeState(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+
 	<-reached
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 	a.kill(t)

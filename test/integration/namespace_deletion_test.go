@@ -35,6 +35,7 @@ func TestNamespaceDeletion(t *testing.T) {
 	one, two := newEvidence(t), newEvidence(t)
 	alone := create(references{}, one)
 	needy := create(references{env: []commonv1beta1.EnvVar{{Name: "VALUE", SecretKeyReference: value}}}, two)
+
 	expectReady(t, c, alone)
 	expectReady(t, c, needy)
 	expectUsers(t, c, cfg, 2)

@@ -125,6 +125,7 @@ func TestStopEndsDownload(t *testing.T) {
 
 	for address, d := range map[string]*door{"git::" + repositories.url + "/repo": repositories, archives.url + "/module.tar.gz": archives} {
 		d.set(doorHolds)
+
 		downloads[address] = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address))
 		eventually(t, func() error {
 			if d.waiting() == 0 {

@@ -27,6 +27,7 @@ func TestSupersededState(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "superseded"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+
 	o.begin()
 	e.write(t, "gate", "")
 	expectErroredState(t, a, ws, true)

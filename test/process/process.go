@@ -39,6 +39,7 @@ func Start(name string, out io.Writer, env []string, path string, args ...string
 		// The kernel sends Pdeathsig when the thread that started the process ends,
 		// so that thread must not end before.
 		runtime.LockOSThread()
+
 		defer runtime.UnlockOSThread()
 
 		err := p.cmd.Start()

@@ -63,6 +63,7 @@ func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 	if ref == nil {
 		return types.NamespacedName{}, false
 	}
+
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, true
 }
 

@@ -29,6 +29,7 @@ var (
 
 func parameters() commonv1beta1.WorkspaceParameters {
 	ref := commonv1beta1.KeyReference{Namespace: "elsewhere", Name: "object", Key: "key"}
+
 	return commonv1beta1.WorkspaceParameters{
 		ModuleParameters: commonv1beta1.ModuleParameters{
 			Module: "output \"a\" { value = 1 }",
@@ -55,6 +56,7 @@ func TestGetParameters(t *testing.T) {
 	got.VarMap.Raw[2] = 'x'
 	got.Env[0].SecretKeyReference.Namespace = "changed"
 	got.VarFiles[0].Source = "changed"
+
 	if diff := cmp.Diff(parameters(), w.Spec.ForProvider); diff != "" {
 		t.Errorf("A change of the result must not reach the Workspace.\n-want, +got:\n%s", diff)
 	}
@@ -84,6 +86,7 @@ func TestObservation(t *testing.T) {
 
 	got.Outputs["a"].Raw[0] = '9'
 	delete(got.Outputs, "a")
+
 	if diff := cmp.Diff(observation(), w.Status.AtProvider); diff != "" {
 		t.Errorf("A change of the result must not reach the Workspace.\n-want, +got:\n%s", diff)
 	}
@@ -94,9 +97,11 @@ func TestLastHandledReconcileAt(t *testing.T) {
 
 	w := &Workspace{}
 	w.SetLastHandledReconcileAt("token")
+
 	if diff := cmp.Diff("token", w.GetLastHandledReconcileAt()); diff != "" {
 		t.Errorf("GetLastHandledReconcileAt(): -want, +got:\n%s", diff)
 	}
+
 	if diff := cmp.Diff("token", w.Status.LastHandledReconcileAt); diff != "" {
 		t.Errorf("The token belongs to the status.\n-want, +got:\n%s", diff)
 	}
@@ -107,6 +112,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 
 	spec := func() commonv1beta1.ProviderConfigSpec {
 		configuration := "terraform {}"
+
 		return commonv1beta1.ProviderConfigSpec{
 			Configuration: &configuration,
 			Credentials: []commonv1beta1.ProviderCredentials{{
@@ -131,6 +137,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 
 	*got.Configuration = "changed"
 	got.Credentials[0].SecretRef.Namespace = "changed"
+
 	if diff := cmp.Diff(spec(), p.Spec); diff != "" {
 		t.Errorf("A change of the result must not reach the ProviderConfig.\n-want, +got:\n%s", diff)
 	}

@@ -52,5 +52,6 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
 	)
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 // in it is to the namespace of this Workspace.
 func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 	p := w.Spec.ForProvider.DeepCopy()
+
 	out := commonv1beta1.WorkspaceParameters{ModuleParameters: p.ModuleParameters}
 	for _, e := range p.Env {
 		out.Env = append(out.Env, commonv1beta1.EnvVar{
@@ -23,6 +24,7 @@ func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 			SecretKeyReference:    e.SecretKeyReference.in(w.GetNamespace()),
 		})
 	}
+
 	for _, f := range p.VarFiles {
 		out.VarFiles = append(out.VarFiles, commonv1beta1.VarFile{
 			Source:                f.Source,
@@ -31,6 +33,7 @@ func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 			Format:                f.Format,
 		})
 	}
+
 	return out
 }
 
@@ -39,6 +42,7 @@ func (r *KeyReference) in(namespace string) *commonv1beta1.KeyReference {
 	if r == nil {
 		return nil
 	}
+
 	return &commonv1beta1.KeyReference{Namespace: namespace, Name: r.Name, Key: r.Key}
 }
 
@@ -90,6 +94,7 @@ func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 	if ref == nil {
 		return types.NamespacedName{}, false
 	}
+
 	return types.NamespacedName{Namespace: w.GetNamespace(), Name: ref.Name}, true
 }
 
@@ -103,6 +108,7 @@ func (p *ProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpe
 			ref.Namespace = p.GetNamespace()
 		}
 	}
+
 	return *spec
 }
 

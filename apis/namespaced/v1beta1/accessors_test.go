@@ -123,6 +123,7 @@ func TestGetParametersCopies(t *testing.T) {
 
 	parameters := func() WorkspaceParameters {
 		format := commonv1beta1.FileFormatJSON
+
 		return WorkspaceParameters{
 			ModuleParameters: commonv1beta1.ModuleParameters{
 				Vars:   []commonv1beta1.Var{{Key: "a", Value: "1"}},
@@ -138,6 +139,7 @@ func TestGetParametersCopies(t *testing.T) {
 	got.Vars[0].Value = "changed"
 	got.VarMap.Raw[2] = 'x'
 	*got.VarFiles[0].Format = "changed"
+
 	if diff := cmp.Diff(parameters(), w.Spec.ForProvider); diff != "" {
 		t.Errorf("A change of the result must not reach the Workspace.\n-want, +got:\n%s", diff)
 	}
@@ -167,6 +169,7 @@ func TestObservation(t *testing.T) {
 
 	got.Outputs["a"].Raw[0] = '9'
 	delete(got.Outputs, "a")
+
 	if diff := cmp.Diff(observation(), w.Status.AtProvider); diff != "" {
 		t.Errorf("A change of the result must not reach the Workspace.\n-want, +got:\n%s", diff)
 	}
@@ -177,9 +180,11 @@ func TestLastHandledReconcileAt(t *testing.T) {
 
 	w := &Workspace{}
 	w.SetLastHandledReconcileAt("token")
+
 	if diff := cmp.Diff("token", w.GetLastHandledReconcileAt()); diff != "" {
 		t.Errorf("GetLastHandledReconcileAt(): -want, +got:\n%s", diff)
 	}
+
 	if diff := cmp.Diff("token", w.Status.LastHandledReconcileAt); diff != "" {
 		t.Errorf("The token belongs to the status.\n-want, +got:\n%s", diff)
 	}
@@ -190,6 +195,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 
 	spec := func(namespace string) commonv1beta1.ProviderConfigSpec {
 		configuration := "terraform {}"
+
 		return commonv1beta1.ProviderConfigSpec{
 			Configuration: &configuration,
 			Credentials: []commonv1beta1.ProviderCredentials{
@@ -223,6 +229,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 		}
 
 		*got.Configuration = "changed"
+
 		if diff := cmp.Diff(spec("elsewhere"), p.Spec); diff != "" {
 			t.Errorf("A change of the result must not reach the ProviderConfig.\n-want, +got:\n%s", diff)
 		}
@@ -240,6 +247,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 
 		*got.Configuration = "changed"
 		got.Credentials[0].SecretRef.Namespace = "changed"
+
 		if diff := cmp.Diff(spec("elsewhere"), p.Spec); diff != "" {
 			t.Errorf("A change of the result must not reach the ClusterProviderConfig.\n-want, +got:\n%s", diff)
 		}

@@ -58,5 +58,6 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
 	)
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+
 	return nil
 }

@@ -184,6 +184,7 @@ func TestFailures(t *testing.T) {
 			reason: "The backend went away during the first one, and none of the others got a lock.",
 			do: func(f *Failures) {
 				f.add("a", span{start: start, end: end})
+
 				for n := range time.Duration(100) {
 					f.add("a", span{start: end.Add(1 + n), end: end.Add(1 + n)})
 				}
@@ -197,6 +198,7 @@ func TestFailures(t *testing.T) {
 				for n := range time.Duration(100) {
 					f.add("a", span{start: start.Add(n - 101), end: start.Add(n - 101)})
 				}
+
 				f.add("a", span{start: start, end: end})
 			},
 			at:   end,

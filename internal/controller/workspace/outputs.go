@@ -53,6 +53,7 @@ func connectionDetails(outputs map[string]terraform.Output) (managed.ConnectionD
 
 		if s, ok := v.(string); ok {
 			details[name] = []byte(s)
+
 			continue
 		}
 

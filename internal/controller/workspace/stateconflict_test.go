@@ -66,6 +66,7 @@ type stepWriter struct {
 
 func (c *stepClient) wait() {
 	c.actor.ready <- struct{}{}
+
 	<-c.actor.step
 }
 
@@ -107,9 +108,11 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 
 	go func() {
 		a.err = c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1})
+
 		a.done = true
 		a.ready <- struct{}{}
 	}()
+
 	<-a.ready
 }
 
@@ -119,6 +122,7 @@ func (a *claimantActor) proceed() {
 	}
 
 	a.step <- struct{}{}
+
 	<-a.ready
 }
 

@@ -37,6 +37,7 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 			return "", err
 		}
 	}
+
 	check := &revisionCheck{known: r.Known, address: src, store: s}
 	c := &getter.Client{
 		Src:  src,
@@ -51,6 +52,7 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 			withoutSymlinks,
 		},
 	}
+
 	err = c.Get()
 	switch {
 	case errors.Is(err, errStored):
@@ -58,7 +60,9 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 	case err != nil:
 		return "", err
 	}
+
 	s.put(dst)
+
 	return check.revision, moveModule(dst, sub, filepath.Join(r.Dir, moduleDir))
 }
 
@@ -66,6 +70,7 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 // in a directory inside of what a server refers to.
 func withoutSymlinks(c *getter.Client) error {
 	c.DisableSymlinks = true
+
 	return nil
 }
 
@@ -93,6 +98,7 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	if src != "" && !filepath.IsAbs(src) {
 		return "", true, errors.New("it is neither a URL nor an absolute path")
 	}
+
 	return d.FileDetector.Detect(src, pwd)
 }
 
@@ -100,6 +106,7 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 // are replaced.
 func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
 	web := newHTTPGetter(check)
+
 	return map[string]getter.Getter{
 		"file":  &fileGetter{check: check, private: git.private},
 		"gcs":   &getter.GCSGetter{},
@@ -117,6 +124,7 @@ func moveModule(fetched, sub, dst string) error {
 	if err != nil {
 		return err
 	}
+
 	return os.Rename(found, dst)
 }
 
@@ -126,9 +134,11 @@ func locate(fetched, sub string) (string, error) {
 	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("there is nothing")
 	}
+
 	if sub == "" {
 		return fetched, nil
 	}
+
 	root, err := os.OpenRoot(fetched)
 	if err != nil {
 		return "", err
@@ -139,6 +149,7 @@ func locate(fetched, sub string) (string, error) {
 	if !filepath.IsLocal(clean) {
 		return "", errors.Errorf("directory %q leads out of the module", sub)
 	}
+
 	matches, err := fs.Glob(root.FS(), clean)
 	switch {
 	case err != nil:
@@ -154,8 +165,10 @@ func locate(fetched, sub string) (string, error) {
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot use directory %q", sub)
 	}
+
 	if !info.IsDir() {
 		return "", errors.Errorf("%q is not a directory", sub)
 	}
+
 	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
 }

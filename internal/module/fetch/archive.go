@@ -36,6 +36,7 @@ func decompressors() map[string]getter.Decompressor {
 	replace(tarOf(func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }), "tar.bz2", "tbz2")
 	replace(tarOf(func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }), "tar.xz", "txz")
 	replace(tarOf(func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) }), "tar.zst", "tzst")
+
 	return d
 }
 
@@ -51,11 +52,13 @@ func (u *unpacker) Decompress(dst, src string, dir bool, umask os.FileMode) erro
 	if !dir {
 		return u.Decompressor.Decompress(dst, src, dir, umask)
 	}
+
 	archive, err := regular.Open(src)
 	if err != nil {
 		return err
 	}
 	defer archive.Close() //nolint:errcheck // It is only read from.
+
 	return unpackInto(dst, archive, u.unpack)
 }
 
@@ -64,11 +67,13 @@ func unpackInto(dst string, archive *os.File, fn func(*os.Root, *os.File) error)
 	if err := os.MkdirAll(dst, 0o700); err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+
 	return fn(root, archive)
 }
 
@@ -79,6 +84,7 @@ func tarOf(decompress func(io.Reader) (io.Reader, error)) func(*os.Root, *os.Fil
 		if err != nil {
 			return errors.Wrap(err, "cannot decompress archive")
 		}
+
 		return unpack.Tar(root, r, limits())
 	}
 }
@@ -92,5 +98,6 @@ func unzip(root *os.Root, archive *os.File) error {
 	if err != nil {
 		return err
 	}
+
 	return unpack.Zip(root, archive, info.Size(), limits())
 }

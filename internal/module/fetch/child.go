@@ -36,23 +36,28 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 	if len(args) != 2 || args[1] != command {
 		return false, 0
 	}
+
 	endTogether()
 
 	a := answer{}
 	r := Request{}
+
 	err := json.NewDecoder(stdin).Decode(&r)
 	if err == nil {
 		a.Revision, err = fetch(ctx, r)
 	}
+
 	switch {
 	case errors.Is(err, errUnchanged):
 		a.Unchanged = true
 	case err != nil:
 		a.Error = said(err)
 	}
+
 	if err := json.NewEncoder(stdout).Encode(a); err != nil {
 		return true, 1
 	}
+
 	return true, 0
 }
 
@@ -60,9 +65,11 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 // dies, end git as well.
 func endTogether() {
 	terminated := make(chan os.Signal, 1)
+
 	signal.Notify(terminated, syscall.SIGTERM)
 	go func() {
 		<-terminated
+
 		_ = unix.Kill(0, unix.SIGKILL)
 	}()
 }
@@ -74,22 +81,27 @@ func fetch(ctx context.Context, r Request) (string, error) {
 			return "", err
 		}
 	}
+
 	revision, err := get(ctx, r)
 	if errors.Is(err, errLost) {
 		if err := os.RemoveAll(filepath.Join(r.Dir, moduleDir)); err != nil {
 			return "", err
 		}
+
 		r.Store = nil
 		revision, err = get(ctx, r)
 	}
+
 	if err != nil {
 		return "", err
 	}
+
 	root, err := os.OpenRoot(filepath.Join(r.Dir, moduleDir))
 	if err != nil {
 		return "", err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
 	return revision, unpack.Check(root)
 }
 
@@ -100,6 +112,7 @@ func get(ctx context.Context, r Request) (string, error) {
 	if r.Artifact != nil {
 		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir, s)
 	}
+
 	return getAddress(ctx, r, s)
 }
 

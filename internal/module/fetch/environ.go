@@ -37,6 +37,7 @@ func environment(base []string, dir string) ([]string, error) {
 		// user, and may find credentials there that nobody meant them to have.
 		env = append(env, "HOME="+filepath.Join(dir, homeDir))
 	}
+
 	env = append(env,
 		marker+"=1",
 		// What is left in there, because the process was killed, goes with dir.
@@ -51,6 +52,7 @@ func environment(base []string, dir string) ([]string, error) {
 		// configuration.
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
 	)
+
 	return environ.WithGitConfig(env,
 		// Ignored as long as it does not exist.
 		"include.path", filepath.Join(dir, gitConfigFile),

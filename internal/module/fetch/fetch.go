@@ -120,17 +120,21 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
 	}
+
 	if r.Store != nil {
 		r.Store = &Store{Dir: r.Store.Dir, Scope: scope(env)}
 	}
+
 	env, err := environment(env, r.Dir)
 	if err != nil {
 		return Result{}, err
 	}
+
 	request, err := json.Marshal(r)
 	if err != nil {
 		return Result{}, errors.Wrap(err, "cannot encode what to fetch")
 	}
+
 	a, err := execute(ctx, program, env, r, request)
 	switch {
 	case ctx.Err() != nil:
@@ -142,6 +146,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	case a.Unchanged:
 		return Result{Revision: r.Known}, nil
 	}
+
 	return Result{Dir: filepath.Join(r.Dir, moduleDir), Revision: a.Revision}, nil
 }
 
@@ -166,13 +171,16 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	if !started {
 		return answer{}, errors.Wrapf(err, "cannot start %q", program)
 	}
+
 	a := answer{}
 	if json.Unmarshal(stdout.data, &a) == nil {
 		return a, nil
 	}
+
 	if run.ProcessState == nil {
 		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
 	}
+
 	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.lines()))
 }
 
@@ -189,6 +197,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.data = t.data[over:]
 		t.cut = true
 	}
+
 	return len(p), nil
 }
 
@@ -199,5 +208,6 @@ func (t *tail) lines() string {
 	if t.cut {
 		_, text, _ = strings.Cut(text, "\n")
 	}
+
 	return text
 }

@@ -29,6 +29,7 @@ func TestMainOnlyFetches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if handled, _ := Main(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}); handled {
 				t.Errorf("Main(%q): it is not for a fetch", args)
 			}
@@ -83,6 +84,7 @@ func TestRunFails(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			_, err := Run(t.Context(), tc.program, tc.env, Request{Address: "/none", Dir: t.TempDir()})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s\nRun(...): want error %q, got %v", tc.reason, tc.want, err)
@@ -98,8 +100,10 @@ func TestRunCanceled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	if _, err := Run(ctx, self, nil, Request{Address: "/none", Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run(...): want %v, got %v", context.Canceled, err)
 	}
@@ -157,10 +161,12 @@ func TestEnviron(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			got, err := environment(tc.base, "/w/x")
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nenvironment(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -188,6 +194,7 @@ func TestRevisionCheck(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			err := tc.check.found(tc.at)
 			if !errors.Is(err, tc.err) || tc.check.revision != tc.want {
 				t.Errorf("%s\nfound(%q): want revision %q and error %v, got %q and %v", tc.reason, tc.at, tc.want, tc.err, tc.check.revision, err)
@@ -201,6 +208,7 @@ func TestLimitedBody(t *testing.T) {
 
 	for length, want := range map[int]bool{9: true, 10: true, 11: false} {
 		b := &limitedBody{ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", length))}, left: 10}
+
 		_, err := (&bytes.Buffer{}).ReadFrom(b)
 		if (err == nil) != want {
 			t.Errorf("reading %d of at most 10 bytes: got %v", length, err)
@@ -221,6 +229,7 @@ func TestTail(t *testing.T) {
 			t.Errorf("Write(%q): got %d, %v", s, n, err)
 		}
 	}
+
 	if got := string(w.data); got != "jklm" {
 		t.Errorf("data: want the last 4 bytes, got %q", got)
 	}
@@ -235,14 +244,17 @@ func TestCredentialsMode(t *testing.T) {
 	if err := a.addCredentials([]byte("http://a:b@c")); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := a.withSSHKey(nil, "a2V5"); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{credentialsFile, sshKeyFile} {
 		info, err := os.Stat(filepath.Join(a.dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got := info.Mode().Perm(); got != 0o600 {
 			t.Errorf("mode of %s: want 0600, got %o", name, got)
 		}

@@ -38,19 +38,23 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() { //nolint:gosec // It may be any that is not private.
 		return errors.Errorf("cannot open %q: not a directory", path)
 	}
+
 	src, err := os.OpenRoot(path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
 	}
 	defer src.Close() //nolint:errcheck // It is only read from.
+
 	if err := os.Mkdir(dst, 0o700); err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+
 	return unpack.Directory(root, src, limits())
 }
 
@@ -60,11 +64,14 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
+
 	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
+
 	_ = f.Close() // Nothing was written.
+
 	return g.FileGetter.GetFile(dst, u)
 }
 
@@ -74,10 +81,12 @@ func (g *fileGetter) path(u *url.URL) (string, error) {
 	if g.check.indirect {
 		return "", errors.New("the server refers to a file of this machine")
 	}
+
 	path := u.Path
 	if u.RawPath != "" {
 		path = u.RawPath
 	}
+
 	return path, checkOutside(g.private, path)
 }
 
@@ -88,21 +97,26 @@ func checkOutside(private, path string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
 	}
+
 	private, err = filepath.EvalSymlinks(private)
 	if err != nil {
 		return err
 	}
+
 	if isWithin(private, path) {
 		return errors.New("it is in the working directory of a Workspace")
 	}
+
 	if isWithin(path, private) {
 		return errors.New("the working directory of the Workspace is inside of it")
 	}
+
 	return nil
 }
 
 // isWithin says whether path is dir or below.
 func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
+
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -67,6 +67,7 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 	if err := os.WriteFile(filepath.Join(a.dir, credentialsFile), a.credentials, 0o600); err != nil {
 		return err
 	}
+
 	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }
 
@@ -83,6 +84,7 @@ func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
 	line := url.URL{Scheme: u.Scheme, Host: u.Host, User: url.UserPassword(u.User.Username(), password)}
 	bare := *u
 	bare.User = nil
+
 	return &bare, a.addCredentials([]byte(line.String()))
 }
 
@@ -91,6 +93,7 @@ func (a *gitAccess) check(u *url.URL) error {
 	if u.Scheme != "file" {
 		return nil
 	}
+
 	return checkOutside(a.private, u.Path)
 }
 
@@ -108,16 +111,20 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
+
 	if err := g.access.check(u); err != nil {
 		return err
 	}
+
 	r, err := g.access.resolve(g.Context(), u)
 	if err != nil {
 		return err
 	}
+
 	if err := g.check.found(r.revision); err != nil {
 		return err
 	}
+
 	return g.checkout(dst, u, r)
 }
 
@@ -125,23 +132,30 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 // that stand for a commit, and all directories in it, have one checkout.
 func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
 	q := u.Query()
+
 	shallow := q.Has("depth")
 	if r.commit == "" || shallow {
 		// What is cloned depends on the ref. It may be changed before that is over.
 		if err := g.check.reserve(r.revision, u.String(), string(g.access.credentials)); err != nil {
 			return err
 		}
+
 		if err := g.GitGetter.Get(dst, u); err != nil {
 			return err
 		}
+
 		return g.confirm(u, r)
 	}
+
 	q.Set("ref", r.commit)
+
 	pinned := *u
+
 	pinned.RawQuery = q.Encode()
 	if err := g.check.reserve(r.commit, pinned.String(), string(g.access.credentials)); err != nil {
 		return err
 	}
+
 	return g.GitGetter.Get(dst, &pinned)
 }
 
@@ -151,9 +165,11 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
+
 	if err := g.access.check(u); err != nil {
 		return err
 	}
+
 	return g.GitGetter.GetFile(dst, u)
 }
 
@@ -162,10 +178,12 @@ func (g *gitGetter) confirm(u *url.URL, before resolved) error {
 	if g.check.store == nil {
 		return nil
 	}
+
 	now, err := g.access.resolve(g.Context(), u)
 	if now != before {
 		g.check.store.discard()
 	}
+
 	return err
 }
 
@@ -181,14 +199,17 @@ type resolved struct {
 // resolve the ref in u.
 func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 	q := u.Query()
+
 	ref := q.Get("ref")
 	if commitID.MatchString(ref) {
 		return resolved{revision: commitPrefix + ref, commit: ref}, nil
 	}
+
 	sshKey := q.Get("sshkey")
 	for _, name := range []string{"ref", "sshkey", "depth"} {
 		q.Del(name)
 	}
+
 	bare := *u
 	bare.RawQuery = q.Encode()
 
@@ -197,15 +218,18 @@ func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 	if ref == "" {
 		patterns = []string{head}
 	}
+
 	refs, err := a.listRefs(ctx, bare.String(), sshKey, patterns...)
 	if err == nil && refs == "" {
 		// It may be the beginning of a commit's name, or an expression. Whatever it
 		// is, it stands for the same as long as all refs do.
 		refs, err = a.listRefs(ctx, bare.String(), sshKey)
 	}
+
 	if err != nil {
 		return resolved{}, err
 	}
+
 	return resolved{revision: "refs " + fingerprint(bare.String(), ref, refs), commit: commitOf(ref, refs)}, nil
 }
 
@@ -214,10 +238,12 @@ func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 // nothing else in a clone.
 func commitOf(ref, refs string) string {
 	commits := map[string]string{}
+
 	for line := range strings.Lines(refs) {
 		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		commits[name] = commit
 	}
+
 	branch, tag := commits["refs/heads/"+ref], cmp.Or(commits["refs/tags/"+ref+peeled], commits["refs/tags/"+ref])
 	switch {
 	case ref == "":
@@ -225,6 +251,7 @@ func commitOf(ref, refs string) string {
 	case branch != "" && tag != "", ambiguousRef.MatchString(ref):
 		return ""
 	}
+
 	return cmp.Or(branch, tag)
 }
 
@@ -238,16 +265,19 @@ func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patter
 	git := exec.CommandContext(ctx, "git", args...) //nolint:gosec // Two dashes end the options.
 	git.Stdout = refs
 	git.Stderr = stderr
+
 	if sshKey != "" {
 		var err error
 		if git.Env, err = a.withSSHKey(os.Environ(), sshKey); err != nil {
 			return "", err
 		}
 	}
+
 	err := git.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.lines())
 	}
+
 	return refs.String(), errors.Wrap(err, "cannot run git")
 }
 
@@ -258,10 +288,12 @@ func (a *gitAccess) withSSHKey(env []string, key string) ([]string, error) {
 	if err != nil {
 		return nil, errors.New("the sshkey in the address is not valid base64")
 	}
+
 	path := filepath.Join(a.dir, sshKeyFile)
 	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
 		return nil, err
 	}
+
 	ssh, ok := environ.Lookup(env, "GIT_SSH_COMMAND")
 	if !ok || ssh == "" {
 		ssh = "ssh"

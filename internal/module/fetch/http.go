@@ -41,6 +41,7 @@ func newHTTPGetter(c *revisionCheck) *httpGetter {
 // Get asks the server which address to get instead, and gets that.
 func (g *httpGetter) Get(dst string, u *url.URL) error {
 	g.check.redirect()
+
 	return g.HttpGetter.Get(dst, u)
 }
 
@@ -56,16 +57,20 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
 	stored := t.check.stored()
+
 	known, conditional := strings.CutPrefix(cmp.Or(t.check.known, stored), prefix)
 	if conditional {
 		req = req.Clone(req.Context())
 		setCondition(req.Header, known)
 	}
+
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
+
 	err = nil
+
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		switch {
@@ -82,11 +87,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// A server may ignore conditions.
 		err = t.reserve(revision)
 	}
+
 	if err != nil {
 		resp.Body.Close() //nolint:errcheck // What is in there is not wanted.
+
 		return nil, err
 	}
+
 	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxDownload}
+
 	return resp, nil
 }
 
@@ -95,6 +104,7 @@ func (t *transport) reserve(revision string) error {
 	if err := t.check.found(revision); err != nil {
 		return err
 	}
+
 	return t.check.reserve(revision, t.check.address)
 }
 
@@ -106,6 +116,7 @@ func validator(h http.Header) string {
 			return name + " " + value
 		}
 	}
+
 	return ""
 }
 
@@ -114,6 +125,7 @@ func setCondition(h http.Header, validator string) {
 	if value, ok := strings.CutPrefix(validator, "ETag "); ok {
 		h.Set("If-None-Match", value)
 	}
+
 	if value, ok := strings.CutPrefix(validator, "Last-Modified "); ok {
 		h.Set("If-Modified-Since", value)
 	}
@@ -124,6 +136,7 @@ func origin(req *http.Request) *http.Request {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
 	}
+
 	return req
 }
 
@@ -139,5 +152,6 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return n, errors.Errorf("the download is longer than %d bytes", int64(maxDownload))
 	}
+
 	return n, err
 }

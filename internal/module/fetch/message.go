@@ -36,13 +36,16 @@ func said(err error) string {
 		// What it has to say may be a part of the password.
 		return "the address is not a valid URL"
 	}
+
 	end := &tail{max: maxStderr}
+
 	for line := range strings.Lines(err.Error()) {
 		// White space is no news, and would make room for the end of a secret.
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
 			_, _ = end.Write([]byte(line + "\n"))
 		}
 	}
+
 	return cmp.Or(end.lines(), "the message is too long to be shown")
 }
 
@@ -52,26 +55,32 @@ func (r Request) message(text string) string {
 	if r.Redact != nil {
 		text = r.Redact(text)
 	}
+
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
 	text = localPort.ReplaceAllString(text, "$1 ")
+
 	return oneLine(redactText(text))
 }
 
 // oneLine returns the last lines of a text as one.
 func oneLine(text string) string {
 	var lines []string
+
 	for line := range strings.Lines(text) {
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
 			lines = append(lines, line)
 		}
 	}
+
 	if first := len(lines) - maxLines; first > 0 {
 		lines = slices.Delete(lines, 0, first)
 	}
+
 	joined := strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 	if over := len(joined) - maxMessage; over > 0 {
 		joined = "..." + strings.ToValidUTF8(joined[over:], "")
 	}
+
 	return joined
 }

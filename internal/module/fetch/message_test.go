@@ -50,6 +50,7 @@ func TestRedact(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := Redact(tc.address); got != tc.want {
 				t.Errorf("%s\nRedact(%q): want %q, got %q", tc.reason, tc.address, tc.want, got)
 			}
@@ -70,21 +71,26 @@ func FuzzRedact(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
+
 	f.Fuzz(func(t *testing.T, scheme, user, password, rest, query string) {
 		const mark = "S3CR3T"
 		if strings.Contains(scheme+rest+query, mark) || strings.ContainsAny(scheme, "/?#@") {
 			return
 		}
+
 		escaped := scheme + "://" + url.UserPassword(user+mark, password+mark).String() + "@" + rest
+
 		addresses := []string{escaped, escaped + "?" + query, scheme + "://h/p?" + url.QueryEscape(query) + "x=" + mark}
 		for _, address := range addresses {
 			got := Redact(address)
 			if strings.Contains(got, mark) {
 				t.Errorf("Redact(%q): got %q", address, got)
 			}
+
 			if again := Redact(got); again != got {
 				t.Errorf("Redact(%q): want the same, got %q", got, again)
 			}
+
 			if text := redactText("fatal: cannot read '" + address + "': no"); strings.Contains(text, mark) && !strings.ContainsAny(address, " \t\n\r\v\f'\"<>") && addressesMatch(address) {
 				t.Errorf("redactText of %q: got %q", address, text)
 			}
@@ -140,6 +146,7 @@ func TestMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := (Request{Dir: "/w/x"}).message(said(tc.err)); got != tc.want {
 				t.Errorf("%s\nmessage(...): want %q, got %q", tc.reason, tc.want, got)
 			}

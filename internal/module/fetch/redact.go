@@ -34,10 +34,12 @@ func Redact(address string) string {
 	} else {
 		scheme, rest = "", address
 	}
+
 	rest = withoutUser(scheme, rest)
 	if hasQuery {
 		rest += "?" + redactQuery(query)
 	}
+
 	return prefix + scheme + rest
 }
 
@@ -50,10 +52,12 @@ func withoutUser(scheme, rest string) string {
 	if _, err := url.Parse(scheme + rest[at+1:]); err != nil && scheme != "" {
 		at = strings.LastIndex(rest, "@")
 	}
+
 	if rest[:at+1] == "git@" {
 		// The user by which everybody knows ssh hosts.
 		return rest
 	}
+
 	return rest[at+1:]
 }
 
@@ -70,12 +74,14 @@ func redactQuery(query string) string {
 			params[i] = name + "=" + redacted
 		}
 	}
+
 	return strings.Join(params, "&")
 }
 
 // isAddress reports whether a value may be an address, with secrets of its own.
 func isAddress(value string) bool {
 	plain, err := url.QueryUnescape(value)
+
 	return err != nil || strings.Contains(plain, "://")
 }
 

@@ -35,10 +35,13 @@ func (c *revisionCheck) found(revision string) error {
 	if c.indirect {
 		return nil
 	}
+
 	if revision != "" && revision == c.known {
 		return errUnchanged
 	}
+
 	c.revision = revision
+
 	return nil
 }
 
@@ -53,6 +56,7 @@ func (c *revisionCheck) stored() string {
 	if c.indirect || c.known != "" {
 		return ""
 	}
+
 	return c.store.lookup(c.address)
 }
 
@@ -62,15 +66,18 @@ func (c *revisionCheck) reserve(revision string, names ...string) error {
 	if c.indirect {
 		return nil
 	}
+
 	return c.store.reserve(revision, names...)
 }
 
 // fingerprint returns a short text that stands for these strings.
 func fingerprint(s ...string) string {
 	h := sha256.New()
+
 	for _, s := range s {
 		sum := sha256.Sum256([]byte(s))
 		h.Write(sum[:])
 	}
+
 	return hex.EncodeToString(h.Sum(nil))
 }

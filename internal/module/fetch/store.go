@@ -84,6 +84,7 @@ func newStore(s *Store) *store {
 	if s == nil {
 		return nil
 	}
+
 	return &store{
 		trees: dircache.Cache{
 			Dir:        filepath.Join(s.Dir, storeTrees),
@@ -103,15 +104,19 @@ func (s *store) lookup(names ...string) string {
 	if s == nil {
 		return ""
 	}
+
 	key := s.keyOf(names)
 	if revision := s.revisionOf(key); revision != "" {
 		return revision
 	}
+
 	s.acquire(key)
+
 	revision := s.revisionOf(key)
 	if revision != "" {
 		s.release()
 	}
+
 	return revision
 }
 
@@ -122,18 +127,24 @@ func (s *store) reserve(revision string, names ...string) error {
 	if s == nil {
 		return nil
 	}
+
 	if revision == "" {
 		s.release()
+
 		return nil
 	}
+
 	s.key, s.revision = s.keyOf(names), revision
 	if s.revisionOf(s.key) == revision {
 		return errStored
 	}
+
 	s.acquire(s.key)
+
 	if s.revisionOf(s.key) == revision {
 		return errStored
 	}
+
 	return nil
 }
 
@@ -154,16 +165,19 @@ func (s *store) get(sub, dst string) error {
 		if _, err := os.Lstat(tree); err != nil || s.revisionOf(s.key) != s.revision {
 			return dircache.ErrGone
 		}
+
 		found, err := locate(tree, sub)
 		if err != nil {
 			return err
 		}
+
 		return os.CopyFS(dst, os.DirFS(found))
 	})
 	if errors.Is(err, dircache.ErrGone) || errors.Is(err, os.ErrNotExist) {
 		// It may be broken for every fetch.
 		return errors.Join(errLost, s.trees.Remove(s.key))
 	}
+
 	return err
 }
 
@@ -176,10 +190,12 @@ func (s *store) put(tree string) {
 	if err := s.trees.Remove(s.key); err != nil {
 		return
 	}
+
 	_ = s.trees.Add(s.key, func(dir string) error {
 		if err := os.WriteFile(filepath.Join(dir, storeRevision), []byte(s.revision), 0o600); err != nil {
 			return err
 		}
+
 		return os.CopyFS(filepath.Join(dir, storeTree), os.DirFS(tree))
 	})
 }
@@ -191,6 +207,7 @@ func (s *store) acquire(key string) {
 	if s.lock != nil || os.MkdirAll(s.locks, 0o700) != nil {
 		return
 	}
+
 	s.lock = flock.New(filepath.Join(s.locks, key[:2]))
 	_ = s.lock.Lock() // Without the lock, several fetches download the same.
 }
@@ -206,13 +223,16 @@ func (s *store) release() {
 // revisionOf returns the revision of a tree, empty if there is none.
 func (s *store) revisionOf(key string) string {
 	var data []byte
+
 	err := s.trees.Use(key, func(dir string) (err error) {
 		data, err = regular.Read(filepath.Join(dir, storeRevision), regular.MiB)
+
 		return err
 	})
 	if err != nil {
 		return ""
 	}
+
 	return string(data)
 }
 

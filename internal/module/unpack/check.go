@@ -44,6 +44,7 @@ func checkLink(root *os.Root, name string) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) && staysInside(name, target) {
 		return nil
 	}
+
 	return errors.Errorf("symbolic link %q leads out of the module, to %q", name, target)
 }
 

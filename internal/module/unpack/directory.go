@@ -16,10 +16,12 @@ import (
 // Directory copies what is in src into root.
 func Directory(root, src *os.Root, l Limits) error {
 	u := newUnpacker(root, l)
+
 	return fs.WalkDir(src.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
 		}
+
 		return u.copyEntry(src, name, e.Type())
 	})
 }
@@ -33,6 +35,7 @@ func (u *unpacker) copyEntry(src *os.Root, name string, kind fs.FileMode) error 
 		if err != nil {
 			return err
 		}
+
 		return u.symlink(name, target)
 	case 0:
 		f, err := regular.OpenIn(src, name)
@@ -40,10 +43,12 @@ func (u *unpacker) copyEntry(src *os.Root, name string, kind fs.FileMode) error 
 			return err
 		}
 		defer f.Close() //nolint:errcheck // It is only read from.
+
 		info, err := f.Stat()
 		if err != nil {
 			return err
 		}
+
 		return u.file(name, info.Mode(), f)
 	default:
 		return errors.Errorf("%q is neither a file, a directory nor a link", name)

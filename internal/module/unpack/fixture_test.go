@@ -37,14 +37,18 @@ func dir(name string, mode int64) entry { return entry{tar.TypeDir, name, "", mo
 
 func newRoot(t *testing.T, path string) *os.Root {
 	t.Helper()
+
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { root.Close() })
+
 	return root
 }
 
@@ -58,53 +62,68 @@ func addToTar(w *tar.Writer, e entry) error {
 	case tar.TypeReg:
 		h.Size = int64(len(e.content))
 	}
+
 	if err := w.WriteHeader(h); err != nil {
 		return err
 	}
+
 	if e.kind != tar.TypeReg {
 		return nil
 	}
+
 	_, err := w.Write([]byte(e.content))
+
 	return err
 }
 
 func makeTar(t *testing.T, entries []entry) []byte {
 	t.Helper()
+
 	b := &bytes.Buffer{}
+
 	w := tar.NewWriter(b)
 	for _, e := range entries {
 		if err := addToTar(w, e); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
 func makeZip(t *testing.T, entries []entry) []byte {
 	t.Helper()
+
 	b := &bytes.Buffer{}
 	w := zip.NewWriter(b)
+
 	for _, e := range entries {
 		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
 		mode := (&tar.Header{Typeflag: e.kind, Mode: e.mode}).FileInfo().Mode()
 		h.SetMode(mode)
+
 		f, err := w.CreateHeader(h)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if e.kind == tar.TypeDir {
 			continue
 		}
+
 		if _, err := f.Write([]byte(e.content)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -112,16 +131,19 @@ func makeZip(t *testing.T, entries []entry) []byte {
 // target of a link.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
+
 	got := filesystem.Read(t, dir)
 	for name, data := range got {
 		info, err := os.Lstat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if info.Mode().IsRegular() {
 			got[name] = octal(info.Mode()) + " " + data
 		}
 	}
+
 	return got
 }
 
@@ -131,8 +153,10 @@ func octal(m fs.FileMode) string {
 	if m&fs.ModeSetuid != 0 {
 		mode |= 0o4000
 	}
+
 	if m&fs.ModeSetgid != 0 {
 		mode |= 0o2000
 	}
+
 	return fmt.Sprintf("%04o", mode)
 }

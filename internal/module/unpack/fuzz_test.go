@@ -32,26 +32,32 @@ func FuzzTar(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
+
 	f.Fuzz(func(t *testing.T, name, target, second string) {
 		if len(name)+len(target)+len(second) > 4000 {
 			return
 		}
+
 		entries := []entry{dir("b", 0o755), link(name, target), file(second, "x"), hard(second+"x", name), dir(second, 0o755)}
 		for i := range entries {
 			b := &bytes.Buffer{}
 			w := tar.NewWriter(b)
 			wrote := 0
+
 			for _, e := range entries[:i+1] {
 				if addToTar(w, e) == nil {
 					wrote++
 				}
 			}
+
 			if wrote == 0 || w.Close() != nil {
 				return // It is no archive.
 			}
+
 			parent := t.TempDir()
 			root := newRoot(t, filepath.Join(parent, "root"))
 			_ = Tar(root, b, wide)
+
 			if got := filesystem.Names(t, parent); len(got) != 1 {
 				t.Fatalf("link %q to %q, file %q: there is something outside: %q", name, target, second, got)
 			}
@@ -59,6 +65,7 @@ func FuzzTar(f *testing.F) {
 			if Check(root) != nil {
 				continue
 			}
+
 			expectInside(t, root.Name())
 		}
 	})
@@ -67,18 +74,22 @@ func FuzzTar(f *testing.F) {
 // expectInside fails if a symbolic link below dir leads to something outside.
 func expectInside(t *testing.T, dir string) {
 	t.Helper()
+
 	base, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type() != fs.ModeSymlink {
 			return err
 		}
+
 		resolved, err := filepath.EvalSymlinks(path)
 		if err == nil && resolved != base && !strings.HasPrefix(resolved, base+"/") {
 			t.Errorf("link %q leads out, to %q", path, resolved)
 		}
+
 		return nil
 	})
 	if err != nil {

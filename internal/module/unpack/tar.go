@@ -15,15 +15,18 @@ import (
 // Tar unpacks a tape archive, already decompressed, into root.
 func Tar(root *os.Root, r io.Reader, l Limits) error {
 	u := newUnpacker(root, l)
+
 	archive := tar.NewReader(r)
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return errors.Wrap(err, "cannot read archive")
 		}
+
 		if err := u.tarEntry(h, archive); err != nil {
 			return err
 		}
@@ -34,10 +37,12 @@ func (u *unpacker) tarEntry(h *tar.Header, r io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
+
 	name, err := entryName(h.Name)
 	if err != nil {
 		return err
 	}
+
 	switch h.Typeflag {
 	case tar.TypeDir:
 		return u.directory(name)
@@ -50,6 +55,7 @@ func (u *unpacker) tarEntry(h *tar.Header, r io.Reader) error {
 		if err != nil {
 			return err
 		}
+
 		return u.link(name, target)
 	default:
 		return errors.Errorf("entry %q is neither a file, a directory nor a link", h.Name)

@@ -50,11 +50,13 @@ func entryName(name string) (string, error) {
 	if strings.HasPrefix(name, "/") || !filepath.IsLocal(clean) || strings.ContainsRune(name, 0) {
 		return "", errors.Errorf("entry %q leads out of the archive", name)
 	}
+
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
 			return "", errors.Errorf("entry %q leads out of the archive", name)
 		}
 	}
+
 	return clean, nil
 }
 
@@ -64,6 +66,7 @@ func (u *unpacker) count() error {
 	if u.left.Entries < 0 {
 		return errors.Errorf("there are more than %d files", u.limits.Entries)
 	}
+
 	return nil
 }
 
@@ -72,6 +75,7 @@ func (u *unpacker) directory(name string) error {
 	if err := u.count(); err != nil {
 		return err
 	}
+
 	return u.root.MkdirAll(name, 0o700)
 }
 
@@ -81,6 +85,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	if err := u.makeWay(name); err != nil {
 		return err
 	}
+
 	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -92,6 +97,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	if err != nil {
 		return errors.Wrapf(err, "cannot write %q", name)
 	}
+
 	u.left.Bytes -= n
 	if u.left.Bytes < 0 {
 		return errors.Errorf("there are more than %d bytes", u.limits.Bytes)
@@ -100,6 +106,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	if err := f.Chmod(mode.Perm() | 0o600); err != nil {
 		return err
 	}
+
 	return f.Close()
 }
 
@@ -108,6 +115,7 @@ func (u *unpacker) symlink(name, target string) error {
 	if err := u.makeWay(name); err != nil {
 		return err
 	}
+
 	return u.root.Symlink(target, name)
 }
 
@@ -116,6 +124,7 @@ func (u *unpacker) link(name, target string) error {
 	if err := u.makeWay(name); err != nil {
 		return err
 	}
+
 	return u.root.Link(target, name)
 }
 
@@ -125,11 +134,14 @@ func (u *unpacker) makeWay(name string) error {
 	if err := u.count(); err != nil {
 		return err
 	}
+
 	if err := u.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
 	}
+
 	if err := u.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	return nil
 }

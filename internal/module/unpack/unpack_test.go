@@ -176,20 +176,25 @@ func TestArchives(t *testing.T) {
 		if tc.limits == (Limits{}) {
 			tc.limits = wide
 		}
+
 		check := func(t *testing.T, unpack func(*os.Root) error) {
 			t.Helper()
 			parent := t.TempDir()
 			root := newRoot(t, filepath.Join(parent, "root"))
+
 			err := unpack(root)
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}
+
 			if got := filesystem.Names(t, parent); len(got) != 1 {
 				t.Errorf("%s\nthere is something outside: %q", tc.reason, got)
 			}
+
 			if tc.err != "" {
 				return
 			}
+
 			if diff := cmp.Diff(tc.want, content(t, root.Name())); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
@@ -198,13 +203,16 @@ func TestArchives(t *testing.T) {
 			t.Parallel()
 			check(t, func(root *os.Root) error { return Tar(root, bytes.NewReader(makeTar(t, tc.entries)), tc.limits) })
 		})
+
 		if tc.tarOnly {
 			continue
 		}
+
 		t.Run(name+"/Zip", func(t *testing.T) {
 			t.Parallel()
 			check(t, func(root *os.Root) error {
 				data := makeZip(t, tc.entries)
+
 				return Zip(root, bytes.NewReader(data), int64(len(data)), tc.limits)
 			})
 		})
@@ -215,10 +223,12 @@ func TestBrokenArchives(t *testing.T) {
 	t.Parallel()
 
 	root := newRoot(t, filepath.Join(t.TempDir(), "root"))
+
 	data := makeTar(t, []entry{file("main.tf", strings.Repeat("x", 2000))})
 	if err := Tar(root, bytes.NewReader(data[:1000]), wide); err == nil {
 		t.Error("Tar(...) of half an archive: want an error")
 	}
+
 	data = makeZip(t, []entry{file("main.tf", strings.Repeat("x", 2000))})
 	if err := Zip(root, bytes.NewReader(data[:len(data)/2]), int64(len(data)/2), wide); err == nil {
 		t.Error("Zip(...) of half an archive: want an error")
@@ -240,14 +250,17 @@ func TestDirectory(t *testing.T) {
 	if err := Tar(src, bytes.NewReader(data), wide); err != nil {
 		t.Fatal(err)
 	}
+
 	root := newRoot(t, filepath.Join(parent, "root"))
 	if err := Directory(root, src, wide); err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]string{"..2024/main.tf": "0644 m", "..data": "-> ..2024", "main.tf": "-> ..data/main.tf", "bin/run": "0755 r"}
 	if diff := cmp.Diff(want, content(t, root.Name())); diff != "" {
 		t.Errorf("Directory(...): -want, +got:\n%s", diff)
 	}
+
 	if _, err := root.Stat("empty"); err != nil {
 		t.Errorf("Directory(...): an empty directory is missing: %v", err)
 	}
@@ -260,6 +273,7 @@ func TestDirectory(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(src.Name(), "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	err = Directory(newRoot(t, filepath.Join(parent, "fifo")), src, wide)
 	if err == nil || !strings.Contains(err.Error(), `"pipe" is neither a file`) {
 		t.Errorf("Directory(...) with a named pipe: got %v", err)
@@ -333,6 +347,7 @@ func TestCheck(t *testing.T) {
 			if err := Tar(root, bytes.NewReader(makeTar(t, tc.entries)), wide); err != nil {
 				t.Fatal(err)
 			}
+
 			err := Check(root)
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%s\nCheck(...): want error %q, got %v", tc.reason, tc.err, err)
@@ -347,6 +362,7 @@ func TestCheck(t *testing.T) {
 		if err := unix.Mkfifo(filepath.Join(root.Name(), "pipe"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := Check(root); err == nil || !strings.Contains(err.Error(), `"pipe" is neither a file`) {
 			t.Errorf("Check(...) with a named pipe: got %v", err)
 		}

@@ -22,12 +22,14 @@ func Zip(root *os.Root, r io.ReaderAt, size int64, l Limits) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot read archive")
 	}
+
 	u := newUnpacker(root, l)
 	for _, f := range archive.File {
 		if err := u.zipEntry(f); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -36,9 +38,11 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 	if err != nil {
 		return err
 	}
+
 	if f.Mode().IsDir() {
 		return u.directory(name)
 	}
+
 	r, err := f.Open()
 	if err != nil {
 		return errors.Wrapf(err, "cannot read %q in archive", f.Name)
@@ -53,6 +57,7 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 		if err != nil {
 			return errors.Wrapf(err, "cannot read %q in archive", f.Name)
 		}
+
 		return u.symlink(name, string(target))
 	default:
 		return errors.Errorf("entry %q is neither a file, a directory nor a link", f.Name)

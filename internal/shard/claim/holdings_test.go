@@ -58,14 +58,22 @@ func TestHoldings(t *testing.T) {
 		"LeaveWhileTaking": {
 			reason: "What is not written yet cannot be released.",
 			before: func(h *holdings) { h.add(r, one, false) },
-			do:     func(h *holdings) bool { h.left(r, one); return true },
-			want:   want{OK: true},
+			do: func(h *holdings) bool {
+				h.left(r, one)
+
+				return true
+			},
+			want: want{OK: true},
 		},
 		"Taken": {
 			reason: "What left while its claim was being written is released as soon as that is done.",
 			before: func(h *holdings) { h.add(r, one, false); h.left(r, one) },
-			do:     func(h *holdings) bool { h.end(r); return true },
-			want:   want{OK: true, Leavable: true, Due: 1},
+			do: func(h *holdings) bool {
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddAgain": {
 			reason: "A claim is written again if somebody has removed it.",
@@ -76,20 +84,35 @@ func TestHoldings(t *testing.T) {
 		"Refused": {
 			reason: "What could not be claimed is not held.",
 			before: func(h *holdings) { h.add(r, one, false) },
-			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
-			want:   want{OK: true},
+			do: func(h *holdings) bool {
+				h.refuse(r)
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true},
 		},
 		"RefusedAgain": {
 			reason: "What was claimed before still is.",
 			before: claimedAgain,
-			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
-			want:   want{OK: true, Holds: true},
+			do: func(h *holdings) bool {
+				h.refuse(r)
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true, Holds: true},
 		},
 		"LeftAndRefusedAgain": {
 			reason: "It has left nevertheless, and its claim has to go.",
 			before: func(h *holdings) { claimedAgain(h); h.left(r, one) },
-			do:     func(h *holdings) bool { h.refuse(r); h.end(r); return true },
-			want:   want{OK: true, Leavable: true, Due: 1},
+			do: func(h *holdings) bool {
+				h.refuse(r)
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddWhileWorking": {
 			reason: "Nothing is forgotten of a Workspace that is worked on.",
@@ -127,31 +150,53 @@ func TestHoldings(t *testing.T) {
 		"LeaveWhileWorking": {
 			reason: "The work goes on, and the claim stays as long.",
 			before: working,
-			do:     func(h *holdings) bool { h.leave(r); return true },
-			want:   want{OK: true},
+			do: func(h *holdings) bool {
+				h.leave(r)
+
+				return true
+			},
+			want: want{OK: true},
 		},
 		"End": {
 			reason: "What left meanwhile is released.",
 			before: func(h *holdings) { working(h); h.leave(r) },
-			do:     func(h *holdings) bool { h.end(r); return true },
-			want:   want{OK: true, Leavable: true, Due: 1},
+			do: func(h *holdings) bool {
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"EndOfNothing": {
 			reason: "What was never claimed has nothing to release.",
 			before: func(h *holdings) { h.add(r, one, false); h.remove(r) },
-			do:     func(h *holdings) bool { h.end(r); return true },
-			want:   want{OK: true},
+			do: func(h *holdings) bool {
+				h.end(r)
+
+				return true
+			},
+			want: want{OK: true},
 		},
 		"LeftAnother": {
 			reason: "A Workspace that is gone takes nothing from one that was made in its place.",
 			before: held,
-			do:     func(h *holdings) bool { h.left(r, two); return true },
-			want:   want{OK: true, Holds: true},
+			do: func(h *holdings) bool {
+				h.left(r, two)
+
+				return true
+			},
+			want: want{OK: true, Holds: true},
 		},
 		"LeaveNothing": {
 			reason: "What is not held does not leave.",
-			do:     func(h *holdings) bool { h.leave(r); h.left(r, one); h.doubt(r, nil); return true },
-			want:   want{OK: true},
+			do: func(h *holdings) bool {
+				h.leave(r)
+				h.left(r, one)
+				h.doubt(r, nil)
+
+				return true
+			},
+			want: want{OK: true},
 		},
 		"Doubt": {
 			reason: "It is remembered what has to be settled.",
@@ -171,7 +216,13 @@ func TestHoldings(t *testing.T) {
 				h.doubt(r, theObject())
 				h.remove(r)
 			},
-			do:   func(h *holdings) bool { h.add(r, one, false); h.leave(r); h.end(r); return true },
+			do: func(h *holdings) bool {
+				h.add(r, one, false)
+				h.leave(r)
+				h.end(r)
+
+				return true
+			},
 			want: want{OK: true, Leavable: true, Due: 1},
 		},
 	}

@@ -145,6 +145,7 @@ func testInherits(t *testing.T, f *fixture) {
 		}
 
 		before := time.Now()
+
 		f.expectReconciled(t)
 		f.look(t)
 

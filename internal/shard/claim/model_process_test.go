@@ -20,12 +20,14 @@ func (m *model) lives(s *state, p int, fn yield) {
 	switch {
 	case me.status == absent:
 		me.status = standby
+
 		m.catchUp(&n, p)
 		done(starts)
 	case me.status == gone:
 		return
 	case me.paused:
 		me.paused = false
+
 		done(continues)
 
 		if m.without != fenceKills {
@@ -35,11 +37,13 @@ func (m *model) lives(s *state, p int, fn yield) {
 	case me.status == standby && (held.holder == 0 || m.expired(held, p)):
 		*held = leaseState{holder: name(p + 1)}
 		me.status = leading
+
 		done(acquires)
 	case me.status == standby && n.left.usurpations > 0:
 		n.left.usurpations--
 		*held = leaseState{holder: name(p + 1)}
 		me.status = leading
+
 		done(usurps)
 	}
 
@@ -73,12 +77,14 @@ func (m *model) goodbye(s *state, p int, fn yield) {
 	if n.left.pauses > 0 {
 		n.left.pauses--
 		me.paused = true
+
 		done(pauses)
 	}
 
 	if me.status == leading && n.left.stops > 0 {
 		n.left.stops--
 		me.status = stopping
+
 		m.releaseEarly(&n, p)
 		done(terminated)
 	}

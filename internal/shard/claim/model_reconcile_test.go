@@ -143,6 +143,7 @@ func (m *model) lose(s *state, p, w int, done func(moveKind)) {
 			h.leave(ref{})
 		default:
 			h.doubt(ref{}, theObject())
+
 			mine.unsure = unsure
 		}
 	})
@@ -159,6 +160,7 @@ func (m *model) look(s *state, p, w int, done func(moveKind)) {
 	case !m.cached(p):
 		mine.step = looked
 		mine.seen = view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
+
 		done(looks)
 	case mine.seen.found:
 		m.decide(s, p, w, done)
@@ -278,6 +280,7 @@ func (m *model) take(mine *work) bool {
 	}
 
 	taken := false
+
 	mine.holdings(func(h *holdings) { taken = h.add(ref{}, uidOf(mine.seen.uid), false) })
 
 	if !taken {

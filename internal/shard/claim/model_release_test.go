@@ -87,6 +87,7 @@ func (m *model) loseRelease(s *state, p, w int, done func(moveKind)) {
 	mine := &s.procs[p].work[w]
 	mine.late(none, mine.release, mine.releasing)
 	mine.release, mine.releasing = notReleasing, none
+
 	done(losesRelease)
 }
 
@@ -106,12 +107,14 @@ func (m *model) network(s *state, p, w int, fn yield) {
 		}
 
 		mine.claiming = none
+
 		done(claimArrives)
 	}
 
 	if mine.release == settling {
 		m.claim(&n, p, w, mine.releasing)
 		mine.release, mine.releasing = settled, none
+
 		done(settleArrives)
 	}
 
@@ -122,24 +125,28 @@ func (m *model) network(s *state, p, w int, fn yield) {
 		}
 
 		mine.releasing = none
+
 		done(eraseArrives)
 	}
 
 	if mine.lateClaim != none {
 		m.claim(&n, p, w, mine.lateClaim)
 		mine.lateClaim = none
+
 		done(lateClaimArrives)
 	}
 
 	if mine.lateStatus != none {
 		m.status(&n, w, mine.lateCarries)
 		mine.lateStatus, mine.lateCarries = none, 0
+
 		done(lateStatusArrives)
 	}
 
 	if mine.lateErase != none {
 		m.erase(&n, p, w, mine.lateErase)
 		mine.lateErase = none
+
 		done(lateEraseArrives)
 	}
 }

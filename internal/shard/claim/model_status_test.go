@@ -22,6 +22,7 @@ func (m *model) record(s *state, p, w int, fn yield) {
 		if n.left.writes > 0 {
 			n.left.writes--
 			mine.recording = true
+
 			done(records)
 		}
 
@@ -31,6 +32,7 @@ func (m *model) record(s *state, p, w int, fn yield) {
 	if mine.base == valid {
 		m.status(&n, w, mine.carries)
 		mine.base, mine.recording = valid, false
+
 		done(statusIsWritten)
 	} else {
 		done(m.repeat(&n, p, w))
@@ -59,6 +61,7 @@ func (m *model) repeat(s *state, p, w int) moveKind {
 	}
 
 	mine.base = valid
+
 	if m.without == statusCarriesClaim {
 		return statusIsRepeated
 	}

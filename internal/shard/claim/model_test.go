@@ -216,6 +216,7 @@ func (w *work) holdings(fn func(h *holdings)) {
 	}
 
 	w.held, w.claimed, w.busy, w.leaving = true, e.claimed, e.busy, e.leaving
+
 	w.heldUID = 0
 	if e.uid == uidOf(1) {
 		w.heldUID = 1

@@ -157,6 +157,7 @@ func (m *model) tamper(s *state, w int, fn yield) {
 	if s.left.erasures > 0 && s.claim[w] != 0 {
 		n.left.erasures--
 		n.claim[w] = 0
+
 		done(erases, 0)
 	}
 

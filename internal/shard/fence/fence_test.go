@@ -129,6 +129,7 @@ func TestFence(t *testing.T) {
 			t.Parallel()
 
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
+
 			cmd.Env = append(os.Environ(), role+"="+tc.role)
 			cmd.Stderr = os.Stderr
 

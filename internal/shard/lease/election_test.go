@@ -128,6 +128,7 @@ func TestNewcomer(t *testing.T) {
 				s.put(tc.lease)
 
 				c := newCandidate(s, me, standard()).start(t)
+
 				until(2 * time.Minute)
 
 				if got, _, _ := c.events(); got < tc.after || got > tc.after+5*time.Second {
@@ -168,6 +169,7 @@ func TestHolder(t *testing.T) {
 				s.put(newLease(renewed(0, time.Minute), signedBy(somebody), releasedBy(somebody)))
 
 				c := newCandidate(s, me, standard()).start(t)
+
 				until(outage)
 				s.change(tc.change)
 				until(outage + 3*time.Second)
@@ -201,6 +203,7 @@ func TestHolderReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &apiServer{}
 		c := newCandidate(s, me, standard()).start(t)
+
 		until(outage)
 		s.change(restored(heldBy(old), signedBy(old), renewed(0, time.Minute)))
 		until(outage + 3*time.Second)

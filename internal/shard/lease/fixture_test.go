@@ -114,6 +114,7 @@ func (c *apiClient) do(ctx context.Context, request func() (*coordinationv1.Leas
 	defer c.server.mu.Unlock()
 
 	l, err := request()
+
 	if f == unanswered {
 		return nil, errAway
 	}

@@ -238,6 +238,7 @@ func TestRelease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{}
 				c := newCandidate(s, me, standard()).start(t)
+
 				until(outage)
 
 				if got := s.get().Annotations[shard.ReleasedAnnotationKey]; got != "" {

@@ -46,6 +46,7 @@ func (m *model) die(s *state, i int, fn func(move, *state)) {
 
 	if n.left.kills > 0 {
 		n.left.kills--
+
 		m.end(p)
 		fn(move{kind: killed, proc: uint8(i)}, &n)
 	}
@@ -61,10 +62,12 @@ func (m *model) pause(s *state, i int, fn func(move, *state)) {
 		// The signal of the fence does not wait for a process to continue.
 	case p.paused:
 		p.paused = false
+
 		fn(move{kind: continues, proc: uint8(i)}, &n)
 	case n.left.pauses > 0:
 		n.left.pauses--
 		p.paused = true
+
 		fn(move{kind: pauses, proc: uint8(i)}, &n)
 	}
 }
@@ -77,6 +80,7 @@ func (m *model) stop(s *state, i int, fn func(move, *state)) {
 	if n.left.stops > 0 && p.status == leading {
 		n.left.stops--
 		p.status = draining
+
 		fn(move{kind: stops, proc: uint8(i)}, &n)
 	}
 
@@ -115,6 +119,7 @@ func (m *model) exit(s *state, i int, fn func(move, *state)) {
 	}
 
 	n = *s
+
 	m.end(p)
 	fn(move{kind: exits, proc: uint8(i)}, &n)
 }
@@ -219,6 +224,7 @@ func (m *model) send(s *state, i int, done func(moveKind)) {
 		*s = before
 		s.left.hangs--
 		s.procs[i].request = request{sent: true, waiting: true, long: long}
+
 		done(hangs)
 	}
 }
@@ -299,10 +305,12 @@ func (m *model) network(s *state, i int, fn func(move, *state)) {
 	switch {
 	case r.accepted:
 		p.request = request{}
+
 		m.answer(&n, i, r)
 		done(isAnswered)
 	case r.stale:
 		p.request = request{}
+
 		done(isRefused)
 	}
 }
@@ -320,12 +328,14 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 	switch {
 	case p.runs:
 		p.runs = false
+
 		done(ends)
 	case p.status != leading:
 	case !m.claims(i):
 		// A claim is that of an instance that is alive.
 		if n.claim == nobody {
 			p.runs = true
+
 			done(begins)
 		}
 	case n.claim != me:
@@ -337,10 +347,12 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 			done(checks)
 		} else {
 			p.runs = true
+
 			done(begins)
 		}
 
 		n.claim, p.checked = nobody, false
+
 		done(givesBack)
 	}
 }

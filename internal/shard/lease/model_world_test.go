@@ -41,6 +41,7 @@ func (m *model) Start() state {
 
 	for i, spec := range m.procs {
 		s.procs[i].status = spec.start
+
 		s.procs[i].saw.apart = spec.role == other
 		if spec.start != absent {
 			s.procs[i].saw = m.read(s.procs[i].saw, m.lease)

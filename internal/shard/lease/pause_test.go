@@ -89,6 +89,7 @@ func TestPause(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{}
 				c := newCandidate(s, me, standard()).mayPause(tc.busy).start(t)
+
 				until(outage)
 
 				_, since := c.Predecessors()

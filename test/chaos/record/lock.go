@@ -66,6 +66,7 @@ func Busy(dir, uid string) (bool, error) {
 	if err != nil {
 		return false, errors.Wrap(err, "cannot open lock file")
 	}
+
 	defer f.Close() //nolint:errcheck // Nothing was written to it.
 
 	pids, err := holders(f.Fd(), 0, maxPID)

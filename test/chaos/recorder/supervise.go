@@ -35,6 +35,7 @@ func supervise(delay time.Duration, file, uid, cli string, args, env []string) e
 
 	// The kernel sends Pdeathsig when the thread ends that started the process.
 	runtime.LockOSThread()
+
 	defer runtime.UnlockOSThread()
 
 	if err := cmd.Start(); err != nil {

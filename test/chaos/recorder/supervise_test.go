@@ -33,6 +33,7 @@ func TestSluggish(t *testing.T) {
 
 	cmd := exec.Command(b.program, b.dir, "a#1", tofu, "apply")
 	cmd.Dir = dir
+
 	cmd.Env = append(os.Environ(), sluggish+"=300ms")
 	// As the provider starts it: in a group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -95,6 +96,7 @@ func TestSluggishKilled(t *testing.T) {
 
 	cmd := exec.Command(b.program, b.dir, "a#1", tofu, "destroy")
 	cmd.Dir = filepath.Join(b.root, uid)
+
 	cmd.Env = append(os.Environ(), sluggish+"=1h")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 
