@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// What Mode returns.
+// The values of Mode.
 const (
 	// ModeUnsharded is the mode of an instance that serves every Workspace.
 	ModeUnsharded = "unsharded"
@@ -28,8 +28,8 @@ const (
 )
 
 const (
-	// leaseName is what an unsharded instance has always called its Lease. An
-	// older version that still holds it keeps a newer one waiting, so it stays.
+	// leaseName is the name of the Lease of an unsharded instance in all versions. An
+	// older version that still holds it keeps a newer one waiting, so the name stays.
 	leaseName = "crossplane-leader-election-provider-terraform"
 
 	// reserved is not a shard's name, because its Lease would be that of the
@@ -37,8 +37,8 @@ const (
 	reserved = ModeCatchAll
 )
 
-// An ID is what one instance serves. The zero value is unsharded: every
-// Workspace. IDs can be compared with ==.
+// An ID identifies the Workspaces that one instance serves. The zero value is unsharded:
+// every Workspace. IDs can be compared with ==.
 type ID struct {
 	name     string
 	catchAll bool
@@ -68,8 +68,8 @@ func Parse(name string) (ID, error) {
 	return ID{name: name}, nil
 }
 
-// FromLeaseName returns the ID whose Lease has the supplied name, and false if
-// it is not the name of the Lease of any instance.
+// FromLeaseName returns the ID whose Lease has the supplied name, and false if no
+// instance has a Lease of that name.
 func FromLeaseName(name string) (ID, bool) {
 	if name == leaseName {
 		return ID{}, true

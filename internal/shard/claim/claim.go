@@ -34,7 +34,7 @@ type Object interface {
 	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// A Claim names one incarnation of one instance. The zero value names nobody.
+// A Claim names one incarnation of one instance. The zero value names none.
 type Claim struct {
 	// Namespace and name of the Lease of the instance.
 	Namespace, Lease string

@@ -42,7 +42,7 @@ type Leases interface {
 	// Holder of a Lease at this moment, empty if there is none.
 	Holder(ctx context.Context, name string) (string, error)
 
-	// Hosts of those who held a Lease that Holder was asked about.
+	// Hosts of the instances that held a Lease that Holder was asked about.
 	Hosts(name string) []string
 }
 
@@ -60,7 +60,7 @@ type noLocks struct{}
 func (noLocks) Any(types.UID) bool { return false }
 func (noLocks) Forget(types.UID)   {}
 
-// Claims are what one instance claims, and its view of what others do.
+// Claims are the claims of one instance, and its view of the claims of others.
 type Claims struct {
 	id     shard.ID
 	me     Claim
@@ -86,24 +86,24 @@ type Option func(*Claims)
 // WithLogger sets where to log.
 func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
 
-// WithLocks sets what knows of locks. Who gets a Workspace next is told of them.
+// WithLocks sets the source of locks. The next owner of a Workspace is told of its locks.
 func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
 // WithRecorder sets where events go.
 func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
 
-// WithRetryPeriod sets the time after which a claim that was written is looked for. A
-// Workspace that somebody else has claimed is looked at again after some five to ten
-// times as long: that it is released is an event, and only death is not.
+// WithRetryPeriod sets the time after which a written claim is expected to be visible. A
+// Workspace that another instance has claimed is checked again after some five to ten
+// times as long: its release is an event, and only the death of its owner is not.
 func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
 
 // WithLongestRun sets the time that no reconcile of a Workspace exceeds. A claim that is
 // waited for longer than that is not released by its holder any more.
 func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longestRun = d } }
 
-// New returns the claims of the instance that serves id and holds its Lease with
-// the supplied identity. An unsharded instance claims nothing; its identity is
-// not used. The cache holds what the instance is to serve, kube reads from the API
+// New returns the claims of the instance that serves id and holds its Lease with the
+// supplied identity. An unsharded instance claims nothing; its identity is not used. The
+// cache holds the Workspaces that the instance is to serve, kube reads from the API
 // server.
 func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
 	c := &Claims{
@@ -134,8 +134,8 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 	return c
 }
 
-// Start releases claims on Workspaces that have left, until ctx is done. What is
-// not released then is with the Lease.
+// Start releases claims on Workspaces that have left, until ctx is done. Claims that are
+// not released then are released with the Lease.
 func (c *Claims) Start(ctx context.Context) error {
 	go func() {
 		<-ctx.Done()
@@ -292,7 +292,8 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 
 	hosts := ws.GetOwnership().PreviousHosts
 
-	// One that claims nothing works only on what nobody alive has claimed.
+	// An instance that claims nothing works only on Workspaces without a claim of a live
+	// instance.
 	if previous := Of(ws); c.me == (Claim{}) && previous.Host() != "" {
 		hosts = append(hosts, previous.Host())
 	}
@@ -308,7 +309,7 @@ func (c *Claims) Inherited(o client.Object) bool { return c.holding(o).inherited
 func (c *Claims) holding(o client.Object) holding {
 	kind, err := c.kube.GroupVersionKindFor(o)
 	if err != nil {
-		// It is of a kind that nobody holds.
+		// It is of a kind without claims.
 		return holding{}
 	}
 
@@ -340,10 +341,10 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	return nil
 }
 
-// settle whether a claim on a Workspace that looked like o was written, if nobody
-// knows: by writing it once more. Whatever the answer is, the first request has had
-// its effect or will never have any. Otherwise it could still be on its way and end
-// up as a claim that nobody knows of and nobody releases.
+// settle whether a claim on a Workspace that looked like o was written, if that is not
+// known: by writing it once more. For any answer, the first request has had its effect or
+// will never have any. Otherwise it could still be on its way and end up as a claim that
+// no instance knows of and none releases.
 func (c *Claims) settle(ctx context.Context, o Object) error {
 	if o == nil {
 		return nil

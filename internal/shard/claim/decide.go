@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// An Action is what an instance does about a Workspace.
+// An Action is the reaction of an instance to a Workspace.
 type Action string
 
 // The actions.
@@ -19,8 +19,8 @@ const (
 	// Run the CLI for it, whenever there is a reason to.
 	Run Action = "run"
 
-	// Take it: write a claim, on condition that the Workspace is still what this
-	// decision was about. Then decide again.
+	// Take it: write a claim, on condition that the Workspace has not changed since this
+	// decision. Then decide again.
 	Take Action = "take"
 
 	// Wait for the instance that has claimed it.
@@ -34,9 +34,9 @@ const (
 	Release Action = "release"
 )
 
-// A Situation is all that matters for what an instance does about a Workspace.
+// A Situation is everything that decides the action of an instance on a Workspace.
 type Situation struct {
-	// Me is the instance itself; nobody, if it is one that claims nothing.
+	// Me is the instance itself; the zero value for an instance that claims nothing.
 	Me Claim
 
 	// Serves says whether the labels of the Workspace, as last seen, make it one
@@ -57,7 +57,7 @@ type Situation struct {
 	Unsharded lease.State
 }
 
-// Decide what an instance does about a Workspace.
+// Decide the action of an instance on a Workspace.
 func Decide(s Situation) Action {
 	claims := s.Me != (Claim{})
 	others := s.Claimed != (Claim{}) && s.Claimed != s.Me
@@ -72,8 +72,8 @@ func Decide(s Situation) Action {
 	case !claims:
 		return Run
 	case s.Holds && s.Claimed == s.Me:
-		// Both are needed. What was last seen of the Workspace may be from before it
-		// was released; and somebody who should not may have removed the claim.
+		// Both are needed. The last seen version of the Workspace may be from before it
+		// was released, and the claim may have been removed by hand.
 		return Run
 	case s.Unsharded != lease.Dead:
 		return WaitForUnsharded

@@ -41,7 +41,7 @@ type holding struct {
 	busy bool
 
 	// leaving says that it is to be released as soon as it is not busy. From then on
-	// nothing begins, whatever a cache that is behind says.
+	// nothing begins, even if a cache that is behind still shows the Workspace.
 	leaving bool
 }
 
@@ -61,8 +61,8 @@ type holdings struct {
 	mu   sync.Mutex
 	held map[ref]*holding
 
-	// unsure is what those Workspaces looked like before their claim was written of
-	// which nobody knows whether it was.
+	// unsure are the Workspaces of which it is not known whether their claim was written,
+	// as they looked before that.
 	unsure map[ref]Object
 
 	// release is called for each that can be released, without waiting for it.
@@ -119,7 +119,7 @@ func (h *holdings) share(r ref, uid types.UID, e *holding) {
 	h.held[r] = e
 }
 
-// end what made the Workspace busy.
+// end the work, or the write of the claim, that made the Workspace busy.
 func (h *holdings) end(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,11 +136,11 @@ func (h *holdings) end(r ref) {
 	}
 }
 
-// add a Workspace before its claim is written, because it may leave as soon as that
-// is done. It is busy until then: a release that does not wait for the answer would
-// find nothing to release, or worse, what is claimed next. It returns false if an
-// earlier claim on a Workspace of that name is not released yet. A claim that is written
-// once more, because a cache does not show it, changes nothing about what is held.
+// add a Workspace before its claim is written, because it may leave as soon as that is
+// done. It is busy until then: a release that does not wait for the answer would find
+// nothing to release, or worse, the next claim. It returns false if an earlier claim on a
+// Workspace of that name is not released yet. A claim that is written once more, because
+// a cache does not show it, changes nothing about the holding.
 func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,9 +169,9 @@ func (h *holdings) accept(r ref) {
 	}
 }
 
-// refuse a Workspace that was added: its claim was not written. One that was written
-// before is still there, or its release will find out: whoever saw the Workspace without
-// it may have looked into a cache that was behind.
+// refuse a Workspace that was added: its claim was not written. A claim that was written
+// before is still there, or its release will find out: the Workspace without it may have
+// come from a cache that was behind.
 func (h *holdings) refuse(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,8 +192,8 @@ func (h *holdings) leave(r ref) {
 	}
 }
 
-// doubt leaves a Workspace whose claim may have been written, or may still be. It
-// looked like o before.
+// doubt leaves a Workspace whose claim may have been written, or may still be. O is the
+// Workspace before that.
 func (h *holdings) doubt(r ref, o Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,9 +222,9 @@ func (h *holdings) leaveLocked(r ref, e *holding) {
 	}
 }
 
-// leavable returns the UID of a Workspace that is to be released, and what it looked like
-// before its claim was written, if nobody knows whether it was. It returns false if there
-// is nothing to be done about it (any more).
+// leavable returns the UID of a Workspace that is to be released. If it is not known
+// whether its claim was written, it also returns the Workspace as it looked before that.
+// It returns false if there is nothing to be done about it (any more).
 func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -39,8 +39,8 @@ func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersion
 	return r
 }
 
-// Reconcile passes a request on if this instance may work on the Workspace, and
-// otherwise does what is needed to get there: read it, decide, act.
+// Reconcile passes a request on if this instance may work on the Workspace. Otherwise it
+// takes the next step towards that: read it, decide, act.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	name := newRef(r.kind, req.NamespacedName)
 

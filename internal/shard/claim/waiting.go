@@ -21,12 +21,11 @@ import (
 
 const reasonWaiting event.Reason = "WaitingForOwner"
 
-// repeatWarning is how often people are warned of a Workspace that nobody serves until they
-// do something.
+// repeatWarning is how often the warning is repeated that no instance serves a Workspace.
 const repeatWarning = 10 * time.Minute
 
-// tell people what a Workspace waits for: once, unless somebody has to do something about
-// it. Then it is a warning, and repeated: nothing else shows that the Workspace is not served.
+// tell people why a Workspace waits: once, unless a person has to act on it. Then it is a
+// warning, and repeated: nothing else shows that the Workspace is not served.
 func (c *Claims) tell(o client.Object, a Action, s Situation) {
 	overdue := c.told.waited(o.GetUID(), s.Claimed) > c.longestRun
 	message, warn := c.waiting(s), false
@@ -74,7 +73,7 @@ func waitingForLease(s Situation) string {
 	return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant(s), s.Claimed.Namespace+"/"+s.Claimed.Lease)
 }
 
-// waitingForUnsharded says why a Workspace that nobody has claimed waits.
+// waitingForUnsharded says why a Workspace without a claim waits.
 func waitingForUnsharded(s Situation) string {
 	if s.Unsharded == lease.Unknown {
 		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
@@ -83,7 +82,7 @@ func waitingForUnsharded(s Situation) string {
 	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
-// told remembers what people were last told about each Workspace, and when.
+// told records the last message to people about each Workspace, and its time.
 type told struct {
 	now func() time.Time
 

@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fence ends a process that can no longer be sure that nobody else does
-// its work.
+// Package fence ends a process before another instance may take over its work.
 package fence
 
 import (
@@ -16,32 +15,33 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// What the kernel knows and golang.org/x/sys/unix has no names for.
+// Constants of the kernel that golang.org/x/sys/unix does not have.
 const (
 	sigevSignal  = 0 // SIGEV_SIGNAL: the expiry of a timer sends a signal.
 	timerAbstime = 1 // TIMER_ABSTIME: a timer expires at a time, not after one.
 )
 
-// A Fence is a timer in the kernel that kills this process, with SIGKILL, unless it
-// is put off in time. The CLI processes of this provider die with their parent.
+// A Fence is a timer in the kernel that kills this process, with SIGKILL, unless it is
+// put off in time. The CLI processes of this provider die with their parent.
 //
-// Nothing in the process itself could do that. Whatever watches a clock here is
-// stopped together with the rest by SIGSTOP, a frozen container or a machine that
-// has no CPU time left for it, while its children may go on; and when it is
-// continued it does the next thing it was about to do, before it learns that
-// minutes have passed. The clock of the timer runs on while the machine is
-// suspended. The one process that it cannot kill is the init process of a
-// container: it needs another one, a minimal init, in front of it.
+// A timer in the process itself could not do that. It is stopped together with the
+// process by SIGSTOP, a frozen container or a machine that has no CPU time left for it,
+// while the children of the process may go on. When the process is continued, it does the
+// next thing that it was about to do, before it learns that minutes have passed. The
+// clock of the kernel's timer runs on while the machine is suspended. The one process
+// that the timer cannot kill is the init process of a container: that needs a minimal
+// init in front of it.
 //
-// The zero value does not work: see New. Methods of a Fence must not be called at the same time.
+// The zero value does not work: see New. Methods of a Fence must not be called at the
+// same time.
 type Fence struct {
 	timer uint32
 }
 
 // New returns a Fence that does nothing until it is armed for the first time.
 func New() (*Fence, error) {
-	// The layout of struct sigevent: what the signal carries, its number, how it is
-	// sent, and room for what other ways to send it need.
+	// The layout of struct sigevent: the value that the signal carries, its number, how
+	// it is sent, and room for the fields of other ways to send it.
 	event := struct {
 		value  uintptr
 		signo  int32

@@ -49,8 +49,9 @@ func withNames(names []string, more ...string) []string {
 	return all
 }
 
-// holders is a client of Leases that observes the Lease of this instance and writes who
-// holds it, held it and released it to annotations. It is safe for concurrent use.
+// holders is a client of Leases that observes the Lease of this instance. It writes the
+// current holder, the earlier holders and the holder that released it to annotations. It
+// is safe for concurrent use.
 type holders struct {
 	coordinationv1client.CoordinationV1Interface
 
@@ -65,7 +66,7 @@ func newHolders(c coordinationv1client.CoordinationV1Interface, identity string,
 	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, seen: newObservation(t)}
 }
 
-// before returns the hosts of those who held the Lease before this instance.
+// before returns the hosts of the instances that held the Lease before this one.
 func (h *holders) before() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,7 +87,7 @@ func hostsOf(names []string, except string) []string {
 	return hosts[:min(len(hosts), maxHosts)]
 }
 
-// latest returns who held the Lease last.
+// latest returns the last holder of the Lease.
 func (h *holders) latest() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// NewIdentity returns a name for this process, which no other process has had or
-// will have: the name of the host, which tells people where to look, and a random
-// part. It is what the Lease of the process says who holds it, and part of every claim: 80
-// random bits are enough for the processes of one host.
+// NewIdentity returns a name for this process, which no other process has had or will
+// have: the name of the host, which tells people where to look, and a random part. It is
+// the holder identity in the Lease of the process, and part of every claim: 80 random
+// bits are enough for the processes of one host.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 
@@ -38,15 +38,16 @@ type Fence interface {
 	Disarm() error
 }
 
-// A Lock is the Lease of this instance, as leader election sees it. Leader election decides
-// when to acquire and to renew the Lease. The Lock decides everything else, because leader
-// election would release the Lease while runs go on, would wait for the answer to a request
-// that hangs, and would take a Lease that somebody has deleted while its holder works.
+// A Lock is the Lease of this instance, as leader election sees it. Leader election
+// decides when to acquire and to renew the Lease. The Lock decides everything else,
+// because leader election would release the Lease while runs go on, would wait for the
+// answer to a request that hangs, and would take a Lease that was deleted while its
+// holder works.
 //
 // At the renew deadline a timer calls lost, once. A little before others may take the
-// Lease, the fence ends the process and its runs. It has to be a fence in the kernel that
-// does that: a process that was stopped for a while learns of it too late, and its children
-// were not stopped.
+// Lease, the fence ends the process and its runs. Only a fence in the kernel can do that:
+// a process that was stopped for a while learns of the deadline too late, and its
+// children were not stopped.
 type Lock struct {
 	resourcelock.Interface
 
@@ -68,7 +69,7 @@ type Lock struct {
 	// writing is held during a request that writes the Lease, which may hang.
 	writing sync.Mutex
 
-	// fenced is what the fence is armed for.
+	// fenced is the deadline that the fence is armed with.
 	fenced time.Duration
 
 	// mu is never held during a request.
@@ -79,12 +80,12 @@ type Lock struct {
 	deadline time.Time
 	timer    *time.Timer
 
-	// taken is the error that says who holds the Lease instead of this instance, reason that
-	// for which it was lost.
+	// taken is the error that names the instance that holds the Lease instead of this
+	// one. reason is the reason for which the Lease was lost.
 	taken, reason error
 
-	// predecessors are the hosts of those who held the Lease before this instance took it,
-	// and since is when that was.
+	// predecessors are the hosts of the instances that held the Lease before this one
+	// took it, and since is the time when it took it.
 	predecessors []string
 	since        time.Time
 }
@@ -92,7 +93,7 @@ type Lock struct {
 // A LockOption configures a Lock.
 type LockOption func(*Lock)
 
-// WithApplying sets what says whether an apply or a destroy is in progress.
+// WithApplying sets the function that says whether an apply or a destroy is in progress.
 func WithApplying(fn func() bool) LockOption { return func(l *Lock) { l.applying = fn } }
 
 // WithLockLogger sets where to log.
@@ -147,8 +148,8 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 	return l.predecessors, l.since
 }
 
-// Get the Lease. If another instance holds what this one had taken, the Lock is lost. A Lease
-// that must not be taken yet looks as if somebody held it.
+// Get the Lease. If another instance holds the Lease that this one had taken, the Lock is
+// lost. A Lease that must not be taken yet is returned as if another instance held it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
 
@@ -192,13 +193,13 @@ func (l *Lock) waits() bool {
 	return l.waiting
 }
 
-// check that nobody else holds the Lease that this instance has taken.
+// check that no other instance holds the Lease that this instance has taken.
 func (l *Lock) check(holder string, exists bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	// What a paused instance knows of Workspaces is old if another one has worked on them
-	// meanwhile.
+	// The knowledge of a paused instance is old if another one has worked on its
+	// Workspaces meanwhile.
 	switch latest := l.holders.latest(); {
 	case l.paused && !exists:
 		holder = "unknown"
@@ -385,7 +386,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return err
 	}
 
-	// What ends by itself can say why.
+	// A process that ends by itself can say why.
 	ctx, cancel := context.WithTimeout(ctx, l.fenced-now-l.timing.rest()/20)
 	defer cancel()
 

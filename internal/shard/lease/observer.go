@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// An Observer watches the Leases of the instances in one namespace. The rules by which it
-// tells who is alive are those of the package. It is safe for concurrent use.
+// An Observer watches the Leases of the instances in one namespace. It decides by the
+// rules of the package which instances are alive. It is safe for concurrent use.
 type Observer struct {
 	live      client.Reader
 	namespace string
@@ -48,9 +48,9 @@ type ObserverOption func(*Observer)
 // WithLogger sets where to log.
 func WithLogger(l logging.Logger) ObserverOption { return func(o *Observer) { o.log = l } }
 
-// NewObserver returns an Observer that reads with live, which must not be a cache:
-// a cache may be older than what it is asked about. Answers may be as old as the
-// retry period of the supplied timing, which is meant to be that of the Leases.
+// NewObserver returns an Observer that reads with live. It must not be a cache: a cache
+// may be older than the Lease that it is asked about. Answers may be as old as the retry
+// period of the supplied timing, which is meant to be that of the Leases.
 func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOption) *Observer {
 	ob := &Observer{
 		live:      live,
@@ -70,8 +70,8 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 	return ob
 }
 
-// Start keeps an eye on all Leases until ctx is done, so that it is known from when
-// on one has not changed before anybody asks.
+// Start observes all Leases until ctx is done, so that the time of the last change of
+// each is known before it is asked for.
 func (o *Observer) Start(ctx context.Context) error {
 	t := time.NewTicker(o.interval)
 	defer t.Stop()
@@ -89,18 +89,19 @@ func (o *Observer) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection says that also a replica that stands by observes: it knows who
-// is dead when it takes over.
+// NeedLeaderElection returns false: a replica that stands by observes, too, and so knows
+// which instances are dead when it takes over.
 func (o *Observer) NeedLeaderElection() bool { return false }
 
 // Namespace of the Leases.
 func (o *Observer) Namespace() string { return o.namespace }
 
-// State of the instance with the supplied identity and Lease. An instance that it calls
-// alive may be dead by now: that answer may be a little old. One that it calls dead is
-// dead: that answer comes from a read that began after the question was asked. Before,
-// the instance may just not have been born. The Lease may be in another namespace, where
-// it is read only when somebody asks; without the right to read it the state is unknown.
+// State of the instance with the supplied identity and Lease. An instance that is
+// reported alive may be dead by now: that answer may be a little old. An instance that is
+// reported dead is dead: that answer comes from a read that began after the question was
+// asked. With an earlier read, the instance might not have been born yet. The Lease may
+// be in another namespace, where it is read only when its state is asked for; without the
+// right to read it the state is unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
 	if o.recently(lease, identity) == Alive {
 		return Alive
@@ -131,8 +132,8 @@ func (o *Observer) recently(lease client.ObjectKey, identity string) State {
 	return Unknown
 }
 
-// Holder returns who may hold the Lease of the supplied name now, empty if nobody
-// does. It asks the API server.
+// Holder returns the instance that may hold the Lease of the supplied name now, empty if
+// none does. It asks the API server.
 func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 
@@ -149,8 +150,8 @@ func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	return holder, nil
 }
 
-// Hosts of those who held the Lease of the supplied name, the latest first, as of the last
-// time that it was read.
+// Hosts of the instances that held the Lease of the supplied name, the latest first, when
+// it was last read.
 func (o *Observer) Hosts(name string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -235,7 +236,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 	return nil
 }
 
-// record what was read of a Lease, nil if there is none.
+// record the Lease that was read, nil if there is none.
 func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
 	r, ok := o.leases[key]
 	if !ok {

@@ -2,16 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease holds the Lease of this instance and tells which other instances
-// are alive, by theirs.
+// Package lease holds the Lease of this instance, and decides which other instances
+// are alive by their Leases.
 //
 // A Lease can be deleted, emptied, or replaced by an old copy of it while its holder works.
-// What it says at the moment is therefore no proof that an instance is dead. These are the
-// rules for those who may take a Lease and for those who may take a claim:
+// Its current content is therefore no proof that an instance is dead. These are the
+// rules for instances that want to take a Lease or a claim:
 //
 //  1. An identity belongs to one process and is never used again.
-//  2. Who holds a Lease writes its identity to the front of the annotation "holders". Who
-//     releases it, when no run is left, also writes it to the annotation "released-by",
+//  2. The holder of a Lease writes its identity to the front of the annotation "holders". A
+//     holder that releases it, when no run is left, also writes it to "released-by",
 //     which the next holder removes.
 //  3. An instance that is named in "holders" behind the first one, or in "released-by", is
 //     dead. No Lease from before its death names it there: a backup of one cannot.
@@ -22,7 +22,7 @@
 //     if the instance counted as dead already.
 //  5. The first one in "holders" of an empty Lease that it did not release counts as seen.
 //  6. An instance that was never seen to hold the Lease, and is not named by it, is dead one
-//     duration after somebody first asked for it.
+//     duration after its state was first asked for.
 //  7. An instance takes a Lease when all others that it has seen or found in it are dead. If
 //     it knows nothing of the Lease it waits for two retry periods, in which a live holder
 //     would make it again.
@@ -44,7 +44,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// A State is what is known of an instance.
+// A State says whether an instance is alive.
 type State string
 
 // The states of an instance.
@@ -56,7 +56,7 @@ const (
 	// Dead is an instance that runs nothing any more, and never will.
 	Dead State = "dead"
 
-	// Unknown is an instance whose Lease could not be read. It may be alive.
+	// Unknown is the state of an instance whose Lease could not be read. It may be alive.
 	Unknown State = "unknown"
 )
 
@@ -71,10 +71,10 @@ func HostOf(identity string) string {
 	return identity[:max(i, 0)]
 }
 
-// A sighting is what is known of one instance.
+// A sighting is the knowledge about one instance.
 type sighting struct {
-	// until when it may be alive, by the clock of this process. What the holder wrote into
-	// the Lease comes from another machine's clock.
+	// until when it may be alive, by the clock of this process. The times in the Lease
+	// come from the clock of another machine.
 	until time.Time
 
 	// renewed is the latest time of renewal that it wrote, and duration the last one.
@@ -85,10 +85,10 @@ type sighting struct {
 	asked bool
 }
 
-// An observation is what was seen of a Lease so far.
+// An observation is the knowledge about a Lease so far.
 type observation struct {
-	// fallback is the duration of a Lease that says none, and of one of which it is not known
-	// what it said last.
+	// fallback is the duration of a Lease without one, and of one whose last duration is
+	// not known.
 	fallback time.Duration
 
 	// version of the Lease when it was last read: another one whenever it was written.
@@ -98,19 +98,19 @@ type observation struct {
 	holder  string
 	missing bool
 
-	// blank is since when the Lease is missing, or empty, if nobody is known who held it.
+	// blank is since when the Lease is missing, or empty, without a known holder.
 	blank time.Time
 
-	// names of those who held it, the latest first.
+	// names of the instances that held it, the latest first.
 	names []string
 
-	// ended are those whom the Lease, when it was last read, named as dead.
+	// ended are the instances that the Lease, when it was last read, named as dead.
 	ended []string
 
 	// duration of the Lease when it was last read.
 	duration time.Duration
 
-	// seen are those who held it or were asked for, by identity.
+	// seen are the instances that held it or were asked for, by identity.
 	seen map[string]sighting
 }
 
@@ -183,7 +183,8 @@ func (o *observation) extend(now time.Time) {
 	}
 }
 
-// readNames notes whom the Lease names as dead, and returns who signed it.
+// readNames records the instances that the Lease names as dead, and returns those that
+// have signed it.
 func (o *observation) readNames(l *coordinationv1.Lease) []string {
 	signed := namesIn(l.GetAnnotations()[shard.HoldersAnnotationKey])
 
@@ -208,7 +209,7 @@ func (o *observation) readNames(l *coordinationv1.Lease) []string {
 	return signed
 }
 
-// renew what is known of the holder of the Lease.
+// renew the sighting of the holder of the Lease.
 func (o *observation) renew(holder string, renewed, now time.Time) {
 	duration := o.duration
 	if duration == 0 {
@@ -217,7 +218,7 @@ func (o *observation) renew(holder string, renewed, now time.Time) {
 
 	s := sighting{until: now.Add(duration), renewed: renewed, duration: duration}
 
-	// What a backup contains is older than what the holder wrote last.
+	// A backup is older than the last version that the holder wrote.
 	if before := o.seen[holder]; !renewed.After(before.renewed) && before.until.After(s.until) {
 		s = before
 		s.asked = false
@@ -237,7 +238,7 @@ func (o *observation) note(identity string, s sighting) {
 // longest duration that an instance may have that was not seen to renew the Lease.
 func (o *observation) longest() time.Duration { return max(o.duration, o.fallback) }
 
-// state of the instance with the supplied identity, for somebody who asks now.
+// state of the instance with the supplied identity, for a question that is asked now.
 func (o *observation) state(identity string, now time.Time) State {
 	_, known := o.seen[identity]
 
@@ -276,8 +277,9 @@ func (o *observation) alive(except string, now time.Time) (string, time.Time) {
 	return identity, until
 }
 
-// forgettable says whether nothing is lost with an observation of a Lease that is gone:
-// nobody was alive for so long that no question about them is to be expected.
+// forgettable says whether an observation of a Lease that is gone can be forgotten: all
+// of its instances have been dead for so long that no question about them is to be
+// expected.
 func (o *observation) forgettable(now time.Time) bool {
 	for _, s := range o.seen {
 		if now.Before(s.until.Add(memory)) {
@@ -288,6 +290,6 @@ func (o *observation) forgettable(now time.Time) bool {
 	return true
 }
 
-// memory is for how long it is known that an instance is dead whose Lease is gone. Who asks
-// later is told that it is alive for the duration of another Lease.
+// memory is for how long the death of an instance is remembered after its Lease is gone.
+// To a later question the answer is that it is alive for the duration of another Lease.
 const memory = time.Hour

@@ -30,7 +30,7 @@ type Timing struct {
 	ApplyDuration time.Duration
 }
 
-// Validate returns an error that names the flag, its value and what is allowed.
+// Validate returns an error that names the flag, its value and the allowed values.
 func (t Timing) Validate() error {
 	latest := t.Duration * 3 / 4
 
@@ -52,7 +52,7 @@ func (t Timing) Validate() error {
 // duration to end. It is divided like this, so that one step ends before the next begins:
 //
 //	0 to 1/2    runs are interrupted, and may take at most 10 s before they are killed;
-//	1/2 to 3/4  reconciles write down what their runs did, if the API server answers;
+//	1/2 to 3/4  reconciles record the results of their runs, if the API server answers;
 //	3/4 to 9/10 reconciles are canceled, and the process ends;
 //	9/10        the fence kills the process and all of its children;
 //	1           others take the Lease.

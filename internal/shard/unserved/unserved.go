@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unserved finds Workspaces that no running instance serves, and tells
-// people about them. Nobody else would: each instance sees what it serves.
+// Package unserved finds Workspaces that no running instance serves, and reports them. No
+// other part would: each instance sees only the Workspaces that it serves.
 package unserved
 
 import (
@@ -28,7 +28,7 @@ import (
 
 const reasonUnserved event.Reason = "NobodyServes"
 
-// Why nobody serves a Workspace: values of a metric's label.
+// Reasons why no instance serves a Workspace: values of a metric's label.
 const (
 	// ReasonNoLiveShard is that no instance serves the shard that the label names.
 	ReasonNoLiveShard = "no_live_shard"
@@ -37,20 +37,20 @@ const (
 	ReasonNoCatchAll = "no_catch_all"
 )
 
-// Leases tells which instances there are.
+// Leases lists the live instances.
 type Leases interface {
 	// Serving returns the IDs of all instances that hold their Lease, and false if
 	// that is not known yet.
 	Serving() ([]shard.ID, bool)
 }
 
-// Metrics counts Workspaces that nobody serves.
+// Metrics counts Workspaces that no instance serves.
 type Metrics interface {
 	Unserved(reason string, workspaces int)
 }
 
-// A Watcher looks for Workspaces that nobody serves. Of all instances one does it:
-// the one whose Lease has the first name of those that are held.
+// A Watcher scans for Workspaces that no instance serves. Only one instance does it: the
+// one whose Lease has the first name of those that are held.
 type Watcher struct {
 	id       shard.ID
 	leases   Leases
@@ -61,12 +61,11 @@ type Watcher struct {
 	record   event.Recorder
 	log      logging.Logger
 
-	// seen are the Workspaces that nobody served when it last looked, and whether
-	// people were told.
+	// seen are the unserved Workspaces of the last scan, and whether each was reported.
 	seen map[types.UID]*finding
 }
 
-// A finding is a Workspace that nobody serves.
+// A finding is a Workspace that no instance serves.
 type finding struct {
 	reason   string
 	reported bool
@@ -81,8 +80,8 @@ func WithLogger(l logging.Logger) Option { return func(w *Watcher) { w.log = l }
 // WithRecorder sets where events go.
 func WithRecorder(r event.Recorder) Option { return func(w *Watcher) { w.record = r } }
 
-// New returns a Watcher that looks every interval, for the instance that serves id
-// and holds its Lease. Live reads from the API server.
+// New returns a Watcher that scans every interval, for the instance that serves id and
+// holds its Lease. Live reads from the API server.
 func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, m Metrics, o ...Option) *Watcher {
 	w := &Watcher{
 		id:       id,
@@ -102,8 +101,9 @@ func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVer
 	return w
 }
 
-// Start looks until ctx is done, but not at once: when all instances are started together
-// the others may not have their Leases yet, and nobody would serve what is theirs.
+// Start scans every interval until ctx is done, but not at once: when all instances are
+// started together the others may not have their Leases yet, and their Workspaces would
+// count as unserved.
 func (w *Watcher) Start(ctx context.Context) error {
 	t := time.NewTicker(w.interval)
 	defer t.Stop()
@@ -121,12 +121,11 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection says that it takes a Lease to be one of those that may have to
-// look.
+// NeedLeaderElection returns true: only an instance with a Lease may have to scan.
 func (w *Watcher) NeedLeaderElection() bool { return true }
 
-// Scan once. A Workspace counts when it is seen twice in a row: while an instance is
-// replaced by its next version, nobody serves its Workspaces for some seconds.
+// Scan once. A Workspace is reported after two consecutive scans: while an instance is
+// replaced by its next version, its Workspaces are not served for some seconds.
 func (w *Watcher) Scan(ctx context.Context) error {
 	serving, ok := w.leases.Serving()
 	if !ok {
@@ -158,7 +157,7 @@ func (w *Watcher) Scan(ctx context.Context) error {
 	return nil
 }
 
-// isFirst says whether it is up to this instance to look.
+// isFirst says whether this instance is the one that scans.
 func (w *Watcher) isFirst(serving []shard.ID) bool {
 	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.id.LeaseName() })
 }
