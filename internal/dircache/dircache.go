@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dircache keeps directories for those who would make the same ones.
+// Package dircache is a cache of directories: a caller that needs the same directory as
+// an earlier one gets the entry of that one.
 package dircache
 
 import (
@@ -19,11 +20,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TempPrefix is what the names begin with of what is not an entry yet, or no longer.
+// TempPrefix begins the name of a directory that is not an entry yet, or no longer.
 const TempPrefix = ".tmp-"
 
-// ErrGone says that an entry was removed while it was used: what was found is not
-// all of it.
+// ErrGone says that an entry was removed while it was used: the caller may have seen a
+// part of it only.
 var ErrGone = errors.New("the entry was removed")
 
 // A Cache is a directory of entries, each a directory under a key, which is the name
@@ -78,8 +79,8 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 	return err
 }
 
-// Add an entry that fill makes of an empty directory. One that is there already stays
-// as it is. Entries that are too old, or too many, are removed, whatever happens.
+// Add an entry: fill writes it to an empty directory. An existing entry stays as it is.
+// Entries that are too old, or too many, are removed even if Add fails.
 func (c *Cache) Add(key string, fill func(dir string) error) error {
 	return errors.Join(c.add(key, fill), c.Evict())
 }
@@ -121,7 +122,8 @@ func (c *Cache) Touch(key string) error {
 	return os.Chtimes(c.Path(key), now, now)
 }
 
-// Remove an entry, if there is one: first its name, so that nobody finds half of it.
+// Remove an entry, if there is one. Its name is removed first, so that no reader finds
+// half of it.
 func (c *Cache) Remove(key string) error {
 	temp := c.temp()
 
@@ -169,14 +171,14 @@ func (c *Cache) Evict() error {
 	return nil
 }
 
-// An entry, or what is to become or was one.
+// An entry, or a directory that is going to be one or was one.
 type entry struct {
 	info  fs.FileInfo
 	bytes int64
 }
 
-// entries returns what there is, newest first. What is not an entry yet or no longer
-// has no size, because somebody may be working on it.
+// entries returns all entries, newest first. One that is not an entry yet, or no longer,
+// has no size, because another process may be working on it.
 func (c *Cache) entries() ([]entry, error) {
 	found, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,7 +194,7 @@ func (c *Cache) entries() ([]entry, error) {
 	for _, f := range found {
 		info, err := f.Info()
 		if err != nil {
-			continue // Somebody else has removed it.
+			continue // Another process has removed it.
 		}
 
 		e := entry{info: info}
@@ -216,7 +218,7 @@ func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
 		return age
 	}
 
-	// Who may not touch it has to do with a new one.
+	// Without permission to touch the entry, make a new one.
 	_ = os.Chtimes(path, now, now)
 
 	return 0

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gc deletes the working directories of Workspaces that are gone. A
-// directory that may still be in use must never be deleted: see Collector for what
-// that takes.
+// Package gc deletes the working directories of Workspaces that no longer exist. A
+// directory that may still be in use must never be deleted: see Collector for how that is
+// ensured.
 package gc
 
 import (
@@ -42,7 +42,7 @@ type Directories interface {
 	Unsaved() ([]string, error)
 }
 
-// Metrics count what a Collector does.
+// Metrics count the actions of a Collector.
 type Metrics interface {
 	WorkdirDeleted()
 	GCFailed()
@@ -55,10 +55,10 @@ func (nopMetrics) WorkdirDeleted()   {}
 func (nopMetrics) GCFailed()         {}
 func (nopMetrics) StatesUnsaved(int) {}
 
-// A Collector deletes a working directory when its UID is missing from a complete
-// listing of all Workspaces, of whatever kind and shard, that was begun after the
-// directory was seen. A UID is never used twice, so that such a directory cannot
-// come to life again. Several Collectors may look after one volume.
+// A Collector deletes a working directory when its UID is missing from a complete listing
+// of all Workspaces, of all kinds and shards, that was begun after the directory was
+// seen. A UID is never used twice, so such a directory cannot be needed again. Several
+// Collectors may work on one volume.
 type Collector struct {
 	dirs     Directories
 	live     client.Reader
@@ -72,12 +72,12 @@ type Collector struct {
 // An Option configures a Collector.
 type Option func(*Collector)
 
-// WithLogger says where to log what is deleted.
+// WithLogger sets the logger for deletions.
 func WithLogger(l logging.Logger) Option {
 	return func(c *Collector) { c.log = l }
 }
 
-// WithMetrics says where to count what is deleted.
+// WithMetrics sets the metrics for deletions.
 func WithMetrics(m Metrics) Option {
 	return func(c *Collector) { c.metrics = m }
 }
@@ -189,8 +189,8 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	return deleted, errors.Join(append(errs, c.tellUnsaved(deleted))...)
 }
 
-// tellUnsaved tells how many Workspaces have left a state that no run could save, and which
-// of those whose directories were just deleted have.
+// tellUnsaved reports how many deleted Workspaces have left a state that no run could
+// save, and which of those whose directories were just deleted have.
 func (c *Collector) tellUnsaved(deleted []string) error {
 	uids, err := c.dirs.Unsaved()
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 		served = served || known
 	}
 
-	// Without any kind there is nothing that tells whose the directories are: the
+	// Without any kind nothing says which directories are in use: the
 	// CustomResourceDefinitions may be on their way back.
 	if !served {
 		return nil, errors.New("no kind of Workspace is known to the API server")

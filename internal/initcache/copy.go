@@ -24,9 +24,9 @@ const (
 	selectionName = "environment"
 )
 
-// copyTree copies what init left. The programs of providers become hard links, if
-// that is possible: they are large, and nobody writes to them. All links have to
-// pass the check, which gets their path and target.
+// copyTree copies the result of init. The programs of providers become hard links, if
+// that is possible: they are large, and are never written to. All links have to pass the
+// check, which gets their path and target.
 func copyTree(src, dst string, check func(path, target string) error) error {
 	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -73,8 +73,8 @@ func copyLink(path, to string, check func(path, target string) error) error {
 	return os.Symlink(target, to)
 }
 
-// copyFile copies a file to where there is none. Nobody else may read it: there may
-// be secrets in it.
+// copyFile copies a file to a path that does not exist. No other user may read it: it may
+// contain secrets.
 func copyFile(path, to string) error {
 	src, err := regular.Open(path)
 	if err != nil {

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initcache keeps what init left in one directory for others in which it
-// would leave the same, so that it need not run there.
+// Package initcache keeps the result of init in one directory for other directories that
+// would get the same result, so that init need not run there.
 package initcache
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// dataDir is where init leaves what it installed, and lockName what it chose.
+	// init writes what it installs to dataDir, and the selected versions to lockName.
 	dataDir  = ".terraform"
 	lockName = ".terraform.lock.hcl"
 
@@ -58,8 +58,8 @@ func Fresh(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Restore makes a directory what init would make of it. It returns false if that is
-// not possible; the directory is as before then.
+// Restore puts the kept result of init into a directory. It returns false if that is not
+// possible; the directory is unchanged then.
 func (c *Cache) Restore(key, dir string) bool {
 	if !Fresh(dir) {
 		return false
@@ -94,19 +94,19 @@ func (c *Cache) Restore(key, dir string) bool {
 	return err == nil
 }
 
-// checkTarget refuses to copy links to what is gone.
+// checkTarget refuses to copy links with a missing target.
 func checkTarget(path, _ string) error {
 	_, err := os.Stat(path)
 
 	return err
 }
 
-// Store keeps what init left in a directory that was fresh before. The key stands
-// for everything that the result of init depends on, secrets included. Root is the
-// directory, that one or above, which will be gone some day: what has a link into it
-// is not kept.
+// Store keeps the result of init in a directory that was fresh before. The key stands for
+// everything that the result of init depends on, secrets included. Root is the directory,
+// or one above it, that will be removed some day: a result with a link into it is not
+// kept.
 //
-// An entry that is there already stays as it is.
+// An existing entry stays as it is.
 func (c *Cache) Store(key, root, dir string) error {
 	return c.entries.Add(key, func(entry string) error {
 		if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(entry, dataDir), checkLasting(root, dir)); err != nil {
@@ -122,7 +122,7 @@ func (c *Cache) Store(key, root, dir string) error {
 	})
 }
 
-// checkLasting refuses links into root, and relative links out of what is copied.
+// checkLasting refuses links into root, and relative links out of the copied tree.
 func checkLasting(root, dir string) func(path, target string) error {
 	return func(path, target string) error {
 		base := filepath.Join(dir, dataDir)
@@ -155,7 +155,8 @@ func (c *Cache) Start(ctx context.Context) error {
 	defer t.Stop()
 
 	for {
-		// What cannot be removed now may be the next time. It is not used anyway.
+		// An entry that cannot be removed now may be removed the next time. It is not
+		// used.
 		_ = c.entries.Evict()
 
 		select {

@@ -43,8 +43,8 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 	}, opts...)
 }
 
-// EachObject is what Each is, for whole objects: those of the kind that list, which is
-// empty, is a list of.
+// EachObject is Each for whole objects: those of the kind of list, which is an empty
+// list.
 func EachObject(ctx context.Context, live client.Reader, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
 	token := ""
 
@@ -54,8 +54,8 @@ func EachObject(ctx context.Context, live client.Reader, list client.ObjectList,
 			return false, errors.Errorf("%T is not a list", list)
 		}
 
-		// Without a resource version the answer is what is in etcd now. The token
-		// of a page makes the next one come from the same snapshot, or fail.
+		// Without a resource version the API server reads the current objects from etcd.
+		// The token of a page makes the next page come from the same snapshot, or fail.
 		err := live.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(token)}, opts...)...)
 
 		// A kind that goes away between two pages is a listing that failed.

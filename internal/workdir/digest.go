@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// Digest returns the SHA-256, in hexadecimal, of the names and contents of the
-// files, in whatever order, and of the extra strings in theirs. No two different
+// Digest returns the SHA-256, in hexadecimal, of the names and contents of the files,
+// independently of their order, and of the extra strings in their order. No two different
 // inputs are encoded the same before they are hashed.
 func Digest(files map[string]File, extra ...string) string {
 	// The count and the lengths come first, so that no content can look like the

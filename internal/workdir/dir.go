@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// ownPrefix is what the names begin with that no input may have, wherever in
-	// the directory.
+	// ownPrefix begins the names that no input may have anywhere in the directory.
 	ownPrefix = ".crossplane"
 
 	manifestName = ".crossplane-files.json"
@@ -29,7 +28,7 @@ const (
 	tempName     = ".crossplane-temporary"
 )
 
-// maxList is the size of the largest record of what is in the directory. One lists all
+// maxList is the size of the largest record in the directory. Such a record lists all
 // files of a module, at most.
 const maxList = 64 * regular.MiB
 
@@ -41,12 +40,12 @@ type File struct {
 	Secret bool
 }
 
-// A Dir is the directory of one Workspace. Its methods must not be called
-// concurrently: only the one reconcile of the Workspace may use it.
+// A Dir is the directory of one Workspace. Its methods must not be called concurrently:
+// only the one reconcile of the Workspace may use it.
 //
-// The CLI and whatever a module makes it run can write to the directory as well.
-// So nothing that is found there is trusted: no symbolic link is followed on the
-// way to an input, and nothing outside is touched.
+// The CLI and the programs that a module makes it run can write to the directory as well.
+// So its content is not trusted: no symbolic link is followed on the way to an input, and
+// nothing outside is touched.
 type Dir struct {
 	root *Root
 	uid  string
@@ -55,18 +54,17 @@ type Dir struct {
 // Path of the directory, absolute.
 func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 
-// Sync makes the inputs in the directory those that are given, by their slash
-// separated names relative to the directory: it writes those that differ, and
-// removes those that an earlier Sync wrote and that are not given now. Each file
-// is replaced as a whole, has mode 0600, and keeps its modification time if its
-// content stays. Files that no Sync wrote are left alone unless a name given now
-// is theirs.
+// Sync makes the inputs in the directory those that are given, by their slash separated
+// names relative to the directory. It writes those that differ, and removes those that an
+// earlier Sync wrote and that are not given now. Each file is replaced as a whole, has
+// mode 0600, and keeps its modification time if its content stays. Files that no Sync
+// wrote are left alone unless a given name is theirs.
 //
-// Later are the names of secret files that the next Sync is going to be given: they
-// count as given, but are not written yet.
+// Later are the names of secret files that the next Sync is going to be given: they count
+// as given, but are not written yet.
 //
-// Names that lead out of the directory, or that are reserved for what belongs to
-// the provider itself, are refused before anything is written.
+// Names that lead out of the directory, or that are reserved for files of the provider
+// itself, are refused before anything is written.
 func (d *Dir) Sync(files map[string]File, later ...string) error {
 	listed := newManifest(files, later...)
 	for name := range listed {
@@ -86,8 +84,8 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 		return err
 	}
 
-	// What is about to be written is recorded first: whatever happens in between,
-	// no file is ever there that the next Sync does not know of.
+	// The new files are recorded before they are written: at any point of failure the
+	// next Sync knows every file that is there.
 	all := maps.Clone(written)
 	maps.Copy(all, listed)
 
@@ -185,7 +183,8 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 		return "", errors.New("not a directory")
 	}
 
-	// It is os.Root that decides: what follows merely spells the path.
+	// os.Root ensures that the path stays inside. The rest of this function only computes
+	// it.
 	sub, err := root.OpenRoot(rel)
 	if err != nil {
 		return "", err
@@ -214,9 +213,9 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	return rel, nil
 }
 
-// CleanEntrypoint returns the path of the entrypoint relative to the directory of
-// the Workspace, "." for that directory itself. Unlike Dir.Entrypoint it does not
-// look at what is there, and so can name files for a Sync that has yet to make it.
+// CleanEntrypoint returns the path of the entrypoint relative to the directory of the
+// Workspace, "." for that directory itself. Unlike Dir.Entrypoint it does not access the
+// directory, and so can name files for a Sync that has yet to make it.
 func CleanEntrypoint(entrypoint string) (string, error) {
 	rel, err := clean(entrypoint)
 
@@ -232,8 +231,7 @@ func clean(entrypoint string) (string, error) {
 	return rel, nil
 }
 
-// open returns the directory itself, and not what a symbolic link in its place
-// points to.
+// open returns the directory itself, and not the target of a symbolic link in its place.
 func (d *Dir) open() (*os.Root, error) {
 	root, err := os.OpenRoot(d.root.path)
 	if err != nil {
@@ -272,7 +270,7 @@ func writeInput(root *os.Root, name string, f File) error {
 	if same, err := hasContent(root, name, f.Data); same || err != nil {
 		return err
 	}
-	// A secret is gone when its run is over: nobody waits for the disk to have it.
+	// A secret is removed when its run is over: it need not be synced to disk.
 	return replaceFile(root, name, f.Data, !f.Secret)
 }
 
@@ -293,8 +291,8 @@ func mkParents(root *os.Root, name string) error {
 	return nil
 }
 
-// removeInput removes a file if it is there. What lies behind a directory that was
-// replaced by something else is not what was written.
+// removeInput removes a file if it is there. If one of its parent directories was
+// replaced by something else, the file behind that is not the written one, and stays.
 func removeInput(root *os.Root, name string) error {
 	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
 		return nil
@@ -331,8 +329,8 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	return string(got) == string(data), err
 }
 
-// writeFile replaces whatever has that name by a file. The content is complete,
-// and on disk, before the name is given to it.
+// writeFile writes a file in place of any other of that name. The content is complete,
+// and on disk, before the file gets the name.
 func writeFile(root *os.Root, name string, data []byte) error {
 	return replaceFile(root, name, data, true)
 }

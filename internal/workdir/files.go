@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// Files returns the files in the directory, whoever wrote them, but for those whose
-// slash separated names are left out, and for what no module may bring: what the CLI
-// keeps state or data in, and what belongs to the provider itself. The history of a
-// repository is left out, too. What they have for content is a digest of it, for a file,
-// and the target, for a symbolic link: a module may be larger than memory.
+// Files returns the files in the directory, regardless of their writer, except for those
+// whose slash separated names are left out, and for those that no module may bring: files
+// in which the CLI keeps state or data, and files of the provider itself. The history of
+// a repository is left out, too. The content in the result is a digest of the content,
+// for a file, and the target, for a symbolic link: a module may be larger than memory.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 	root, err := d.open()
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 // backend in, with the values of a partial one and the credentials among them.
 const backendName = "terraform.tfstate"
 
-// Forget removes what may have credentials in it although no run is going on: the
-// inputs, and the backend configuration that init recorded. A state is none of that.
-// Whoever uses the directory next writes, and initializes, again.
+// Forget removes files that may have credentials in them although no run is going on: the
+// inputs, and the backend configuration that init recorded. States are not removed. The
+// next user of the directory writes the inputs, and initializes, again.
 func (d *Dir) Forget() error {
 	root, err := d.open()
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *Dir) Forget() error {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	// First, so that nobody relies on what is about to go.
+	// First, so that no later step leaves a record of files that are gone.
 	if err := d.ClearInitialized(); err != nil {
 		return err
 	}

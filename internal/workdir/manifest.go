@@ -38,7 +38,7 @@ func readManifest(root *os.Root) (manifest, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, errors.Wrapf(err, "cannot parse the list of files written earlier, %q", manifestName)
 	}
-	// What is read here gets deleted.
+	// Files that are read here get deleted.
 	for name := range m {
 		if err := checkName(name); err != nil {
 			return nil, errors.Wrapf(err, "cannot use the list of files written earlier, %q", manifestName)

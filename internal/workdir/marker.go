@@ -14,11 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// dataDir is where init leaves what it installed, in the directory that it ran
-// in.
+// dataDir is the directory to which init installs, in the directory that it ran in.
 const dataDir = ".terraform"
 
-// A marker says what the directory was initialized with.
+// A marker records the inputs that the directory was initialized with.
 type marker struct {
 	Entrypoint string `json:"entrypoint"`
 	Digest     string `json:"digest"`
@@ -46,9 +45,9 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	return errors.Wrap(writeFile(root, markerName, data), "cannot record that init succeeded")
 }
 
-// Initialized returns the digest that MarkInitialized recorded for the entrypoint.
-// It is empty if there is none, or if what init left is no longer there: either
-// way init has to run.
+// Initialized returns the digest that MarkInitialized recorded for the entrypoint. It is
+// empty if there is none, or if the result of init is no longer there: in both cases init
+// has to run.
 func (d *Dir) Initialized(entrypoint string) string {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -93,7 +92,7 @@ func (r *Root) Initialized() ([]string, error) {
 	return paths, nil
 }
 
-// readMarker returns what MarkInitialized recorded, if anything.
+// readMarker returns the record of MarkInitialized, if there is one.
 func (d *Dir) readMarker() (marker, bool) {
 	root, err := d.open()
 	if err != nil {
@@ -111,8 +110,8 @@ func (d *Dir) readMarker() (marker, bool) {
 	return m, true
 }
 
-// ClearInitialized forgets what MarkInitialized recorded. It is called before
-// init, which may fail halfway.
+// ClearInitialized removes the record of MarkInitialized. It is called before init, which
+// may fail halfway.
 func (d *Dir) ClearInitialized() error {
 	root, err := d.open()
 	if err != nil {

@@ -25,7 +25,7 @@ func (r *Root) Own(cluster string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot open the root of working directories")
 	}
-	defer root.Close() //nolint:errcheck // What is written through it was closed and checked.
+	defer root.Close() //nolint:errcheck // Written files were closed and checked.
 
 	if err := markOwner(root, cluster); err != nil {
 		return errors.Wrapf(err, "cannot mark %q as that of this cluster", r.path)
@@ -44,12 +44,12 @@ func (r *Root) Own(cluster string) error {
 	return nil
 }
 
-// markOwner unless the root is marked. Of several who do so at once one is the owner.
+// markOwner unless the root is marked. Of several that do so at once one is the owner.
 func markOwner(root *os.Root, cluster string) error {
 	if _, err := root.Lstat(ownerName); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Nobody ever finds half of it.
+	// The file appears with its whole content.
 	temp := ownerName + "-" + rand.Text()
 	defer root.Remove(temp) //nolint:errcheck // It may have got its name.
 

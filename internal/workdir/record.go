@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxUse is the longest that a use of a directory may say it takes: what is in a
+	// maxUse is the longest duration that the record of a use may have: the content of a
 	// directory is not trusted.
 	maxUse = 24 * time.Hour
 
@@ -27,11 +27,11 @@ const (
 	bootID = "/proc/sys/kernel/random/boot_id"
 )
 
-// A use is what is recorded in a directory while it is used. There are file systems on
-// which several machines see the same files, but not the locks of one another. What
-// another machine has recorded is believed, whatever the lock says.
+// A use is the record in a directory while it is used. There are file systems on which
+// several machines see the same files, but not the locks of one another. The record of
+// another machine is believed, even if the lock seems to be free.
 type use struct {
-	// Host is the machine whose kernel knows of the lock, as long as it runs.
+	// Host is the machine whose kernel has the lock, as long as it runs.
 	Host string `json:"host"`
 
 	// Nonce is another one for every use.
@@ -41,8 +41,8 @@ type use struct {
 	Longest time.Duration `json:"longest"`
 }
 
-// hostID returns what the kernel of this machine calls itself. Where that cannot be
-// found out every process is on a host of its own.
+// hostID returns the boot ID of the kernel of this machine. If it cannot be read, every
+// process counts as on a host of its own.
 func hostID() string {
 	data, err := os.ReadFile(bootID)
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
@@ -52,7 +52,7 @@ func hostID() string {
 	return rand.Text()
 }
 
-// record a use in the file that is locked, and return what erases that again.
+// record a use in the file that is locked, and return a function that erases the record.
 func (r *Root) record(root *os.Root) (erase func(), err error) {
 	u := use{Host: r.host, Nonce: rand.Text(), Longest: r.longest}
 
@@ -77,8 +77,8 @@ func (r *Root) record(root *os.Root) (erase func(), err error) {
 	}, nil
 }
 
-// writeRecord replaces the content of the file that is locked, but not the file. To close
-// it is what makes other machines see the record.
+// writeRecord replaces the content of the file that is locked, but not the file. Other
+// machines see the record when the file is closed.
 func writeRecord(root *os.Root, data []byte) error {
 	f, err := openUse(root)
 	if err != nil {
@@ -93,13 +93,13 @@ func writeRecord(root *os.Root, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// readRecord returns what is recorded, as far as it may be.
+// readRecord returns the record, within its limits.
 func readRecord(f *os.File) []byte {
 	data := make([]byte, maxRecord)
 
 	n, err := f.ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		// Nobody has written that as a record.
+		// This is not the content of a record.
 		return []byte(err.Error())
 	}
 
@@ -107,8 +107,8 @@ func readRecord(f *os.File) []byte {
 }
 
 // usedFor returns for how long a directory that is not locked may still be used by
-// another machine, going by the supplied record. It goes by what this process has seen,
-// and not by times that other machines have written down.
+// another machine, according to the supplied record. It relies on the observations of
+// this process, and not on times that other machines have written down.
 func (r *Root) usedFor(uid string, data []byte) time.Duration {
 	u := use{}
 	broken := json.Unmarshal(data, &u) != nil

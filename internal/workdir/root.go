@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workdir keeps one directory for each Workspace, named after its UID,
-// below a common root that several instances may share. Whatever names it is
-// given, it touches nothing outside of the directory they belong to.
+// Package workdir keeps one directory for each Workspace, named after its UID, below a
+// common root that several instances may share. For all names that it is given, it
+// touches nothing outside of the directory that they belong to.
 package workdir
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// deleting is what the name of a directory starts with while it is removed. No
-// UID does, so that a half-removed directory is never taken for a live one.
+// deleting begins the name of a directory while it is removed. No UID begins with it, so
+// that a half-removed directory is never taken for a live one.
 const deleting = ".deleting-"
 
 // A Root is the directory that holds the directories of all Workspaces. Its
@@ -34,7 +34,7 @@ type Root struct {
 	host    string
 	longest time.Duration
 
-	// seen is what other machines have recorded, by UID.
+	// seen holds the records of other machines, by UID.
 	mu   sync.Mutex
 	seen map[string]sighting
 }
@@ -125,8 +125,8 @@ func restrict(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
-// List returns the UIDs for which there is a directory. Everything else below
-// the root, symbolic links included, is somebody else's.
+// List returns the UIDs for which there is a directory. Everything else below the root,
+// symbolic links included, is not the provider's.
 func (r *Root) List() ([]string, error) {
 	entries, err := os.ReadDir(r.path)
 	if err != nil {
@@ -143,13 +143,13 @@ func (r *Root) List() ([]string, error) {
 	return uids, nil
 }
 
-// Remove removes the directory of the Workspace with this UID, unless it is in use,
-// and what is left of any removal that was interrupted earlier. It succeeds if there
-// is none, and says whether there is none now.
+// Remove removes the directory of the Workspace with this UID, unless it is in use, and
+// the rest of any removal that was interrupted earlier. It succeeds if there is none, and
+// says whether there is none now.
 //
-// A Workspace whose finalizer somebody removed is gone in the middle of its run. The
-// directory has the only copy of a state that the run cannot save. Such states are kept:
-// see Unsaved.
+// A Workspace whose finalizer was removed by hand disappears in the middle of its run.
+// The directory has the only copy of a state that the run cannot save. Such states are
+// kept: see Unsaved.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
@@ -219,7 +219,7 @@ func isUID(s string) bool {
 	return err == nil && u.String() == s
 }
 
-// reason is what went wrong, without the operation and the path that package os
+// reason is the cause of an error, without the operation and the path that package os
 // puts before it, for messages that name the path in the words of the user.
 func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {

@@ -14,12 +14,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// fetchPrefix is what the names of temporary directories start with.
+// fetchPrefix begins the names of temporary directories.
 const fetchPrefix = ".crossplane-fetch-"
 
-// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to
-// move into place, and returns its absolute path. The caller removes it. What
-// earlier ones left behind, because a process was killed, is removed here.
+// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to move
+// into place, and returns its absolute path. The caller removes it. Directories that a
+// killed process left behind are removed here.
 func (d *Dir) TempDir() (string, error) {
 	root, err := d.open()
 	if err != nil {

@@ -22,20 +22,19 @@ import (
 // replaced as a whole.
 const gitDir = ".git"
 
-// ReplaceTree makes the files below src, a directory inside of one that TempDir
-// returned, the module in this directory, and records its revision, which must
-// not be empty. Files of the module before that are not part of the new one are
-// removed, directories that become empty with them.
+// ReplaceTree makes the files below src, a directory inside of one that TempDir returned,
+// the module in this directory, and records its revision, which must not be empty. Files
+// of the earlier module that are not part of the new one are removed, directories that
+// become empty with them.
 //
-// Files that no module brought stay wherever they are. If one of them has a name
-// that the new module uses, it is replaced, and no longer counts as written by
-// Sync. What the CLI keeps state in is the exception: a module never brings,
-// replaces or removes terraform.tfstate*, errored.tfstate, .terraform or a
-// .crossplane* file, at any depth. Such entries of src are left out, as are names
-// that are not UTF-8.
+// Files that no module brought stay in all directories. If one of them has a name that
+// the new module uses, it is replaced, and no longer counts as written by Sync. The files
+// in which the CLI keeps state are the exception: a module never brings, replaces or
+// removes terraform.tfstate*, errored.tfstate, .terraform or a .crossplane* file, at any
+// depth. Such entries of src are left out, as are names that are not UTF-8.
 //
-// Until everything is in place and on disk the record has no revision, so that a
-// tree that is half replaced, for whatever reason, counts as none.
+// Until everything is in place and on disk the record has no revision, so that a tree
+// that is half replaced, for any reason, does not count as a module.
 func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A list of steps, each of which may fail.
 	if revision == "" {
 		return errors.New("cannot replace module: it has no revision")
@@ -50,7 +49,7 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // What was written is synced.
+	defer root.Close() //nolint:errcheck // The written files are synced.
 
 	old, err := readTree(root)
 	if err != nil {
@@ -103,8 +102,8 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	return tree{Revision: revision, Files: files}.write(root)
 }
 
-// RemoveTree removes the files of the module that ReplaceTree put here, and what is
-// left of any other. It succeeds if there are none.
+// RemoveTree removes the files of the module that ReplaceTree put here, and the remains
+// of any other. It succeeds if there are none.
 func (d *Dir) RemoveTree() error {
 	root, err := d.open()
 	if err != nil {
@@ -173,8 +172,8 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 	return dirs, files, err
 }
 
-// reserved reports whether no module may have a file of that name, in whatever
-// directory: the CLI or this package keeps something there.
+// reserved reports whether no module may have a file of that name in any directory,
+// because the CLI or this package keeps data there.
 func reserved(base string) bool {
 	return base == dataDir || base == "errored.tfstate" ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
@@ -185,8 +184,8 @@ func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
 }
 
-// removeFromManifest makes Sync forget that it wrote these files, so that it does not remove
-// what has become a file of the module.
+// removeFromManifest makes Sync forget that it wrote these files, so that it does not
+// remove a file that is part of the module now.
 func removeFromManifest(root *os.Root, files []string) error {
 	written, err := readManifest(root)
 	if err != nil {

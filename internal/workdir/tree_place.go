@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// checkReplaceable fails if name is a directory in which there is a state: to make
-// it a file, which is what the new module wants, would lose that.
+// checkReplaceable fails if name, which is a file in the new module, is a directory with
+// a state in it: replacing the directory would lose the state.
 func checkReplaceable(root *os.Root, name string) error {
 	if path.Base(name) == gitDir || checkDir(root, name) != nil {
-		return nil //nolint:nilerr // What is no directory can be replaced.
+		return nil //nolint:nilerr // Anything but a directory can be replaced.
 	}
 
 	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
@@ -56,7 +56,7 @@ func removeFiles(root *os.Root, files []string) error {
 			emptied[dir] = true
 		}
 	}
-	// The deepest come first: a directory sorts before what is in it.
+	// The deepest come first: a directory sorts before its content.
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(emptied))) {
 		if checkDir(root, dir) == nil {
 			_ = root.Remove(dir) // It is not always empty.
@@ -88,10 +88,10 @@ func ignoreExist(err error) error {
 	return err
 }
 
-// placeFile moves a file of the new tree to where it belongs, whatever is there.
-// Its parents are directories.
+// placeFile moves a file of the new tree to its place, and replaces anything there. Its
+// parents are directories.
 func placeFile(root *os.Root, from, to string) error {
-	// What has to be a file or a history now may be a directory, and the other way
+	// A file or a history of the new tree may be a directory now, and the other way
 	// around; a rename replaces only like with like, and no directory with files.
 	if checkDir(root, from) == nil || checkDir(root, to) == nil {
 		if err := root.RemoveAll(to); err != nil {

@@ -19,8 +19,8 @@ import (
 // treeName is the file that records which module is in the directory.
 const treeName = ".crossplane-module.json"
 
-// A tree is the record of the module in the directory. It names every file, so
-// that whatever the CLI wrote between them, a state above all, is never touched.
+// A tree is the record of the module in the directory. It names every file, so that other
+// files, above all a state that the CLI wrote between them, are never touched.
 type tree struct {
 	// Revision of the module. Empty while its files are being replaced.
 	Revision string `json:"revision,omitempty"`
@@ -96,7 +96,7 @@ func readTree(root *os.Root) (tree, error) {
 	if err := json.Unmarshal(data, &t); err != nil {
 		return tree{}, errors.Wrapf(err, "cannot parse the record of the module, %q", treeName)
 	}
-	// What is read here gets deleted.
+	// Files that are read here get deleted.
 	for _, name := range t.Files {
 		if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || reservedPath(name) {
 			return tree{}, errors.Errorf("cannot use the record of the module, %q: %q is no file of a module", treeName, name)

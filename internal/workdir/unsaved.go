@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// unsavedDir, below the root, has the states that no run could save, of Workspaces that
-	// are gone, by UID. Only people remove anything there.
+	// unsavedDir, below the root, has the states that no run could save, of Workspaces
+	// that no longer exist, by UID. This provider never removes anything there.
 	unsavedDir = ".unsaved-states"
 
-	// unsavedName is what the names of such states begin with.
+	// unsavedName begins the names of such states.
 	unsavedName = "errored.tfstate"
 )
 
-// keepStates moves the states that no run could save out of a directory that is about to be
-// removed. They may be the only record of what there is.
+// keepStates moves the states that no run could save out of a directory that is about to
+// be removed. They may be the only record of the infrastructure.
 func keepStates(root *os.Root, uid string) error {
 	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -52,8 +52,8 @@ func keepState(root *os.Root, name string) error {
 	return root.Chmod(kept, 0o600)
 }
 
-// Unsaved returns the UIDs of Workspaces that are gone and have left a state that no run
-// could save.
+// Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that
+// no run could save.
 func (r *Root) Unsaved() ([]string, error) {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// useName is the file that whoever uses the directory has locked, and has recorded the
-	// use in. The lock ends with the process, however that ends; the record does not.
+	// useName is the file that a process locks while it uses the directory, and records
+	// the use in. The lock ends with the process in any case; the record does not.
 	useName = ".crossplane-use"
 
 	// useRetry is how often to look whether a sweep, which takes no time, is over.
 	useRetry = 20 * time.Millisecond
 )
 
-// Use keeps Sweep and Remove away from the directory, also those of other processes,
-// until the returned function is called. On another machine, which may not see the lock,
-// that lasts no longer than the root was told that a use takes. Where files cannot be
-// locked Sweep does nothing, but Remove goes by what other machines have recorded.
+// Use prevents that Sweep and Remove, of this process and of others, touch the directory
+// until the returned function is called. Another machine may not see the lock: there the
+// directory is protected no longer than the maximum use that the root was told. On a file
+// system without locks Sweep does nothing, but Remove relies on the records of other
+// machines.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	root, err := d.open()
 	if err != nil {
@@ -81,10 +82,9 @@ func (d *Dir) use(ctx context.Context, root *os.Root) (release func(), err error
 	}
 }
 
-// Sweep calls fn for the directory of every Workspace that nobody uses, and that
-// nobody can use until fn returns. One that fails does not keep it from the others. It
-// returns how long it is until there is nothing left that another machine may be using,
-// zero if there is nothing.
+// Sweep calls fn for the directory of every Workspace that is not in use, and prevents
+// its use until fn returns. An error for one directory does not stop the others. Sweep
+// returns how long another machine may still be using a directory, zero if none may.
 func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	uids, err := r.List()
 	if err != nil {
@@ -110,9 +110,9 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	return wait, errors.Join(errs...)
 }
 
-// unused calls fn if nobody uses the directory, and keeps everybody from it until fn
-// returns. Where files cannot be locked nobody knows: guess says what to do then. It
-// returns for how long another machine may still be using it.
+// unused calls fn if the directory is not in use, and prevents its use until fn returns.
+// On a file system without locks this cannot be known: guess decides then. It returns for
+// how long another machine may still be using the directory.
 func (d *Dir) unused(guess bool, fn func(*Dir) error) (time.Duration, error) {
 	root, err := d.open()
 	if err != nil {
