@@ -90,13 +90,13 @@ type Request struct {
 	// has from its ProviderConfig, if any.
 	GitCredentials []byte
 
-	// Redact hides secrets in what a fetch says.
+	// Redact hides secrets in the errors of a fetch.
 	Redact func(text string) string
 }
 
 // A source is where a module comes from right now.
 type source struct {
-	// address is what the status says.
+	// address is the address for the status.
 	address string
 
 	// key stands for the address: it is written to disk, and must not have secrets.
@@ -105,17 +105,17 @@ type source struct {
 	// revision of the module, if it is known before the module is fetched.
 	revision string
 
-	// request is what to fetch.
+	// request is the request for the fetch.
 	request fetch.Request
 }
 
-// Ensure makes the module in the working directory the one that the request is for,
-// as current as the pull policy asks for, and returns the address that it comes
-// from. It is called before every run, and before inputs are written to the
-// directory. For an inline module it removes what was fetched earlier.
+// Ensure updates the module in the working directory to the one of the request, as
+// current as the pull policy asks for, and returns the address that it comes from. It is
+// called before every run, and before inputs are written to the directory. For an inline
+// module it removes the files of an earlier fetch.
 //
-// A fetch is complete, or it changes nothing. If the error is not nil, a module of
-// an earlier fetch is still there.
+// A fetch is complete, or it changes nothing. If the error is not nil, a module of an
+// earlier fetch is still there.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
 	// A YAML block ends with a new line, an address does not.
@@ -148,7 +148,7 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	return s.address, checkEntrypoint(r.Dir, p.Entrypoint)
 }
 
-// update fetches the module from the source unless what is there is good enough.
+// update fetches the module from the source unless the module in the directory will do.
 func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	known, present := strings.CutPrefix(r.Dir.TreeRevision(), s.key+" ")
 	if present && s.settled(r.Parameters.RemotePullPolicy, known) {
@@ -168,7 +168,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes what is left.
+	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes the rest.
 
 	s.request.GitCredentials = r.GitCredentials
 	s.request.Redact = r.Redact
@@ -190,8 +190,8 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	return r.Dir.ReplaceTree(res.Dir, s.key+" "+s.revision)
 }
 
-// settled says whether the known revision, which is complete, will do without a
-// look at the source.
+// settled says whether the known revision, which is complete, will do without asking the
+// source.
 func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) bool {
 	switch {
 	case policy == commonv1beta1.RemotePullPolicyIfNotPresent:

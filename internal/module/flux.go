@@ -25,7 +25,7 @@ import (
 // fluxGroup is the API group of Flux sources.
 const fluxGroup = "source.toolkit.fluxcd.io"
 
-// reference matches what a module of source Flux looks like.
+// reference matches the syntax of a module of source Flux.
 var reference = regexp.MustCompile(`^([A-Za-z]+)::([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
 
 // A fluxReference refers to a Flux source.
@@ -33,7 +33,7 @@ type fluxReference struct {
 	kind, plural, namespace, name string
 }
 
-// parseFluxReference returns what a module of source Flux refers to.
+// parseFluxReference returns the reference to a Flux source in a module of source Flux.
 func parseFluxReference(module string) (fluxReference, error) {
 	if m := reference.FindStringSubmatch(module); m != nil {
 		switch strings.ToLower(m[1]) {
@@ -68,7 +68,7 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 	return ref.source(o)
 }
 
-// read the object that is referred to, in whatever version the cluster has it.
+// read the object that is referred to, in the version that the cluster serves.
 func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Unstructured, error) {
 	kind := schema.GroupKind{Group: fluxGroup, Kind: ref.kind}
 

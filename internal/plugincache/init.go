@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugincache lets any number of runs of init, in several processes too,
-// use one plugin cache at the same time.
+// Package plugincache lets any number of runs of init, in several processes too, use one
+// plugin cache at the same time.
 //
-// The CLI installs providers into its plugin cache in place: another run may find
-// half of one there, and fails when it replaces one that is being executed. So no
-// run ever sees the plugin cache itself. Each gets a directory of its own in its
-// place, with links to the packages that are known to be complete, and what is new
-// in it afterwards is moved to where the others find it. A package that was moved
-// never changes.
+// The CLI installs providers into its plugin cache in place: another run may find half of
+// a provider there, and the CLI fails when it replaces a provider that is being executed.
+// So no run ever sees the plugin cache itself. Each run gets a private cache instead,
+// with links to the packages that are known to be complete. Packages that are new in the
+// private cache after the run are moved to the store, where other runs find them. A
+// package in the store never changes.
 package plugincache
 
 import (
@@ -56,15 +56,15 @@ type Run struct {
 	Registry string
 }
 
-// Init calls init with the environment that it is to run in. If that of the run
-// names a plugin cache, the packages that are installed from it or for it are, in
-// the end, links into the plugin cache.
+// Init calls init with the environment that it is to run in. If the environment of the
+// run names a plugin cache, the packages that are installed from it or for it are links
+// into the plugin cache in the end.
 //
-// It is safe whatever else uses the same plugin cache, and whenever the process is
-// killed. An init that needs a provider which another one is about to download
-// waits for that; no other one does.
+// It is safe regardless of other users of the same plugin cache, and of when the process
+// is killed. An init that needs a provider which another init is about to download waits
+// for that; all others do not wait.
 func Init(ctx context.Context, r Run, init func(env []string) error) error {
-	// The CLI may write to what is installed, and so, by a link, to what is shared.
+	// The CLI may write to installed providers, and so, through a link, to shared files.
 	if err := unlinkProviders(r.Dir); err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 	}
 
 	if info, err := os.Stat(cache); err != nil || !info.IsDir() {
-		// The CLI says what is wrong with it.
+		// The CLI reports what is wrong with it.
 		return init(r.Env)
 	}
 
-	// What a module brings along is nobody else's.
+	// Packages that a module brings along are not shared.
 	if _, err := os.Lstat(filepath.Join(r.Dir, bundleDir)); err == nil {
 		return init(environ.Without(r.Env, Variable))
 	}
@@ -121,7 +121,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	if err := os.RemoveAll(r.Private); err != nil {
 		return errors.Wrap(err, "cannot remove the private plugin cache of an earlier init")
 	}
-	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes what is left.
+	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes the rest.
 
 	if err := s.populate(ctx, r.Private, accept); err != nil {
 		return errors.Wrap(err, "cannot make a private plugin cache")

@@ -21,8 +21,8 @@ import (
 // plugin cache. With a plugin cache these are links to it.
 const providersDir = ".terraform/providers"
 
-// publish shares the packages that a run has installed. What the directory of the run
-// links to afterwards is no longer private.
+// publish moves the packages that a run has installed into the store. The directory of
+// the run has links to the store afterwards, and none to the private cache.
 func (s *store) publish(ctx context.Context, r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
@@ -30,8 +30,8 @@ func (s *store) publish(ctx context.Context, r Run) error {
 			continue // It was not installed from the private cache.
 		}
 
-		// The private cache itself has links to what is not new in it: packages that
-		// it was seeded with, and those of a mirror on this machine.
+		// The private cache itself has links to packages that are not new: those that it
+		// was populated with, and those of a mirror on this machine.
 		if linked, err := os.Readlink(target); err == nil {
 			if err := replaceByLink(linked, p.dir, r.Private); err != nil {
 				return err
@@ -48,9 +48,10 @@ func (s *store) publish(ctx context.Context, r Run) error {
 	return nil
 }
 
-// publishNew shares a package that was installed in the private cache. If that fails,
-// the plugin cache may be read-only or full, the package stays with the directory: a
-// run need not fail because others cannot use what it has.
+// publishNew moves a package that was installed in the private cache into the store. If
+// that fails, because the plugin cache is read-only or full for example, the package
+// stays with the directory: the run need not fail because other runs cannot use the
+// package.
 func (s *store) publishNew(ctx context.Context, p pkg, installed, private string) error {
 	link := p.dir
 	p.dir = installed
@@ -91,7 +92,7 @@ func shared(dir string) bool {
 
 	found := false
 
-	// What cannot be read cannot be written to either.
+	// Files that cannot be read cannot be written to either.
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		stat := unix.Stat_t{}
 		if err == nil && e.Type().IsRegular() && unix.Lstat(path, &stat) == nil {

@@ -21,13 +21,13 @@ import (
 // lockRetry is how often to look whether a download is over.
 const lockRetry = 100 * time.Millisecond
 
-// lockProviders makes this run the one that gets the providers which it needs and which
-// are not there. Where another run is doing that already, it waits for its end and
-// then no longer: whether or not that was of use, those who waited go on together.
-// The returned function lets others go on.
+// lockProviders locks the providers that this run needs and that are not in the store.
+// Where another run has locked one, because it is downloading it, this run waits once for
+// the end of that run. Even if that run did not download the provider, all waiting runs
+// continue together then. The returned function releases the locks.
 //
-// This only keeps runs from downloading the same at the same time. Where files
-// cannot be locked they do, and nothing else is lost.
+// The locks only prevent that several runs download the same provider at the same time.
+// On a file system without locks they do, and nothing else is lost.
 func (s *store) lockProviders(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
 	var held []*flock.Flock
 

@@ -26,13 +26,13 @@ func readLockFile(dir string) (lockFile, error) {
 	return lockFile(data), nil
 }
 
-// accepts says whether the CLI would take the package from a plugin cache. One that
-// it would not take must not be there: the CLI would install the right one over it,
-// and so write to what others are using.
+// accepts says whether the CLI would take the package from a plugin cache. A package that
+// it would not take must not be in the private cache: the CLI would install the right one
+// over it, and so write to files that other runs use.
 //
-// A provider that is locked needs the right checksum. Any other does with a package
-// that is known to be complete if mayBreak, see mayBreakVariable, or with a foreign
-// one if the user has chosen that.
+// A provider that is locked needs the right checksum. For any other provider, a package
+// that is known to be complete is accepted if mayBreak is set (see mayBreakVariable), and
+// a foreign package if the user has set that variable.
 func (l lockFile) accepts(p pkg, mayBreak, chosen bool) bool {
 	if !strings.Contains(string(l), `"`+p.address+`"`) {
 		return mayBreak && (chosen || !p.foreign)

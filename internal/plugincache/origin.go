@@ -23,13 +23,14 @@ import (
 // configuration, or its dependency lock file. Either has some kilobytes.
 const maxConfig = regular.MiB
 
-// Origin returns a text that is the same for runs that get the same providers from
-// the same places. A package that was installed without a checksum to compare with
-// is as good as where it came from: who brings mirrors, proxies or certificates of
-// his own must not decide what others execute. It stands for secrets as well.
+// Origin returns a text that is the same for runs that get the same providers from the
+// same places. A package that was installed without a checksum to compare with is as
+// trustworthy as the place that it came from: a tenant who configures mirrors, proxies or
+// certificates must not decide which programs other tenants execute. The text also stands
+// for secrets.
 //
-// A configuration file that only the CLI could read, such as a pipe, is an error: what it
-// says would not count.
+// A configuration file that only the CLI could read, such as a pipe, is an error: its
+// content would not be part of the text.
 func Origin(env []string) (string, error) {
 	h := sha256.New()
 
@@ -43,7 +44,7 @@ func Origin(env []string) (string, error) {
 	for _, path := range configFiles(env) {
 		data, err := regular.Read(path, maxConfig)
 
-		// What the system does not let us read does not configure the CLI either.
+		// A file that the system does not let us read does not configure the CLI either.
 		if denied := (*fs.PathError)(nil); err != nil && !errors.As(err, &denied) {
 			return "", errors.Wrap(err, "cannot use configuration file of the CLI")
 		}

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// storeDir, in the plugin cache, holds everything of this package. What is beside
-	// it was put there by somebody else.
+	// storeDir, in the plugin cache, holds everything of this package. Other files in the
+	// plugin cache come from other programs.
 	storeDir = ".crossplane"
 
 	// packagesDir holds the packages, each named by the checksum of its files. None
@@ -36,17 +36,16 @@ const (
 	// originsDir holds, for every origin, links to its packages.
 	originsDir = "origins"
 
-	// locksDir holds the files that are locked while somebody downloads a provider.
+	// locksDir holds the files that are locked while a run downloads a provider.
 	locksDir = "locks"
 
-	// tempDir holds what is about to get its name.
+	// tempDir holds files that are not complete yet.
 	tempDir = "tmp"
 
 	// tempAge is when something in tempDir was left there by a process that is gone.
 	tempAge = 24 * time.Hour
 
-	// checksumPrefix is what the checksum of a directory begins with in a dependency
-	// lock file.
+	// checksumPrefix begins the checksum of a directory in a dependency lock file.
 	checksumPrefix = "h1:"
 )
 
@@ -63,8 +62,8 @@ type pkg struct {
 	// checksum returns that of its files, in the format of a dependency lock file.
 	checksum func() (string, error)
 
-	// foreign says that somebody else put it into the plugin cache: it may not be
-	// complete, or not what its name says.
+	// foreign says that another program put it into the plugin cache: it may not be
+	// complete, or may differ from its name.
 	foreign bool
 }
 
@@ -84,8 +83,8 @@ func newStore(cache, origin string) *store {
 	return &store{cache: cache, dir: dir, links: filepath.Join(dir, originsDir, origin)}
 }
 
-// packages returns the packages of the store, then those that somebody else put
-// into the plugin cache.
+// packages returns the packages of the store, then the foreign packages in the plugin
+// cache.
 func (s *store) packages() []pkg {
 	all := list(s.links)
 	for i, p := range all {
@@ -133,8 +132,8 @@ func list(dir string) []pkg {
 	return all
 }
 
-// add moves the files of a package, which is complete, into the store, and
-// returns where they are from then on.
+// add moves the files of a package, which is complete, into the store, and returns their
+// new path.
 func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	sum, err := p.checksum()
 	if err != nil {
@@ -203,7 +202,7 @@ func (s *store) place(src, dst string) error {
 	}
 
 	if errors.Is(err, fs.ErrExist) {
-		return nil // Somebody was faster, with the same files.
+		return nil // Another run has added the same files.
 	}
 
 	return err
@@ -218,7 +217,7 @@ func (s *store) link(target, path string) error {
 	return replaceByLink(target, path, filepath.Join(s.dir, tempDir))
 }
 
-// sweep removes what processes that are gone left in tempDir.
+// sweep removes files from tempDir that processes left there which no longer run.
 func (s *store) sweep() error {
 	dir := filepath.Join(s.dir, tempDir)
 

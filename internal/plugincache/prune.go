@@ -19,26 +19,28 @@ import (
 )
 
 const (
-	// maxUnused is how long a package is kept that nobody has used, and minRetention how
-	// long one is certain to be that is one too many: much longer than any run, and
-	// than an entry of a cache with links to it.
+	// maxUnused is how long an unused package is kept. minRetention protects a package
+	// from eviction by size: it is much longer than any run, and than the age of an entry
+	// of the init cache with links to the package.
 	maxUnused    = 7 * 24 * time.Hour
 	minRetention = 24 * time.Hour
 
-	// maxPackages bounds the size of all packages, but for those that may be used.
+	// maxPackages bounds the size of all packages, except for those that minRetention
+	// protects.
 	maxPackages = 16 << 30
 
-	// pruneInterval is how often a Pruner looks. It is far below minRetention.
+	// pruneInterval is how often a Pruner runs. It is far below minRetention.
 	pruneInterval = time.Hour
 
-	// packagesLock, in locksDir, is locked by whoever is about to use packages, and
-	// for himself by whoever removes some.
+	// packagesLock, in locksDir, is locked shared to use packages, and exclusively to
+	// remove some.
 	packagesLock = "packages"
 )
 
-// A Pruner removes packages that nobody uses any more from a plugin cache, out of what
-// this package has put there. Several processes may have one for the same plugin
-// cache: each keeps what its directories have links to, and what nobody keeps goes.
+// A Pruner deletes unused packages from the store of a plugin cache. Several processes
+// may each have a Pruner for the same plugin cache: each one refreshes the packages that
+// its directories have links to, and any one deletes the packages that none has refreshed
+// for maxUnused.
 type Pruner struct {
 	cache       string
 	initialized func() ([]string, error)
@@ -51,16 +53,17 @@ func NewPruner(cache string, initialized func() ([]string, error)) *Pruner {
 	return &Pruner{cache: cache, initialized: initialized, now: time.Now}
 }
 
-// NeedLeaderElection says that directories have links, whoever is the leader.
+// NeedLeaderElection returns false: a replica that is not the leader has directories with
+// links, too.
 func (p *Pruner) NeedLeaderElection() bool { return false }
 
-// Start keeps and removes packages, now and from time to time, until ctx is done.
+// Start prunes, now and every pruneInterval, until ctx is done.
 func (p *Pruner) Start(ctx context.Context) error {
 	t := time.NewTicker(pruneInterval)
 	defer t.Stop()
 
 	for {
-		// What cannot be removed now may be the next time.
+		// A package that cannot be removed now may be removed the next time.
 		_ = p.prune(ctx)
 
 		select {
@@ -112,13 +115,14 @@ func (s *store) cached(now func() time.Time) *dircache.Cache {
 	return &dircache.Cache{Dir: s.path(packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages, Now: now}
 }
 
-// touch a package, and say whether it is there: who may not touch it may still use it.
+// touch a package, and say whether it exists. Without permission to touch a package it
+// can still be used.
 func (s *store) touch(name string) bool {
 	return !errors.Is(s.cached(time.Now).Touch(name), fs.ErrNotExist)
 }
 
-// use the packages: those that are touched until the returned function is called are
-// not removed for a while. Where files cannot be locked nothing is ever removed.
+// use the packages: those that are touched until the returned function is called are not
+// removed for minRetention. On a file system without locks no package is ever removed.
 func (s *store) use(ctx context.Context) (done func()) {
 	l := flock.New(s.path(locksDir, packagesLock))
 	_, _ = l.TryRLockContext(ctx, lockRetry)
@@ -126,7 +130,7 @@ func (s *store) use(ctx context.Context) (done func()) {
 	return func() { _ = l.Close() }
 }
 
-// unlink removes links to packages that are gone.
+// unlink removes links to packages that no longer exist.
 func (s *store) unlink() error {
 	return filepath.WalkDir(s.path(originsDir), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type() != fs.ModeSymlink {
@@ -137,7 +141,7 @@ func (s *store) unlink() error {
 			return err
 		}
 
-		return os.Remove(path) //nolint:gosec // Nobody else writes there.
+		return os.Remove(path) //nolint:gosec // Only this package writes there.
 	})
 }
 

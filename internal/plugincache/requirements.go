@@ -27,9 +27,9 @@ const maxModuleFile = 16 * regular.MiB
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
 
-// needs returns what the module requires as far as it can be told before init. What
-// modules from elsewhere require is missing, and so is what cannot be parsed: it may
-// be downloaded by several runs at once.
+// needs returns the requirements of the module as far as they are known before init. The
+// requirements of modules that init downloads are missing, and so are those of files that
+// cannot be parsed: several runs may download such providers at once.
 func (r Run) needs() requirements {
 	all := requirements{}
 
@@ -81,7 +81,7 @@ func satisfies(v string, constraints []string) bool {
 	return true
 }
 
-// A moduleReader collects what a module and those beside it require.
+// A moduleReader collects the requirements of a module and of the modules beside it.
 type moduleReader struct {
 	fsys     fs.FS
 	registry string
@@ -177,7 +177,7 @@ func (m *moduleReader) parse(name string) hcl.Blocks {
 		return nil
 	}
 
-	// What is there in spite of errors is good enough.
+	// Blocks that could be parsed in spite of errors are good enough.
 	content, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
 		{Type: "provider", LabelNames: []string{"name"}},

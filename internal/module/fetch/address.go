@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// fetchedDir is where in Request.Dir everything that an address leads to ends up,
-// before the wanted directory is taken from it.
+// fetchedDir, in Request.Dir, is the directory for everything that is downloaded from an
+// address, before the wanted directory is taken from it.
 const fetchedDir = "fetched"
 
-// getAddress fetches what a go-getter address leads to, and returns its revision.
+// getAddress fetches from a go-getter address, and returns the revision.
 func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 	src, err := getter.Detect(r.Address, "", detectors())
 	if err != nil {
@@ -43,7 +43,7 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 		Src:  src,
 		Dst:  dst,
 		Mode: getter.ClientModeDir,
-		// Unlike fields, options also hold for what a server refers to.
+		// Unlike fields, options also apply to the addresses that a server refers to.
 		Options: []getter.ClientOption{
 			getter.WithContext(ctx),
 			getter.WithDetectors(detectors()),
@@ -66,8 +66,8 @@ func getAddress(ctx context.Context, r Request, s *store) (string, error) {
 	return check.revision, moveModule(dst, sub, filepath.Join(r.Dir, moduleDir))
 }
 
-// withoutSymlinks makes go-getter refuse symbolic links where it would follow them:
-// in a directory inside of what a server refers to.
+// withoutSymlinks makes go-getter refuse symbolic links where it would follow them: in a
+// subdirectory of an address that a server refers to.
 func withoutSymlinks(c *getter.Client) error {
 	c.DisableSymlinks = true
 
@@ -118,7 +118,8 @@ func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
 	}
 }
 
-// moveModule moves the directory sub, which may be a pattern, of what was fetched to dst.
+// moveModule moves the directory sub, which may be a pattern, of the downloaded files to
+// dst.
 func moveModule(fetched, sub, dst string) error {
 	found, err := locate(fetched, sub)
 	if err != nil {
@@ -128,8 +129,8 @@ func moveModule(fetched, sub, dst string) error {
 	return os.Rename(found, dst)
 }
 
-// locate returns the path of the directory sub, which may be a pattern, of what was
-// fetched. There are no symbolic links in it below that.
+// locate returns the path of the directory sub, which may be a pattern, of the downloaded
+// files. There are no symbolic links in the path below that directory.
 func locate(fetched, sub string) (string, error) {
 	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("there is nothing")
@@ -159,8 +160,8 @@ func locate(fetched, sub string) (string, error) {
 	case len(matches) > 1:
 		return "", errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
 	}
-	// It is os.Root that makes sure that no link on the way leads out: what follows
-	// merely spells the path.
+	// os.Root ensures that no link on the way leads out of the directory. The rest of
+	// this function only computes the path.
 	info, err := root.Stat(matches[0])
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot use directory %q", sub)

@@ -77,7 +77,7 @@ func unpackInto(dst string, archive *os.File, fn func(*os.Root, *os.File) error)
 	return fn(root, archive)
 }
 
-// tarOf returns what unpacks a compressed tape archive.
+// tarOf returns the decompressor of a compressed tape archive.
 func tarOf(decompress func(io.Reader) (io.Reader, error)) func(*os.Root, *os.File) error {
 	return func(root *os.Root, archive *os.File) error {
 		r, err := decompress(archive)

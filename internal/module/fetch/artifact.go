@@ -36,7 +36,7 @@ func getArtifact(ctx context.Context, a Artifact, dir string, s *store) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close() //nolint:errcheck // What was written is verified.
+	defer archive.Close() //nolint:errcheck // The written bytes are verified.
 
 	if err := download(ctx, a.URL, io.MultiWriter(archive, verify.hash)); err != nil {
 		return err
@@ -59,7 +59,7 @@ func getArtifact(ctx context.Context, a Artifact, dir string, s *store) error {
 	return nil
 }
 
-// download writes what is at the address to w.
+// download writes the response from the address to w.
 func download(ctx context.Context, address string, w io.Writer) error {
 	u, err := url.Parse(address)
 	if err != nil {

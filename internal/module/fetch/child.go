@@ -20,18 +20,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
 )
 
-// Limits of a module. A module has some kilobytes; what is far beyond that was made
-// to do harm. What git, S3 and the like download is not limited.
+// Limits of a module. A module has some kilobytes; one far beyond these limits was made
+// to do harm. Downloads by git, S3 and the like are not limited.
 const (
 	maxDownload = 1 << 30
 	maxEntries  = 200_000
 	maxUnpacked = 4 << 30
 )
 
-// Main fetches a module if that is what args, those of the process, ask for. It
-// reads the request from stdin and answers on stdout. If it has handled the
-// process, that has to end now, with the code that it returns. It is called before
-// anything else is done, by main and by the TestMain of every test that fetches.
+// Main fetches a module if args, those of the process, ask for that. It reads the request
+// from stdin and answers on stdout. If it has handled the process, the process has to end
+// with the returned code. It is called before anything else is done, by main and by the
+// TestMain of every test that fetches.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) (handled bool, code int) {
 	if len(args) != 2 || args[1] != command {
 		return false, 0
@@ -74,7 +74,7 @@ func endTogether() {
 	}()
 }
 
-// fetch what is asked for, and return its revision.
+// fetch the module of the request, and return its revision.
 func fetch(ctx context.Context, r Request) (string, error) {
 	for _, dir := range []string{tempDir, homeDir} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {

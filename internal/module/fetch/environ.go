@@ -14,8 +14,8 @@ const (
 	// marker is the variable that says that a process is a fetch.
 	marker = "CROSSPLANE_FETCH"
 
-	// credentialsVariable has the path of the file with the credentials for git. What
-	// refers to it is read by a shell, so that the path needs no quoting of its own.
+	// credentialsVariable has the path of the file with the credentials for git. A shell
+	// expands the variable, so that the path needs no quoting of its own.
 	credentialsVariable = "CROSSPLANE_FETCH_CREDENTIALS"
 
 	// Files and directories in Request.Dir.
@@ -29,18 +29,18 @@ const (
 // environment returns the environment of a fetch in dir, made of that which the caller
 // wants it to have.
 func environment(base []string, dir string) ([]string, error) {
-	// They would make git work on a repository of somebody else.
+	// They would make git work on the repository of another program.
 	env := environ.Without(base, "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE",
 		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
 	if _, ok := environ.Lookup(env, "HOME"); !ok {
 		// Without the variable programs ask the system for the home directory of the
-		// user, and may find credentials there that nobody meant them to have.
+		// user, and may find credentials there that are not meant for them.
 		env = append(env, "HOME="+filepath.Join(dir, homeDir))
 	}
 
 	env = append(env,
 		marker+"=1",
-		// What is left in there, because the process was killed, goes with dir.
+		// The rest of it, after the process was killed, is removed together with dir.
 		"TMPDIR="+filepath.Join(dir, tempDir),
 		credentialsVariable+"="+filepath.Join(dir, credentialsFile),
 		// Messages go into conditions.
@@ -48,7 +48,7 @@ func environment(base []string, dir string) ([]string, error) {
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=",
 		"SSH_ASKPASS=",
-		// Above dir there may be the repository of an older module, with whatever
+		// Above dir there may be the repository of an older module, with any
 		// configuration.
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
 	)

@@ -4,11 +4,11 @@
 
 // Package fetch downloads a module in a process of its own.
 //
-// The getters of go-getter take their credentials from the environment of the
-// process, and so does git, which they run. A process that serves many tenants
-// cannot have an environment for each of them; so the program starts itself again
-// for each fetch, with an environment that is made for that one. Whoever uses the
-// package calls Main first of all when the program starts.
+// The getters of go-getter take their credentials from the environment of the process,
+// and so does git, which they run. A process that serves many tenants cannot have an
+// environment for each of them. So the program starts itself again for each fetch, with
+// an environment that is made for that fetch. A program that uses this package calls Main
+// first of all when it starts.
 package fetch
 
 import (
@@ -36,13 +36,13 @@ const (
 	// moduleDir is where in Request.Dir the module is in the end.
 	moduleDir = "module"
 
-	// What is kept of the output of the process.
+	// Limits of the output of the process that is kept.
 	maxAnswer = 1 << 20
 	maxStderr = 64 << 10
 
-	// outputDelay is how long to wait for output once the process is gone. Something
-	// that left its process group, as ssh does to share a connection, may hold on to
-	// the pipe for hours.
+	// outputDelay is how long to wait for output after the process has ended. A program
+	// that left its process group, as ssh does to share a connection, may keep the pipe
+	// open for hours.
 	outputDelay = 2 * time.Second
 )
 
@@ -56,14 +56,14 @@ type Request struct {
 	// Artifact to fetch instead of an address.
 	Artifact *Artifact `json:"artifact,omitempty"`
 
-	// Known is the revision that an earlier fetch of the same address returned. If
-	// that is what the source still has, nothing is downloaded. Empty if whatever
-	// the source has is wanted.
+	// Known is the revision that an earlier fetch of the same address returned. If the
+	// source still has that revision, nothing is downloaded. Empty to download any
+	// revision.
 	Known string `json:"known,omitempty"`
 
-	// GitCredentials is the content of a .git-credentials file. When there is any,
-	// or when the address has credentials, git uses no other helper for credentials
-	// that might be configured: it would learn what is another tenant's.
+	// GitCredentials is the content of a .git-credentials file. When there is any, or
+	// when the address has credentials, git uses none of the configured credential
+	// helpers: a helper would learn the credentials of another tenant.
 	GitCredentials []byte `json:"gitCredentials,omitempty"`
 
 	// Store has the trees of earlier fetches. Nil if trees are not shared.
@@ -73,12 +73,12 @@ type Request struct {
 	// caller removes it then. It may hold credentials.
 	Dir string `json:"dir"`
 
-	// Private is a directory of this machine whose content is nobody's to fetch: other
-	// tenants' modules, states and credentials are there. Dir is below it.
+	// Private is a directory of this machine that must not be fetched from: it has the
+	// modules, states and credentials of other tenants. Dir is below it.
 	Private string `json:"private"`
 
-	// Redact, if not nil, hides secrets in errors, before anything of them is cut. It must
-	// not mind white space. The process that fetches does not know what is secret.
+	// Redact, if not nil, hides secrets in errors, before they are cut. It must ignore
+	// white space. The process that fetches does not know which texts are secret.
 	Redact func(text string) string `json:"-"`
 }
 
@@ -91,7 +91,7 @@ type Artifact struct {
 	Digest string `json:"digest"`
 }
 
-// A Result is what a fetch has led to.
+// A Result is the result of a fetch.
 type Result struct {
 	// Dir holds the module, and nothing else. It is below the directory of the
 	// request. Empty if the source still has the known revision.
@@ -102,20 +102,20 @@ type Result struct {
 	Revision string
 }
 
-// An answer is what the process prints.
+// An answer is the output of the process.
 type answer struct {
 	Revision  string `json:"revision,omitempty"`
 	Unchanged bool   `json:"unchanged,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// Run fetches a module. The program is the path of this one, or of another that
-// calls Main; env is the environment of the fetch, on top of which there are only
-// settings that keep git from asking anybody.
+// Run fetches a module. The program is the path of this one, or of another that calls
+// Main; env is the environment of the fetch. Run adds only settings to it that keep git
+// from asking for input.
 //
-// When ctx ends the process is killed, and with it git and whatever else it
-// started. The same happens when this process dies. The error is one line, and has
-// none of the credentials in it.
+// When ctx ends, the process is killed, and with it git and all other programs that it
+// started. The same happens when this process dies. The error is one line, and has none
+// of the credentials in it.
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
@@ -184,7 +184,7 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.lines()))
 }
 
-// A tail keeps the last bytes of what is written to it.
+// A tail keeps the last bytes that are written to it.
 type tail struct {
 	data []byte
 	max  int
@@ -201,8 +201,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines returns what is kept without half a line at its beginning: it could be half of
-// a secret, which is not recognized.
+// lines returns the kept bytes without an incomplete line at their beginning: that could
+// be half of a secret, which is not recognized.
 func (t *tail) lines() string {
 	text := string(t.data)
 	if t.cut {

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A fileGetter copies, where that of go-getter makes a symbolic link: what is
-// downloaded has to stay as it is until the next look.
+// A fileGetter copies files, where that of go-getter makes a symbolic link: a downloaded
+// module has to stay as it is until the next fetch.
 type fileGetter struct {
 	getter.FileGetter
 
@@ -75,8 +75,8 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	return g.FileGetter.GetFile(dst, u)
 }
 
-// path of a file of this machine, unless it was not the user but a server somewhere who
-// asked for it, or it is private.
+// path of a file of this machine. It is an error if the file is private, or if a server
+// asked for it instead of the user.
 func (g *fileGetter) path(u *url.URL) (string, error) {
 	if g.check.indirect {
 		return "", errors.New("the server refers to a file of this machine")
@@ -90,8 +90,8 @@ func (g *fileGetter) path(u *url.URL) (string, error) {
 	return path, checkOutside(g.private, path)
 }
 
-// checkOutside fails if path is private or below, or if private is below path, which could
-// never be copied to its end: what is fetched ends up there.
+// checkOutside fails if path is private or below. It also fails if private is below path:
+// the copy would never end, because the files are copied to private.
 func checkOutside(private, path string) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

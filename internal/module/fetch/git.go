@@ -27,11 +27,11 @@ import (
 // commitPrefix begins the revision of an address that names a commit in full.
 const commitPrefix = "commit "
 
-// credentialHelper is configuration that makes git forget all helpers that it knows,
-// and use the file with the credentials of this fetch.
+// credentialHelper is configuration that makes git ignore all other helpers, and use the
+// file with the credentials of this fetch.
 const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
 
-// commitID matches the name of a commit, in full: what it stands for never changes.
+// commitID matches the full name of a commit, which never changes.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Immutable reports whether a source that has this revision has it for ever.
@@ -45,11 +45,11 @@ const (
 	peeled = "^{}"
 )
 
-// ambiguousRef matches what in a clone may be another ref than that of the same name
-// in the repository, or the beginning of a commit's name.
+// ambiguousRef matches names that may be another ref in a clone than the ref of the same
+// name in the repository, or the beginning of a commit's name.
 var ambiguousRef = regexp.MustCompile(`^((refs|heads|tags|remotes|origin)/.*|[0-9a-fA-F]{4,}|[A-Z_]*HEAD|@)$`)
 
-// gitAccess is what git needs to get into repositories.
+// gitAccess holds the settings with which git accesses repositories.
 type gitAccess struct {
 	// dir is Request.Dir.
 	dir string
@@ -71,9 +71,9 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }
 
-// withoutUserinfo returns u without its credentials, which are put where git finds
-// them. In a URL they would be among the arguments of git, for everybody on the
-// node to see, and stay in the configuration of the repository.
+// withoutUserinfo returns u without its credentials, which are written to the file that
+// git reads. In a URL they would be among the arguments of git, which every process on
+// the node can see, and stay in the configuration of the repository.
 func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
 	if u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
 		return u, nil
@@ -88,7 +88,7 @@ func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
 	return &bare, a.addCredentials([]byte(line.String()))
 }
 
-// check that u is not a repository of this machine that is nobody's to fetch.
+// check that u is not a repository of this machine that must not be fetched from.
 func (a *gitAccess) check(u *url.URL) error {
 	if u.Scheme != "file" {
 		return nil
@@ -97,7 +97,8 @@ func (a *gitAccess) check(u *url.URL) error {
 	return checkOutside(a.private, u.Path)
 }
 
-// A gitGetter looks before it clones, and keeps credentials out of sight.
+// A gitGetter checks the revision before it clones, and keeps credentials out of
+// arguments.
 type gitGetter struct {
 	getter.GitGetter
 
@@ -128,14 +129,14 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 	return g.checkout(dst, u, r)
 }
 
-// checkout what the ref in u stands for, unless somebody else has done that. All refs
-// that stand for a commit, and all directories in it, have one checkout.
+// checkout the commit of the ref in u, unless the store has it. All refs to the same
+// commit, and all directories in it, share one checkout.
 func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
 	q := u.Query()
 
 	shallow := q.Has("depth")
 	if r.commit == "" || shallow {
-		// What is cloned depends on the ref. It may be changed before that is over.
+		// The cloned commit depends on the ref, which may be changed during the clone.
 		if err := g.check.reserve(r.revision, u.String(), string(g.access.credentials)); err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 	return g.GitGetter.GetFile(dst, u)
 }
 
-// confirm that the ref in u, which was cloned, is still what it was before.
+// confirm that the ref in u still has the commit that it had before the clone.
 func (g *gitGetter) confirm(u *url.URL, before resolved) error {
 	if g.check.store == nil {
 		return nil
@@ -187,7 +188,7 @@ func (g *gitGetter) confirm(u *url.URL, before resolved) error {
 	return err
 }
 
-// A resolved is what a ref stands for right now.
+// A resolved is the current value of a ref.
 type resolved struct {
 	// revision is a text that changes when that does.
 	revision string
@@ -221,8 +222,8 @@ func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 
 	refs, err := a.listRefs(ctx, bare.String(), sshKey, patterns...)
 	if err == nil && refs == "" {
-		// It may be the beginning of a commit's name, or an expression. Whatever it
-		// is, it stands for the same as long as all refs do.
+		// It may be the beginning of a commit's name, or an expression. In both cases its
+		// value does not change as long as no ref does.
 		refs, err = a.listRefs(ctx, bare.String(), sshKey)
 	}
 
@@ -255,8 +256,8 @@ func commitOf(ref, refs string) string {
 	return cmp.Or(branch, tag)
 }
 
-// listRefs asks the repository for all refs whose names end in one of the patterns,
-// or for all there are, and returns them with their commits.
+// listRefs asks the repository for all refs whose names end in one of the patterns, or
+// for all refs without a pattern, and returns them with their commits.
 func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patterns ...string) (string, error) {
 	stderr := &tail{max: maxStderr}
 	refs := &bytes.Buffer{}

@@ -19,7 +19,7 @@ import (
 // maxReferences is how often a server may refer to another address in a row.
 const maxReferences = 10
 
-// An httpGetter downloads an archive unless it is what is known.
+// An httpGetter downloads an archive unless it has the known revision.
 type httpGetter struct {
 	*getter.HttpGetter
 
@@ -45,8 +45,8 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 	return g.HttpGetter.Get(dst, u)
 }
 
-// A transport makes requests for what has changed only, and limits the length of
-// what it gets.
+// A transport requests only resources that have changed, and limits the length of
+// responses.
 type transport struct {
 	base  http.RoundTripper
 	check *revisionCheck
@@ -89,7 +89,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	if err != nil {
-		resp.Body.Close() //nolint:errcheck // What is in there is not wanted.
+		resp.Body.Close() //nolint:errcheck // The body is not needed.
 
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (t *transport) reserve(revision string) error {
 	return t.check.reserve(revision, t.check.address)
 }
 
-// validator returns the header, with its name, by which to recognize what a response
-// brings; none if the server does not help.
+// validator returns the header, with its name, that identifies the version of a response;
+// empty if the server sends none.
 func validator(h http.Header) string {
 	for _, name := range []string{"ETag", "Last-Modified"} {
 		if value := h.Get(name); value != "" {

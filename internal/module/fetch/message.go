@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxLines and maxMessage bound a message; it is the end that tells what failed.
+	// maxLines and maxMessage bound a message. The cause of a failure is at its end.
 	maxLines   = 5
 	maxMessage = 1000
 )
@@ -30,10 +30,10 @@ var (
 	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
 )
 
-// said returns what an error says, for message.
+// said returns the text of an error, for message.
 func said(err error) string {
 	if ue := (*url.Error)(nil); errors.As(err, &ue) && ue.Op == "parse" {
-		// What it has to say may be a part of the password.
+		// The text may contain a part of the password.
 		return "the address is not a valid URL"
 	}
 
@@ -49,8 +49,8 @@ func said(err error) string {
 	return cmp.Or(end.lines(), "the message is too long to be shown")
 }
 
-// message returns what an error of the request says as one line that is the same
-// whenever the same happens, and has no credentials in it.
+// message returns the text of an error of the request as one line. The line is the same
+// whenever the same error happens, and has no credentials in it.
 func (r Request) message(text string) string {
 	if r.Redact != nil {
 		text = r.Redact(text)

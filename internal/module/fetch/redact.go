@@ -14,15 +14,15 @@ import (
 const redacted = "redacted"
 
 var (
-	// forced matches what a go-getter address may have in front of the URL.
+	// forced matches the prefix that a go-getter address may have before the URL.
 	forced = regexp.MustCompile(`^(?:[A-Za-z0-9]+::)*`)
 
 	// addresses matches URLs in a text.
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
 )
 
-// Redact returns the address of a module as it may be shown to anybody: without
-// user and password, and without the values of parameters that may be secret.
+// Redact returns the address of a module for people: without user and password, and
+// without the values of parameters that may be secret.
 func Redact(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	prefix := forced.FindString(address)
@@ -43,7 +43,7 @@ func Redact(address string) string {
 	return prefix + scheme + rest
 }
 
-// withoutUser removes what is before the host.
+// withoutUser removes the user and the password.
 func withoutUser(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndex(authority, "@")
@@ -54,7 +54,7 @@ func withoutUser(scheme, rest string) string {
 	}
 
 	if rest[:at+1] == "git@" {
-		// The user by which everybody knows ssh hosts.
+		// The usual user of ssh hosts.
 		return rest
 	}
 

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// Directory copies what is in src into root.
+// Directory copies the content of src into root.
 func Directory(root, src *os.Root, l Limits) error {
 	u := newUnpacker(root, l)
 

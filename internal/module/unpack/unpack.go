@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unpack fills a directory from an archive, or from another directory,
-// that nobody vouches for. Nothing is written outside of the directory, whatever
-// the names and links in there are, and no more than the Limits allow.
+// Package unpack fills a directory from an untrusted archive or directory. It writes
+// nothing outside of the directory, for all names and links in the archive, and no more
+// than the Limits allow.
 //
-// Symbolic links are kept as they are. That they lead nowhere else is what Check
-// is for, once all of them are there.
+// Symbolic links are kept as they are. Check verifies that they do not lead out of the
+// directory, after all of them are there.
 package unpack
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Limits of what is unpacked. They are there to stop an archive that was made to
-// fill a disk, not one that is merely big.
+// Limits of the unpacked files. They stop an archive that was made to fill a disk, but
+// not one that is merely big.
 type Limits struct {
 	// Entries is how many files, directories and links there may be.
 	Entries int
@@ -31,7 +31,7 @@ type Limits struct {
 	Bytes int64
 }
 
-// An unpacker writes entries to a directory. It has what is left of the limits.
+// An unpacker writes entries to a directory. It keeps the rest of the limits.
 type unpacker struct {
 	root   *os.Root
 	limits Limits
@@ -42,9 +42,9 @@ func newUnpacker(root *os.Root, l Limits) *unpacker {
 	return &unpacker{root: root, limits: l, left: l}
 }
 
-// entryName returns the name of an entry as one for os.Root. The name is one that
-// stays in the directory by itself: two dots, even in the middle, are refused
-// rather than resolved, because what they lead to depends on links.
+// entryName returns the name of an entry as one for os.Root. The name stays in the
+// directory by itself: two dots, even in the middle, are refused rather than resolved,
+// because their target depends on links.
 func entryName(name string) (string, error) {
 	clean := path.Clean(name)
 	if strings.HasPrefix(name, "/") || !filepath.IsLocal(clean) || strings.ContainsRune(name, 0) {
@@ -79,8 +79,8 @@ func (u *unpacker) directory(name string) error {
 	return u.root.MkdirAll(name, 0o700)
 }
 
-// file makes a file with what r has. Of the mode only the permissions are used;
-// the owner can always read and write.
+// file makes a file with the content of r. Of the mode only the permissions are used; the
+// owner can always read and write.
 func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	if err := u.makeWay(name); err != nil {
 		return err
