@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs programs that leave nothing behind: what is left of their process
-// group is killed when they end, and they are killed when this process is.
+// Package process runs programs together with their process group. When the program ends,
+// the rest of the group is killed. When this process ends, the program is killed.
 package process
 
 import (
@@ -15,9 +15,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Run starts a command, waits for its end, and then kills what is left of its process
-// group. The command must ask for a group or a session of its own, and for a signal when
-// its parent dies. It returns whether it was started, and what Start or Wait say.
+// Run starts a command, waits for its end, and then kills the rest of its process group.
+// The command must ask for a group or a session of its own, and for a signal when its
+// parent dies. Run returns whether the command was started, and the error of Start or
+// Wait.
 func Run(cmd *exec.Cmd) (started bool, err error) {
 	// Pdeathsig fires when the thread that forked ends, not when the process does. Go
 	// ends idle threads. Locked to this goroutine, that one is there until the child is

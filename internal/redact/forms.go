@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// maxAligned is the length of the longest text that is looked for inside of what was
-// encoded with base64 together with something else, such as a password after a user. A
-// longer one is looked for at the beginning only.
+// maxAligned is the length of the longest secret that is searched for inside of a text
+// that was encoded with base64 together with other text, such as a password after a user.
+// A longer secret is searched for at the beginning only.
 const maxAligned = 1 << 10
 
 var (
@@ -71,7 +71,7 @@ func (s *Secrets) content(text string) {
 	for _, m := range quoted.FindAllString(text, -1) {
 		s.secret(unwrap(m))
 
-		// What the file means, which is what a module works with.
+		// The parsed content of the file: a module works with these values.
 		meant := ""
 		if json.Unmarshal([]byte(m), &meant) == nil && meant != unwrap(m) {
 			s.content(meant)
@@ -174,8 +174,8 @@ func inPlainJSON(text string) string {
 // unwrap takes away the quotation marks around text.
 func unwrap(text string) string { return text[1 : len(text)-1] }
 
-// encoded returns what the encoding always makes of the text when the supplied number of
-// bytes comes before it, and anything behind it: each character stands for six bits.
+// encoded returns the characters that encode the text, independently of the bytes around
+// it, when the supplied number of bytes precedes it: each character stands for six bits.
 func encoded(e *base64.Encoding, text string, before int) string {
 	all := e.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
 

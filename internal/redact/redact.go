@@ -4,9 +4,9 @@
 
 // Package redact hides secrets in text that people read.
 //
-// Secrets are values that are known, and are hidden wherever they appear. Text has to be
-// redacted before anything cuts it: half of a secret is not recognized. White space does
-// not matter, so that text may be joined, wrapped or collapsed before.
+// Secrets are known values, and are hidden wherever they appear. Text has to be redacted
+// before it is cut: half of a secret is not recognized. White space does not matter, so
+// text may be joined, wrapped or collapsed before.
 package redact
 
 import (
@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// Placeholder is what is shown in place of a secret.
+	// Placeholder replaces a secret.
 	Placeholder = "(sensitive)"
 
 	// MinLength is the length in bytes, without white space, of the shortest text that is
-	// taken for a secret. A shorter one would be found inside of words: messages could not
-	// be read any more, and what is missing from a word would tell the secret anyway.
+	// treated as a secret. A shorter one would be found inside of words: messages would
+	// become unreadable, and the gap in a word would give the secret away.
 	MinLength = 6
 )
 
@@ -32,7 +32,7 @@ const (
 type Secrets struct {
 	contents [][]byte
 
-	// once guards what is below: most reconciles have no text to redact.
+	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
 
 	// forms of the secrets, by their first MinLength bytes, the longest first. They have
@@ -43,15 +43,15 @@ type Secrets struct {
 	spaced []spaced
 }
 
-// A spaced is a secret without the white space, and where that was.
+// A spaced is a secret without its white space, and the positions of that white space.
 type spaced struct {
 	text string
 	gaps []int
 }
 
 // New returns the secrets that are in the supplied contents of Secrets and credentials
-// files: each content, its lines, the strings and values in it, and whatever of these a
-// configuration can be expected to make of them, such as the base64 encoding.
+// files: each content, its lines, the strings and values in it, and the forms of these
+// that a configuration can be expected to make, such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
 	return &Secrets{contents: contents}
 }
@@ -73,9 +73,9 @@ func (s *Secrets) Text(text string) string {
 	return replace(text, at, s.find(stripped))
 }
 
-// Line is Text for a line of a text that comes line by line. A program may have wrapped
-// the text at the white space inside of a secret: the part of it that begins or ends the
-// line, or is all of it, is hidden as well.
+// Line is Text for a line of a text that is processed line by line. A program may have
+// wrapped the text at the white space inside of a secret. The part of the secret that
+// begins or ends the line, or is the whole line, is hidden as well.
 func (s *Secrets) Line(line string) string {
 	line = s.Text(line)
 	if s == nil || len(s.spaced) == 0 {
@@ -109,8 +109,8 @@ func (s *Secrets) Line(line string) string {
 // A span of bytes, from the first to the one after the last.
 type span struct{ from, to int }
 
-// find returns where in a text without white space, secrets are: in order, those
-// that overlap as one.
+// find returns the positions of secrets in a text without white space, in order. Secrets
+// that overlap are one position.
 func (s *Secrets) find(text string) []span {
 	var found []span
 
@@ -147,7 +147,8 @@ func (s *Secrets) find(text string) []span {
 	return found
 }
 
-// strip returns the bare text, and where in text each byte of it is.
+// strip returns the text without white space, and the position in text of each of its
+// bytes.
 func strip(text string) (stripped string, at []int) {
 	at = make([]int, 0, len(text))
 
@@ -164,7 +165,7 @@ func strip(text string) (stripped string, at []int) {
 	return bare(text), at
 }
 
-// bare returns text without white space, and without what is no text.
+// bare returns text without white space and without bytes that are not UTF-8.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if isBlank(r) {

@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package regular reads files whose path or content is up to a tenant.
+// Package regular reads files whose path or content a tenant decides.
 //
-// Such a path may lead to a device that never ends, to a pipe that nothing is ever written
-// to, or to a file that the kernel makes up, with the secrets of this process in it. Only
-// regular files on a file system are read, and no more of them than the caller can hold.
+// Such a path may lead to a device that never ends, to a pipe that nothing is ever
+// written to, or to a file that the kernel generates, with the secrets of this process in
+// it. Only regular files on a file system are read, up to a size that the caller sets.
 package regular
 
 import (

@@ -24,7 +24,7 @@ type ApplyOptions struct {
 	Progress func(Progress)
 }
 
-// Applied is what an apply did.
+// Applied is the result of an apply.
 type Applied struct {
 	Summary
 
@@ -33,9 +33,9 @@ type Applied struct {
 	Outputs map[string]Output
 }
 
-// Apply makes the infrastructure what the saved plan says. If the arguments do not
-// go with a saved plan (see AppliesSavedPlan), or there is none, it makes another
-// plan and applies that at once, in the same run.
+// Apply applies the saved plan. If the arguments do not go with a saved plan (see
+// AppliesSavedPlan), or there is none, it makes another plan and applies that at once, in
+// the same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
 	if !AppliesSavedPlan(o.Args, ws.Env...) {
 		o.PlanFile = ""
@@ -75,17 +75,16 @@ func applyCommand(o ApplyOptions) command {
 }
 
 // AppliesSavedPlan reports whether `apply` with these arguments, and those that
-// TF_CLI_ARGS and TF_CLI_ARGS_apply in env add to them, means the same with a
-// saved plan as without. It does not with arguments that say what to plan: those
-// are refused (-var), or, worse, ignored (-refresh-only, -target). What is not
-// known counts as such.
+// TF_CLI_ARGS and TF_CLI_ARGS_apply in env add to them, means the same with a saved plan
+// as without. It does not with arguments that change the plan: those are refused (-var),
+// or, worse, ignored (-refresh-only, -target). Unknown arguments are treated like these.
 func AppliesSavedPlan(args []string, env ...string) bool {
 	var fromEnv []string
 
 	for _, kv := range env {
 		k, v, _ := strings.Cut(kv, "=")
 		if k == "TF_CLI_ARGS" || k == "TF_CLI_ARGS_apply" {
-			// The CLI splits as a shell does. What is quoted is not known below.
+			// The CLI splits as a shell does. Quoted arguments count as unknown below.
 			fromEnv = append(fromEnv, strings.Fields(v)...)
 		}
 	}
@@ -93,7 +92,8 @@ func AppliesSavedPlan(args []string, env ...string) bool {
 	return onlyHow(args) && onlyHow(fromEnv)
 }
 
-// onlyHow reports whether the arguments only say how to apply, not what.
+// onlyHow reports whether the arguments change only how the plan is applied, and not the
+// plan.
 func onlyHow(args []string) bool {
 	switches := []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"}
 	settings := []string{"lock-timeout", "parallelism"}

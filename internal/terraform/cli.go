@@ -28,8 +28,8 @@ const (
 // release its lock before it is killed.
 const DefaultGracePeriod = 25 * time.Second
 
-// versionTimeout bounds the run that asks a program what it is. It is only ever
-// reached by a program that is neither terraform nor tofu.
+// versionTimeout bounds the run that asks a program for its version. Only a program that
+// is neither terraform nor tofu ever reaches it.
 const versionTimeout = time.Minute
 
 // versionLine is how both products begin to answer `version`. The -json form of
@@ -44,7 +44,7 @@ type CLI struct {
 	version string
 	grace   time.Duration
 	observe func(op string, took time.Duration, err error)
-	stop    context.Context //nolint:containedctx // It ends all runs of this CLI, whatever context each has of its own.
+	stop    context.Context //nolint:containedctx // It ends all runs of this CLI, in addition to the context of each run.
 
 	// changing counts the runs in progress that change infrastructure.
 	changing atomic.Int32
@@ -59,8 +59,8 @@ func WithGracePeriod(d time.Duration) Option {
 	return func(c *CLI) { c.grace = max(d, time.Nanosecond) }
 }
 
-// WithStop interrupts every run, and refuses new ones, once ctx is done, whatever
-// context the run itself was given.
+// WithStop interrupts every run, and refuses new ones, once ctx is done, in addition to
+// the context of the run itself.
 func WithStop(ctx context.Context) Option {
 	return func(c *CLI) { c.stop = ctx }
 }

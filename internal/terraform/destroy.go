@@ -18,8 +18,8 @@ type DestroyOptions struct {
 	Progress func(Progress)
 }
 
-// Destroy destroys whatever is in the state of the workspace. It succeeds if that
-// is nothing.
+// Destroy destroys everything in the state of the workspace. It succeeds if the state is
+// empty.
 func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Summary, error) {
 	cmd := destroyCommand(o)
 

@@ -95,7 +95,7 @@ func (d Diagnostic) relativeTo(dir string) Diagnostic {
 	return d
 }
 
-// preamble is what both CLIs put among the errors of an init to introduce them.
+// preamble is the text with which both CLIs introduce the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
 // errorsOf returns the diagnostics that made a run fail, each once, in an order
@@ -124,7 +124,7 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	return ds
 }
 
-// What a diagnostic is about, in the order in which people want to read it.
+// The objects of diagnostics, in the order in which people want to read them.
 const (
 	rankResource = iota
 	rankLine
@@ -262,7 +262,7 @@ func paragraph(lines []string) (first, rest []string) {
 	return lines, nil
 }
 
-// color matches what makes a terminal change colors.
+// color matches escape sequences that change the color of a terminal.
 var color = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // oneLine returns text as one line of valid UTF-8, with single spaces.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxMessage is the length of Error.Error in bytes: what a condition can show.
+	// maxMessage is the length of Error.Error in bytes, which a condition can show.
 	maxMessage = 1000
 	// maxNamed is how many diagnostics it has; the others are counted.
 	maxNamed = 3
@@ -31,17 +31,17 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, warnings included. They may hold anything,
-	// secrets included: they tell the program what is wrong, and Error tells people.
+	// Diagnostics in the order of the run, warnings included. They may hold secrets: they
+	// are for this program. Error is the text for people.
 	Diagnostics []Diagnostic
-	// Stderr is the end of it, with whatever is in there as well.
+	// Stderr is the end of it, which may hold secrets as well.
 	Stderr string
 
 	shown       []Diagnostic // The same without secrets.
 	shownStderr string       // The same without secrets.
 	began       bool         // It got to work on resources.
 	status      string       // How the process ended, for people.
-	interrupted error        // What the context said.
+	interrupted error        // The error of the context.
 }
 
 // newError returns the error of a run in ws that reported the diagnostics, or wrote
@@ -98,7 +98,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
 
-// said returns what the CLI said about the failure, if anything.
+// said returns the text of the CLI about the failure, if there is any.
 func (e *Error) said() string {
 	ds := errorsOf(e.shown)
 	if len(ds) == 0 {
@@ -118,7 +118,7 @@ func (e *Error) said() string {
 	return truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
 }
 
-// logLine matches what TF_LOG makes the CLI write to stderr.
+// logLine matches the lines that the CLI writes to stderr because of TF_LOG.
 var logLine = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
 
 // lastLines returns the last lines of text that say something, as one line.
@@ -193,8 +193,9 @@ func IsStalePlan(err error) bool {
 	})
 }
 
-// Began reports whether err is that of a destroy that got as far as to look at what is
-// in the state, or to destroy it: what it was given to run was good enough for that.
+// Began reports whether err is that of a destroy that got as far as reading the resources
+// in the state, or destroying them: the configuration and the inputs were good enough for
+// that.
 func Began(err error) bool {
 	e := &Error{}
 

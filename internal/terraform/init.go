@@ -14,16 +14,16 @@ type InitOptions struct {
 	BackendConfigFile string
 	// Args are further arguments.
 	Args []string
-	// State makes Init look into the state of the workspace, and install what
-	// providers that needs. OpenTofu wants the workspace to exist then.
+	// State makes Init read the state of the workspace, and install the providers of its
+	// resources. OpenTofu requires that the workspace exists then.
 	State bool
-	// Reconfigure makes Init forget which backend the directory was initialized with
-	// before. What is in it stays there.
+	// Reconfigure makes Init ignore the backend that the directory was initialized with
+	// before. The content of that backend stays there.
 	Reconfigure bool
 }
 
-// Init initializes the directory: backend, modules, providers. It does so without
-// a workspace, so that what it leaves behind suits any.
+// Init initializes the directory: backend, modules, providers. It does so without a
+// workspace, so that the result fits any workspace.
 func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
 	ws.forgetSelection()
 

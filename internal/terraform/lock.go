@@ -12,7 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Lock is what the holder of a state lock wrote into it. Any field may be empty.
+// A Lock is the information that the holder of a state lock wrote into it. Any field may
+// be empty.
 type Lock struct {
 	ID        string
 	Path      string
@@ -32,7 +33,7 @@ func (l Lock) Host() string {
 
 // Since returns when the lock was made, by the clock of that host.
 func (l Lock) Since() (time.Time, error) {
-	// What both CLIs print is the time as Go does.
+	// Both CLIs print the time in Go's format.
 	return time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", l.Created)
 }
 
@@ -40,8 +41,8 @@ func (l Lock) Since() (time.Time, error) {
 // a backend that makes an empty state first. Such a lock guards no change.
 func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.Operation == "init" }
 
-// IsLocked reports whether err is the refusal to work with a state that somebody
-// else has locked.
+// IsLocked reports whether err is the refusal to work with a state that another run has
+// locked.
 func IsLocked(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
 }
@@ -56,8 +57,8 @@ func IsInitRace(err error) bool {
 	})
 }
 
-// LockOf returns the lock that made IsLocked(err) true. It is false if the backend
-// does not tell who holds it.
+// LockOf returns the lock that made IsLocked(err) true. It is false if the backend does
+// not name the holder.
 func LockOf(err error) (Lock, bool) {
 	e := &Error{}
 	if !errors.As(err, &e) {

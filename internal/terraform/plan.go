@@ -25,12 +25,12 @@ type PlanOptions struct {
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
-	// Out is where to write the plan, relative to the directory of the workspace.
-	// What is there is replaced.
+	// Out is the file for the plan, relative to the directory of the workspace. An
+	// existing file is replaced.
 	Out string
 }
 
-// A Plan is what would make the infrastructure what the configuration says.
+// A Plan holds the changes that make the infrastructure match the configuration.
 type Plan struct {
 	// File is the saved plan, for Apply. It holds secrets; to remove it is up to
 	// the caller.
@@ -38,7 +38,7 @@ type Plan struct {
 	// Changes tells whether there is anything to apply, be it only an output.
 	Changes bool
 	Summary Summary
-	// Drift has the addresses of what was changed outside of Terraform.
+	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
 	// Prior is the state that was planned from, as PullState would have returned
 	// it: changes found outside are not in it yet. It is nil if the plan does not
@@ -83,7 +83,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	switch {
 	case res.code != 0 && !changes,
 		changes && r.summary == nil, // A Go program that panics ends with the same code.
-		res.interrupted != nil:      // Nobody knows whether it has looked at everything.
+		res.interrupted != nil:      // The plan may be incomplete.
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 
@@ -107,9 +107,9 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
 }
 
-// createPrivate creates an empty file that only its owner can read. The CLI, which
-// would create it for everyone, writes into the file that is there. Whatever else
-// is there goes: a module may bring a link of that name.
+// createPrivate creates an empty file that only its owner can read. The CLI, which would
+// create it with read permission for all users, writes into an existing file. It replaces
+// any other file of that name: a module may bring a link of that name.
 func createPrivate(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

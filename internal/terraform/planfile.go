@@ -22,10 +22,10 @@ const (
 	entryRefreshed = "tfstate"
 )
 
-// readPlanFile returns the state that the plan was made from, or nil if it is not
-// to be had, for whatever reason: the format is nobody's promise.
+// readPlanFile returns the state that the plan was made from, or nil if it cannot be read
+// for any reason: the format is not a documented interface.
 func readPlanFile(path string) *State {
-	// What the module runs during the plan can put something else there.
+	// A program that the module runs during the plan can replace the file.
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil

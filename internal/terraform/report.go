@@ -12,7 +12,8 @@ import (
 // maxDiagnostics is how many diagnostics of a run are kept.
 const maxDiagnostics = 100
 
-// A Summary counts what a plan would do, or what an apply or a destroy did.
+// A Summary counts the planned changes of a plan, or the changes of an apply or a
+// destroy.
 type Summary struct {
 	Add, Change, Destroy, Import int
 }
@@ -37,7 +38,7 @@ type Output struct {
 	Sensitive bool
 }
 
-// A report is what a run says in JSON lines. The zero value is ready for use.
+// A report is the output of a run in JSON lines. The zero value is ready for use.
 type report struct {
 	progress func(Progress) // May be nil.
 

@@ -20,17 +20,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
-// What is kept of the output of a run. Anything longer is not needed for what it
-// is kept for, or not sane.
+// Limits of the output of a run that is kept. Longer output is not needed for its
+// purpose, or is not plausible.
 const (
 	maxLine   = 4 << 20   // One line; the longest ones hold all outputs.
 	maxStderr = 64 << 10  // Only its end tells why a run failed.
 	maxAnswer = 256 << 20 // A state.
 )
 
-// A command is what one run does. Functions that return one do nothing else.
+// A command describes one run. Functions that return one do nothing else.
 type command struct {
-	op          string   // What errors call it.
+	op          string   // Its name in errors.
 	args        []string // Without the program.
 	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
 }
@@ -117,14 +117,14 @@ type result struct {
 	interrupted error  // The error of the context, if that was done by then.
 }
 
-// execute runs a command to its end. Stdout gets what the command writes there,
-// log what it writes to stderr, by line; both may be in use at the same time. The
-// error is not nil if there was no run.
+// execute runs a command to its end. Stdout gets the output of the command, log its
+// stderr, by line; both may be in use at the same time. The error is not nil if there was
+// no run.
 //
-// When a context ends, the command gets SIGINT. It, not its group: the CLI has to
-// talk to its providers, which share the group, until the state is saved and the
-// lock released. After the grace period it is killed. However it ends, what is
-// left of its group is killed with it: providers, and what a provisioner started.
+// When a context ends, the command gets SIGINT. The command, not its group: the CLI has
+// to talk to its providers, which share the group, until the state is saved and the lock
+// is released. After the grace period it is killed. However it ends, the rest of its
+// group is killed with it: providers, and programs that a provisioner started.
 func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,7 +136,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		logText(log, ws.redacted(string(line)))
 	}}
 
-	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is what the package is for.
+	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
 	run.Dir = ws.Dir
 	run.Env = cmd.environ(ws)
 	run.Stdout = stdout
@@ -218,8 +218,8 @@ func logText(log func(string), text string) {
 	}
 }
 
-// A limitedBuffer keeps what is written to it, up to max bytes. It never refuses
-// more, which would stop the writer, but remembers that there was more.
+// A limitedBuffer keeps up to max bytes that are written to it. It never refuses more,
+// which would stop the writer, but remembers that there was more.
 type limitedBuffer struct {
 	bytes.Buffer
 

@@ -16,8 +16,8 @@ import (
 // Terraform 0.12.
 const stateVersion = 4
 
-// A State is what is recorded of the infrastructure of a workspace. The zero value
-// is the state of a workspace that has none.
+// A State is the recorded infrastructure of a workspace. The zero value is the state of a
+// workspace that has none.
 type State struct {
 	// Lineage is given to a state when it is first written, and stays.
 	Lineage string
@@ -25,8 +25,8 @@ type State struct {
 	Serial uint64
 	// Resources counts resource instances, data sources included.
 	Resources int
-	// Managed counts those of them that are no data sources: what there would be
-	// twice if it was created again.
+	// Managed counts those of them that are not data sources: creating the infrastructure
+	// again would duplicate these.
 	Managed int
 	// Outputs of the root module, those that are null excepted. The values of
 	// sensitive ones are there too. Nil if there are none.

@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ErroredStateFile is where a CLI leaves the state, in the directory of the root
-// module, if it could not save it: what it has just created is recorded nowhere
-// else. PushState is the remedy.
+// ErroredStateFile is the file in which a CLI leaves the state, in the directory of the
+// root module, if it could not save it: the resources that it has just created are
+// recorded nowhere else. PushState is the remedy.
 const ErroredStateFile = "errored.tfstate"
 
 // PushState makes the state in the file at the supplied path that of the workspace.

@@ -26,12 +26,12 @@ type Workspace struct {
 	Name string
 	// Env is the complete environment of a run, as KEY=VALUE. See Environ.
 	Env []string
-	// Log, if not nil, gets what a run says, line by line and as a person would
-	// see it. It is never called by two goroutines at once during one run. The
-	// lines may hold whatever the configuration prints, but for what Redact hides.
+	// Log, if not nil, gets the output of a run, line by line and as a person would see
+	// it. It is never called by two goroutines at once during one run. The lines may hold
+	// anything that the configuration prints, except for the secrets that Redact hides.
 	Log func(line string)
-	// Redact, if not nil, hides secrets in what a run says, before any of it is cut,
-	// collapsed or split into lines to be shown. It must not mind white space.
+	// Redact, if not nil, hides secrets in the output of a run, before it is cut,
+	// collapsed or split into lines to be shown. It must ignore white space.
 	Redact func(text string) string
 }
 
@@ -46,10 +46,10 @@ func (ws Workspace) redacted(text string) string {
 
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 
-// forgetSelection drops the workspace that somebody selected in this directory
-// with `workspace select`: the selection would decide for runs without
-// TF_WORKSPACE, and a selected workspace cannot be deleted. If it cannot be
-// dropped, the run that follows tells what is wrong.
+// forgetSelection drops the workspace that was selected in this directory with `workspace
+// select`: the selection would decide for runs without TF_WORKSPACE, and a selected
+// workspace cannot be deleted. If it cannot be dropped, the run that follows reports the
+// error.
 func (ws Workspace) forgetSelection() {
 	dataDir := ".terraform"
 
@@ -68,16 +68,16 @@ func (ws Workspace) forgetSelection() {
 	_ = root.Remove(filepath.Join(dataDir, "environment"))
 }
 
-// Environ returns the environment of a run: base, then what makes the CLI neither
-// ask nor call home, then extra. The last value of a key wins. The result is
-// sorted, without duplicates, and equal for equal arguments.
+// Environ returns the environment of a run: base, then variables that keep the CLI from
+// asking for input and from calling home, then extra. The last value of a key wins. The
+// result is sorted, without duplicates, and equal for equal arguments.
 //
-// Base is the environment of this process. What would change in which state or
-// from which files a run works (TF_WORKSPACE, TF_DATA_DIR) is not taken from it.
-// Everything else is the choice of whoever operates this process and stays, such
-// as proxies, TF_LOG, TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS with its relatives: the
-// CLI puts those before the arguments of the run, which therefore win. Extra may
-// set anything but the workspace, which is always that of the Workspace.
+// Base is the environment of this process. Variables that would change the state or the
+// files of a run (TF_WORKSPACE, TF_DATA_DIR) are not taken from it. Everything else is
+// the choice of the operator of this process and stays, such as proxies, TF_LOG,
+// TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS with its relatives: the CLI puts those before the
+// arguments of the run, which therefore win. Extra may set anything but the workspace,
+// which is always that of the Workspace.
 func Environ(base []string, extra ...string) []string {
 	env := map[string]string{}
 	set := func(kvs ...string) {

@@ -64,7 +64,8 @@ func Declared(dir fs.FS) (Declarations, error) {
 		}
 	}
 
-	// An override changes what it mentions of a variable that is declared elsewhere.
+	// An override changes the arguments that it mentions of a variable that is declared
+	// elsewhere.
 	for _, file := range overrides {
 		for name, typ := range d.read(dir, file) {
 			if typ != nil {
@@ -79,7 +80,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 // configuration returns the name of a file without its extension if the CLI reads
 // it as a part of the module.
 func configuration(name string) (string, bool) {
-	// Hidden files and what editors leave behind.
+	// Hidden files and backup files of editors.
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
 		return "", false
 	}

@@ -19,11 +19,11 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// Render returns a .tfvars file that means what an argument -var=key=value means
-// for each of the supplied variables, in HCL. Of several values of one variable the
-// last one wins. A variable that the module does not declare is an error, as is an
-// expression that is not exactly one. Errors name the variable and never its value,
-// which may be a secret.
+// Render returns a .tfvars file with the same meaning as an argument -var=key=value for
+// each of the supplied variables, in HCL. Of several values of one variable the last one
+// wins. A variable that the module does not declare is an error, and so is a value that
+// is not exactly one expression. Errors name the variable and never its value, which may
+// be a secret.
 func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 	last := make(map[string]int, len(vars))
 	for i, v := range vars {
