@@ -52,8 +52,8 @@ const (
 	// than the 30 seconds that Kubernetes gives a pod to stop.
 	releaseTimeout = 5 * time.Second
 
-	// sessionGrace is how long a working directory may be in use for longer than --timeout:
-	// an interrupted run ends, and what it leaves is removed.
+	// sessionGrace is how long a working directory may be in use for longer than
+	// --timeout: an interrupted run ends, and its files are removed.
 	sessionGrace = time.Minute
 
 	// initCacheDir, below the root of the working directories, is no UID: it is not
@@ -122,7 +122,7 @@ func runInstance(ctx context.Context, o *Options) error {
 
 	lock, err := newLock(cfg, o, identity, log, cli.Changing, d, func(err error) {
 		log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
-		// Whoever takes over must not find this instance's runs still going.
+		// The next instance must not find runs of this instance.
 		d.Abort()
 		fail(err)
 	})
@@ -226,7 +226,7 @@ func run(ctx context.Context, mgr manager.Manager, d *drain.Drain, lock *lease.L
 	return errors.Wrap(err, "cannot run")
 }
 
-// addRunnables adds what runs beside the controllers.
+// addRunnables adds the runnables beside the controllers.
 func addRunnables(mgr manager.Manager, o *Options, d *drain.Drain, root *workdir.Root, initialized *initcache.Cache, log logging.Logger, m *ourmetrics.Metrics) error {
 	if err := addProbes(mgr, o); err != nil {
 		return err
@@ -272,7 +272,7 @@ func newConfig(o *Options) (*rest.Config, error) {
 	cfg.QPS = float32(max(5*o.MaxReconcileRate, minQPS))
 	cfg.Burst = max(10*o.MaxReconcileRate, minBurst)
 	// The API server warns about the name of Crossplane's finalizers whenever one is
-	// written, and nobody who reads the log can change that.
+	// written, and the readers of the log cannot change that.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
 	return cfg, nil

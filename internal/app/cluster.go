@@ -27,8 +27,8 @@ func clusterKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 }
 
-// ownRoot makes sure that no other cluster uses the root: what it does not know would be
-// collected as garbage, by each of the two.
+// ownRoot ensures that no other cluster uses the root: each of the two would delete the
+// directories of the other's Workspaces as garbage.
 func ownRoot(ctx context.Context, cfg *rest.Config, root *workdir.Root, log logging.Logger) error {
 	kube, err := client.New(cfg, client.Options{})
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// compact returns what makes objects smaller before the cache keeps them. It removes who
-// manages which field, which nobody here reads, and has all objects share one copy of the
-// keys, the finalizer and the claim of this instance that most of them have: in a small
-// Workspace these are a good part of what it takes in memory.
+// compact returns a transform that makes objects smaller before the cache keeps them. It
+// removes the managed fields, which this provider does not read. All objects share one
+// copy of the keys, the finalizer and the claim of this instance that most of them have:
+// in a small Workspace these are a good part of its memory.
 func compact(id shard.ID, leaseNamespace, identity string) toolscache.TransformFunc {
 	t := texts{}
 	t.add(
@@ -36,8 +36,8 @@ func compact(id shard.ID, leaseNamespace, identity string) toolscache.TransformF
 	return func(o any) (any, error) {
 		m, ok := o.(metav1.Object)
 
-		// What the cache has already is not to be written to. The API server always
-		// says who manages what.
+		// Objects that are already in the cache must not be written to. The API server
+		// always returns managed fields.
 		if !ok || m.GetManagedFields() == nil {
 			return o, nil
 		}

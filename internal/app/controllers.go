@@ -32,8 +32,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// controllerOptions returns what all controllers share, and a function that
-// closes what it opened. Their metrics are registered with r.
+// controllerOptions returns the options that all controllers share, and a function that
+// closes the files that it opened. Their metrics are registered with r.
 func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) (controller.Options, func(), error) {
 	co := controller.Options{
 		Logger:                  log,
@@ -64,7 +64,7 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 		return co, func() {}, nil
 	}
 
-	// The socket is local to the pod: there is nobody to hide its content from.
+	// The socket is local to the pod, so its content need not be hidden.
 	conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return controller.Options{}, nil, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A value is that of a flag. Unlike those that kingpin has, it says which flag a
-// text is no value for, and what is.
+// A value is the value of a flag. Unlike the values of kingpin, its error names the flag
+// and the allowed values.
 type value[T any] struct {
 	flag    string
 	target  *T
@@ -62,7 +62,7 @@ func boolFlag(a *kingpin.Application, name, help string, def bool, target *bool)
 	return add(a, help, &value[bool]{flag: name, target: target, parse: strconv.ParseBool, allowed: "true or false"}).Default(strconv.FormatBool(def))
 }
 
-// optionalBoolFlag adds a flag whose target stays nil unless somebody sets it.
+// optionalBoolFlag adds a flag whose target stays nil unless the flag is set.
 func optionalBoolFlag(a *kingpin.Application, name, help string, target **bool) *kingpin.FlagClause {
 	parse := func(s string) (*bool, error) {
 		b, err := strconv.ParseBool(s)

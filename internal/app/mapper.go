@@ -13,10 +13,10 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// newCacheMapper returns a mapper that knows the kinds of Workspace by heart. The
-// cache, which selects Workspaces by their shard, has to know their scope when the
-// manager is made; with SafeStart their CRDs may come later. It is for the cache
-// only: everybody else has to notice that a kind is not there.
+// newCacheMapper returns a mapper that has the kinds of Workspace built in. The cache,
+// which selects Workspaces by their shard, has to know their scope when the manager is
+// made; with SafeStart their CRDs may come later. It is for the cache only: all other
+// clients have to notice that a kind is missing.
 func newCacheMapper(cfg *rest.Config) (meta.RESTMapper, error) {
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 const (
-	// defaultLeaseDuration is what --lease-duration is unless it is set.
+	// defaultLeaseDuration is the default of --lease-duration.
 	defaultLeaseDuration = time.Minute
 
 	// unattendedApplyDuration is the duration of the Lease during an apply for an instance
@@ -48,7 +48,7 @@ type Options struct {
 	MaxReconcileRate        int
 	MaxApplies              int
 
-	// LeaderElection says whether to hold a Lease; nil if nobody said anything.
+	// LeaderElection says whether to hold a Lease; nil if the flag is not set.
 	LeaderElection *bool
 	LeaseNamespace string
 	Lease          lease.Timing
@@ -75,8 +75,8 @@ type Options struct {
 	// Shard that this instance serves. Set by complete.
 	Shard shard.ID
 
-	// HoldsLease says whether this instance holds a Lease. Set by complete. Where
-	// nobody said anything about it, it becomes false if Leases may not be written.
+	// HoldsLease says whether this instance holds a Lease. Set by complete. If the flag
+	// is not set, it becomes false if Leases may not be written.
 	HoldsLease bool
 }
 
@@ -126,7 +126,8 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
-	// For the test that shows what claims are for: nobody else gets it by accident.
+	// For the test that shows the purpose of claims. It has no flag, so that it is not
+	// set by accident.
 	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden().NoEnvar()
 
 	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
@@ -140,8 +141,8 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
 }
 
-// complete and validate the options. Every error names the flag, its value and
-// what is allowed.
+// complete and validate the options. Every error names the flag, its value and the
+// allowed values.
 func (o *Options) complete() error {
 	for _, d := range []struct {
 		flag  string
@@ -229,16 +230,18 @@ func (o *Options) completeLease() error {
 		}
 	}
 
-	// Without a Lease nobody could tell whether a shard is served. And an unsharded
-	// instance that nobody said anything about holds one where it can: otherwise two
-	// of them work on the same Workspaces whenever a Deployment is rolled out.
+	// Without a Lease no other instance could tell whether a shard is served. An
+	// unsharded instance holds a Lease, too, where it can, unless the flag says
+	// otherwise: without one, two instances would work on the same Workspaces whenever a
+	// Deployment is rolled out.
 	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
 	if needed && o.LeaseNamespace == "" {
 		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name and --shard-catch-all need")
 	}
 
-	// Such an instance never ended an apply because the API server was away for some
-	// minutes. Those who want another one to take over sooner say so.
+	// Older versions of such an instance never ended an apply because the API server was
+	// away for some minutes. Operators who want another instance to take over sooner set
+	// the flag.
 	if !needed && o.Lease.Duration == defaultLeaseDuration {
 		o.Lease.ApplyDuration = max(o.Lease.ApplyDuration, unattendedApplyDuration)
 	}

@@ -31,8 +31,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// reconcileMargin is more than what a reconcile takes beyond --timeout: the managed
-// reconciler adds half a minute, and an interrupted run takes its grace period.
+// reconcileMargin is longer than the time that a reconcile takes beyond --timeout: the
+// managed reconciler adds half a minute, and an interrupted run takes its grace period.
 const reconcileMargin = 2 * time.Minute
 
 // identify gives this instance a name and decides whether it holds a Lease.
@@ -44,8 +44,8 @@ func identify(ctx context.Context, cfg *rest.Config, o *Options, log logging.Log
 	return lease.NewIdentity()
 }
 
-// completeLease gives up the Lease of an instance that nobody wants to have one, if
-// it may not have one.
+// completeLease gives up the Lease of an instance without --leader-election that is not
+// allowed to have one.
 func completeLease(ctx context.Context, cfg *rest.Config, o *Options, log logging.Logger) error {
 	if !o.HoldsLease || o.LeaderElection != nil || o.Shard.Sharded() {
 		return nil
@@ -95,7 +95,7 @@ func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttr
 // whether an apply or a destroy is in progress. Lost is called when the Lease is lost.
 func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, applying func() bool, d *drain.Drain, lost func(error)) (*lease.Lock, error) {
 	if !o.HoldsLease {
-		return nil, nil //nolint:nilnil // Most of those who ask can do without.
+		return nil, nil //nolint:nilnil // Most callers can do without.
 	}
 
 	if err := checkInit(os.Getpid(), o, log); err != nil {
@@ -116,8 +116,8 @@ func newLock(cfg *rest.Config, o *Options, identity string, log logging.Logger, 
 }
 
 // checkInit refuses to hold a Lease as the init process of a container, which the kernel
-// does not let the fence kill. An instance that nobody told to hold one starts anyway: it
-// did before there were Leases.
+// does not let the fence kill. An instance without the flag starts anyway: it did before
+// there were Leases.
 func checkInit(pid int, o *Options, log logging.Logger) error {
 	const remedy = "an instance that cannot renew its Lease could not be killed before another one takes over. Put a minimal init in front of it, as the image of this project does with tini, or set shareProcessNamespace: true in the Pod"
 
@@ -141,8 +141,8 @@ type ownership struct {
 	shard  shard.ID
 }
 
-// newOwnership adds what claims need to the manager. The lock is nil for an instance
-// without a Lease.
+// newOwnership adds the parts that claims need to the manager. The lock is nil for an
+// instance without a Lease.
 func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger, m unserved.Metrics, co ...claim.Option) (*ownership, error) {
 	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard}
 
@@ -174,8 +174,9 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
 
 	if o.HoldsLease {
-		// It takes two looks, so that people are told within the duration of a Lease that
-		// nobody serves a label. An instance that was killed serves until its Lease is dead.
+		// A Workspace is reported after two consecutive scans, so that people are told
+		// within the duration of a Lease that no instance serves a label. A killed
+		// instance counts as serving until its Lease has expired.
 		w := unserved.New(o.Shard, leases, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.Lease.Duration/3, m, unserved.WithLogger(log), unserved.WithRecorder(recorder))
 		if err := mgr.Add(w); err != nil {
 			return nil, errors.Wrap(err, "cannot add watcher of Workspaces that nobody serves")
@@ -192,8 +193,8 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 	return own, errors.Wrap(mgr.Add(own.claims), "cannot add claims")
 }
 
-// wrap decorates the reconciler of a kind of Workspace so that it gets what this
-// instance may work on.
+// wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces
+// that this instance may work on.
 func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 	if own.claims == nil {
 		return r, nil

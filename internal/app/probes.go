@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// probeTimeout limits what one probe waits for. Kubernetes gives up after a
-// second unless it is told otherwise.
+// probeTimeout limits the duration of one probe. Kubernetes gives up after a second by
+// default.
 const probeTimeout = 900 * time.Millisecond
 
 // addProbes adds the checks behind /healthz and /readyz.
@@ -56,9 +56,9 @@ func cachesSynced(c cache.Cache) healthz.Checker {
 	}
 }
 
-// leaseKnown says whether it is settled who holds the Lease: this instance, or
-// another one that it stands by for. A replica that stands by is ready, because a
-// Deployment waits for all of them.
+// leaseKnown says whether the holder of the Lease is known: this instance, or another one
+// that it stands by for. A replica that stands by is ready, because a Deployment waits
+// for all of them.
 func leaseKnown(kube client.Reader, key types.NamespacedName, elected <-chan struct{}) healthz.Checker {
 	known := &atomic.Bool{}
 

@@ -20,8 +20,9 @@ import (
 // is longer than a rollout of API servers, or of their keys, takes them to agree.
 const maxUnauthorized = time.Minute
 
-// tokenRemedy is how to get a token that is valid. The kubelet does not replace the one of
-// a pod whose ServiceAccount was deleted and created again, not even for a new container.
+// tokenRemedy describes how to get a token that is valid. The kubelet does not replace
+// the token of a pod whose ServiceAccount was deleted and created again, not even for a
+// new container.
 const tokenRemedy = "the token of this instance is not valid: its ServiceAccount may have been deleted and created again. " +
 	"Delete the pod, because only a new one gets a new token"
 
@@ -101,7 +102,8 @@ func (o *credentialsObserver) RoundTrip(r *http.Request) (*http.Response, error)
 // WrappedRoundTripper is how client-go finds the transport below.
 func (o *credentialsObserver) WrappedRoundTripper() http.RoundTripper { return o.next }
 
-// explainUnauthorized says what to do about an error if that is a token that is not valid.
+// explainUnauthorized adds a remedy to an error that is caused by a token that is not
+// valid.
 func explainUnauthorized(err error) error {
 	if kerrors.IsUnauthorized(err) {
 		return errors.Wrap(err, tokenRemedy)

@@ -25,20 +25,19 @@ var (
 // pausedRetry is how often a reconcile is tried during a pause.
 const pausedRetry = 5 * time.Second
 
-// A Drain decorates reconcilers and, added to the same manager, keeps it from
-// stopping until all of their reconciles have ended.
+// A Drain decorates reconcilers and, added to the same manager, keeps it from stopping
+// until all of their reconciles have ended.
 //
-// It relies on the order in which a manager stops, which is that of
-// engageStopProcedure in controller-runtime's pkg/manager/internal.go (v0.24.1):
-// first the runnables that need no leader election, then those that need it,
-// controllers and this one among them, then the caches; leader election, which
-// renews the Lease, ends after all of them. So what a reconcile in progress needs
-// is there until Start returns.
+// It relies on the order in which a manager stops, which is that of engageStopProcedure
+// in controller-runtime's pkg/manager/internal.go (v0.24.1): first the runnables that
+// need no leader election, then those that need it, controllers and this one among them,
+// then the caches. Leader election, which renews the Lease, ends after all of them. So
+// everything that a reconcile in progress needs is available until Start returns.
 //
-// All of that is cut short when Options.GracefulShutdownTimeout of the manager
-// runs out, or when leader election ends before. The manager of a Drain therefore
-// needs a negative timeout (no limit); grace is the limit. And whoever releases
-// the Lease calls Wait first: that the manager has returned is not enough.
+// All of that is cut short when Options.GracefulShutdownTimeout of the manager expires,
+// or when leader election ends earlier. The manager of a Drain therefore needs a negative
+// timeout (no limit); grace is the limit. The caller calls Wait before it releases the
+// Lease: the return of the manager does not mean that all reconciles have ended.
 type Drain struct {
 	grace, limit time.Duration
 

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics holds the Prometheus collectors of this provider. Whoever
-// counts something declares the one or two methods it needs as an interface of
-// its own; Metrics has them all.
+// Package metrics holds the Prometheus collectors of this provider. A package that counts
+// something declares the one or two methods that it needs as an interface of its own.
+// Metrics implements all of them.
 package metrics
 
 import (
@@ -34,7 +34,7 @@ type Metrics struct {
 	unserved        *prometheus.GaugeVec
 }
 
-// NewNop returns Metrics that nobody can collect.
+// NewNop returns Metrics that are not registered anywhere.
 func NewNop() *Metrics {
 	return &Metrics{
 		shardInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -60,7 +60,7 @@ func NewNop() *Metrics {
 		cliRunDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "provider_terraform_cli_run_duration_seconds",
 			Help: "How long runs of the terraform or tofu program took.",
-			// 0.1 s to 27 min: from a plan of nothing to what the default
+			// 0.1 s to 27 min: from an empty plan to the longest run that the default
 			// timeout of a reconcile allows.
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
 		}, []string{"command"}),
@@ -98,7 +98,7 @@ func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
 // save.
 func (m *Metrics) StatesUnsaved(n int) { m.statesUnsaved.Set(float64(n)) }
 
-// Unserved tells how many Workspaces nobody serves, for the supplied reason.
+// Unserved records how many Workspaces no instance serves, for the supplied reason.
 func (m *Metrics) Unserved(reason string, workspaces int) {
 	m.unserved.WithLabelValues(reason).Set(float64(workspaces))
 }

@@ -49,7 +49,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 }
 
 // Versioned says whether all credentials of the supplied specification come from objects
-// whose versions tell whether they have changed.
+// whose versions change with the credentials.
 func Versioned(spec commonv1beta1.ProviderConfigSpec) bool {
 	return !slices.ContainsFunc(spec.Credentials, func(c commonv1beta1.ProviderCredentials) bool {
 		return c.Source != xpv2.CredentialsSourceSecret && c.Source != xpv2.CredentialsSourceNone

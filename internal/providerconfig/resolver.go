@@ -35,11 +35,11 @@ type config interface {
 	GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
 }
 
-// A Config is what a Workspace gets from the ProviderConfig that it refers to.
+// A Config holds the settings that a Workspace gets from its ProviderConfig.
 type Config struct {
 	Spec commonv1beta1.ProviderConfigSpec
 
-	// Version changes with the specification. It tells nothing of what is in there.
+	// Version changes with the specification. It reveals nothing of the specification.
 	Version string
 }
 
@@ -63,12 +63,12 @@ func NewResolver(c client.Client, usages map[schema.GroupVersionKind]*Usages) *R
 	}
 }
 
-// Resolve records that the supplied managed resource uses the ProviderConfig it
-// refers to, and returns what that ProviderConfig says. The usage is
-// recorded first, so that a ProviderConfig that is being read cannot go away.
+// Resolve records that the supplied managed resource uses the ProviderConfig that it
+// refers to, and returns the settings of that ProviderConfig. The usage is recorded
+// first, so that a ProviderConfig that is being read cannot be deleted.
 //
-// A managed resource that is being deleted does without where no usage can be created:
-// it is deleted together with its namespace, and the namespace waits for it.
+// A managed resource that is being deleted does without a usage where none can be
+// created: it is deleted together with its namespace, and the namespace waits for it.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, error) {
 	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
 		return Config{}, errors.Wrap(err, "cannot track ProviderConfig usage")

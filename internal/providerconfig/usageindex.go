@@ -24,8 +24,9 @@ type Ref struct {
 	Kind string
 }
 
-// newRef returns the Ref of what a usage or a managed resource in a namespace refers
-// to. The cluster scoped group has one kind, which its usages do not mention.
+// newRef returns the Ref of the ProviderConfig that a usage or a managed resource in a
+// namespace refers to. The cluster scoped group has one kind, which its usages do not
+// mention.
 func newRef(namespace, kind, name string) Ref {
 	switch kind {
 	case "":
@@ -44,11 +45,11 @@ func refOf(usage metav1.Object) Ref {
 	return newRef(usage.GetNamespace(), l[xpv2.LabelKeyProviderKind], l[xpv2.LabelKeyProviderName])
 }
 
-// A usageKey stands for the namespace and the name of a usage. Every instance has one
-// for every usage there is, whichever shard that is of: this is why it is short. The
-// seed is random, so that nobody can choose names that share one, and not even among
-// millions of usages is it likely that two do. As a number, which is aligned, it would take
-// twice as much in a map without values.
+// A usageKey stands for the namespace and the name of a usage. Every instance has one for
+// every usage, regardless of its shard: this is why it is short. The seed is random, so
+// that a user cannot choose names that share a key, and a collision is improbable even
+// among millions of usages. As a number, which is aligned, it would take twice as much
+// memory in a map without values.
 type usageKey [8]byte
 
 // users of one ProviderConfig.
@@ -88,8 +89,8 @@ func (i *usageIndex) key(namespace, name string) usageKey {
 	return k
 }
 
-// put a usage that is new or has changed. It returns the ProviderConfigs whose users
-// are others now.
+// put a usage that is new or has changed. It returns the ProviderConfigs whose set of
+// users has changed.
 func (i *usageIndex) put(usage metav1.Object) []Ref {
 	ref, controlled := refOf(usage), metav1.GetControllerOfNoCopy(usage) != nil
 
@@ -127,8 +128,8 @@ func (i *usageIndex) insert(usage metav1.Object) {
 	}}
 }
 
-// remove a usage that is gone, or of another ProviderConfig now. It returns the
-// ProviderConfigs whose users are others now.
+// remove a usage that is gone, or that refers to another ProviderConfig now. It returns
+// the ProviderConfigs whose set of users has changed.
 func (i *usageIndex) remove(usage metav1.Object) []Ref {
 	k := i.key(usage.GetNamespace(), usage.GetName())
 

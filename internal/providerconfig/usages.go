@@ -80,8 +80,8 @@ func (u *Usages) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Subscribe calls fn with the name of every ProviderConfig of the supplied kind whose
-// users change from now on. It must not wait for anything.
+// Subscribe calls fn with the name of every ProviderConfig of the supplied kind whose set
+// of users changes from now on. It must not wait for anything.
 func (u *Usages) Subscribe(kind string, fn func(types.NamespacedName)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,8 +97,8 @@ func (u *Usages) Count(ref Ref) int64 {
 	return u.index.count(ref)
 }
 
-// Stale returns usages of a ProviderConfig that are nobody's: they have lost their
-// controller, as those do that are restored from a backup.
+// Stale returns usages of a ProviderConfig that have no controller. A usage that is
+// restored from a backup loses its controller.
 func (u *Usages) Stale(ref Ref) []*metav1.PartialObjectMetadata {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -117,8 +117,8 @@ func (u *Usages) Stale(ref Ref) []*metav1.PartialObjectMetadata {
 	return stale
 }
 
-// has says whether the usage of a ProviderConfig is known under the supplied name.
-// What is not known may be there all the same.
+// has says whether the usage of a ProviderConfig is known under the supplied name. A
+// usage that is not known may exist all the same.
 func (u *Usages) has(ref Ref, namespace, name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -147,8 +147,8 @@ func (u *Usages) listWatch() *cache.ListWatch {
 	}
 }
 
-// update the index with fn, which returns the ProviderConfigs whose users are others
-// now, and tell.
+// update the index with fn, which returns the ProviderConfigs whose set of users has
+// changed, and notify the subscribers.
 func (u *Usages) update(fn func() []Ref) {
 	u.mu.Lock()
 	refs := fn()

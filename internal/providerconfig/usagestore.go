@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A usageStore is a cache.ReflectorStore: what a watch of usages reports to.
+// A usageStore is a cache.ReflectorStore: a watch of usages reports to it.
 type usageStore struct{ usages *Usages }
 
 // Add a usage.
@@ -48,7 +48,7 @@ func (s *usageStore) Replace(all []any, _ string) error {
 	}
 
 	s.usages.update(func() []Ref {
-		// Those that nobody uses any more are in the old index only.
+		// ProviderConfigs without users are in the old index only.
 		configs := maps.Clone(s.usages.index.configs)
 		maps.Copy(configs, index.configs)
 

@@ -2,49 +2,48 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package queue decides whose turn it is when there is more to do than there are
-// workers.
+// Package queue decides the order of items that wait for a worker.
 package queue
 
 import (
 	"slices"
 )
 
-// A Priority says how much somebody waits for an item.
+// A Priority says how urgent an item is.
 type Priority int
 
 // The priorities.
 const (
-	// Routine is for what happens anyway, such as a poll.
+	// Routine items happen anyway, such as polls.
 	Routine Priority = iota
 
-	// Urgent is for what a person waits for.
+	// Urgent items are those that a person waits for.
 	Urgent
 
 	priorities
 )
 
-// patience is how many urgent items go before a routine one that waits, so that
-// those who change something all the time do not stop all else.
+// patience is how many urgent items precede a waiting routine one. Otherwise users who
+// change Workspaces all the time would stop all polls.
 const patience = 8
 
-// A Class is what the order of an item depends on.
+// A Class decides the order of an item.
 type Class struct {
 	Priority Priority
 
-	// Tenant is whom the item belongs to: tenants take turns, however many items
+	// Tenant is the owner of the item. Tenants take turns, regardless of how many items
 	// each of them has.
 	Tenant string
 }
 
 // A FairQueue is a storage for the items of a work queue: a workqueue.Queue of client-go.
-// Urgent items come before routine ones; among those of the same priority tenants
-// take turns; each tenant's come in the order in which they were pushed. It must
-// not be used concurrently.
+// Urgent items precede routine ones. Among items of the same priority tenants take turns.
+// Items of one tenant keep the order in which they were pushed. It must not be used
+// concurrently.
 type FairQueue[T comparable] struct {
 	class func(T) Class
 
-	// lines holds what waits, by priority.
+	// lines holds the waiting items, by priority.
 	lines [priorities]line[T]
 
 	// where each item waits.
@@ -91,8 +90,7 @@ func (q *FairQueue[T]) Has(item T) bool {
 // Len returns the number of items.
 func (q *FairQueue[T]) Len() int { return len(q.where) }
 
-// Pop removes the item whose turn it is, and returns it. It returns the zero value
-// if there is none.
+// Pop removes the next item and returns it. It returns the zero value if there is none.
 func (q *FairQueue[T]) Pop() T {
 	line := &q.lines[Urgent]
 

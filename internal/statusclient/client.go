@@ -2,15 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statusclient lets a reconciler finish its work on an object that has left
-// its cache.
+// Package statusclient lets a reconciler finish its work on an object that has left its
+// cache.
 //
-// The cache of a shard holds the objects with the label of the shard. An object
-// that loses the label is gone from the cache at once, even in the middle of a run
-// that takes minutes. Whatever the reconciler still has to read and record of that
-// object must not fail because of it: crossplane-runtime, for one, reads the object
-// again before it retries to record that creation succeeded, and would lose that
-// annotation with a NotFound from the cache.
+// The cache of a shard holds the objects with the label of the shard. An object that
+// loses the label leaves the cache at once, even in the middle of a run that takes
+// minutes. The reconciler must still be able to read and record everything about that
+// object. crossplane-runtime, for one, reads the object again before it retries to record
+// that creation succeeded, and would lose that annotation with a NotFound from the cache.
 package statusclient
 
 import (
@@ -28,9 +27,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// NewManager returns a manager that is m in everything but its client: that one
-// falls back to the API server for objects of the supplied kinds that the cache
-// does not hold, and records their status even when they were changed meanwhile.
+// NewManager returns a manager that behaves like m except for its client. The client
+// falls back to the API server for objects of the supplied kinds that the cache does not
+// hold, and records their status even when they were changed meanwhile.
 func NewManager(m manager.Manager, kinds ...schema.GroupVersionKind) *Manager {
 	return &Manager{Manager: m, client: NewClient(m.GetClient(), m.GetAPIReader(), m.GetScheme(), kinds...)}
 }
@@ -48,14 +47,17 @@ func (m *Manager) GetClient() client.Client { return m.client }
 // Forget is that of the Client.
 func (m *Manager) Forget(o client.Object) { m.client.Forget(o) }
 
-// NewClient returns a client that is c in everything but two things, for objects
-// of the supplied kinds. Get asks live when c does not find the object, or has one that
-// is older than the last status that this client recorded. A status update that
-// conflicts is repeated on the latest version of the object: no other instance writes the
-// status of an object in flight, and what was read has the last one, so that the
-// conflict comes from a change of something else, such as its labels. What says whose the
-// object is stays as it is in the latest version; if that is another instance by now,
-// nothing is written.
+// NewClient returns a client that behaves like c except in two ways, for objects of the
+// supplied kinds.
+//
+// Get reads from the API server when c does not find the object, or when the object that
+// c returns is older than the last status that this client recorded.
+//
+// A status update that conflicts is repeated on the latest version of the object. No
+// other instance writes the status of an object in flight, and the version that was read
+// has the last status, so the conflict comes from another change, for example of a label.
+// The part of the status that names the owner of the object stays as it is in the latest
+// version. If the owner is another instance by now, nothing is written.
 func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) *Client {
 	set := make(map[schema.GroupVersionKind]bool, len(kinds))
 	for _, k := range kinds {
@@ -65,7 +67,7 @@ func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...
 	return &Client{Client: c, live: live, scheme: s, kinds: set, recorded: &versions{m: map[objectKey]string{}}}
 }
 
-// A Client works on objects that have left its cache, too: see NewClient.
+// A Client also works on objects that have left its cache: see NewClient.
 type Client struct {
 	client.Client
 
@@ -83,8 +85,8 @@ func (c *Client) covers(o client.Object) (schema.GroupVersionKind, bool) {
 	return gvk, err == nil && c.kinds[gvk]
 }
 
-// Forget what was recorded of an object, which has left the cache and which nobody works
-// on any more.
+// Forget the recorded version of an object that has left the cache and is no longer
+// reconciled.
 func (c *Client) Forget(o client.Object) {
 	if gvk, ok := c.covers(o); ok {
 		c.recorded.forget(objectKey{kind: gvk, key: client.ObjectKeyFromObject(o)})
@@ -117,15 +119,15 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		return err
 	}
 
-	// The cache sets the kind of what it returns and reconcilers rely on it, to
-	// make owner references for example. A live read may leave it empty.
+	// The cache sets the kind of the objects that it returns, and reconcilers rely on it,
+	// to make owner references for example. A live read may leave it empty.
 	o.GetObjectKind().SetGroupVersionKind(gvk)
 
 	return nil
 }
 
-// unchanged says whether an object is what the cache holds, and that is not known to be
-// old: the API server would not change anything.
+// unchanged says whether an object equals its version in the cache, and the cache is not
+// known to be old. The update would not change anything then.
 func (c *Client) unchanged(ctx context.Context, gvk schema.GroupVersionKind, o client.Object) bool {
 	empty, err := c.scheme.New(gvk)
 	if err != nil {

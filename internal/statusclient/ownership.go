@@ -10,15 +10,16 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// An owned object says in its status whose it is.
+// An owned object names its owner in its status.
 type owned interface {
 	GetOwnership() commonv1beta1.Ownership
 	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// carry over from the latest version of an object what its status says of instances: that
-// is written beside the status that a reconcile has had since its beginning. It returns
-// false if another instance has claimed the object meanwhile.
+// carry over the ownership from the status of the latest version of an object. The
+// ownership is written independently of the rest of the status, which a reconcile has had
+// since its beginning. It returns false if another instance has claimed the object
+// meanwhile.
 func carry(latest, o client.Object) bool {
 	from, ok := latest.(owned)
 	if !ok {

@@ -19,15 +19,15 @@ type objectKey struct {
 }
 
 // versions are the resource versions of objects that a cache may not have yet. A
-// reconcile that starts from an older one, right after the last has ended, would bring
-// back what the status said before: that the state of the Workspace is another one, for
-// example. It is safe for concurrent use.
+// reconcile that started from an older version, right after the last one has ended, would
+// restore the old status: it would say, for example, that the Workspace has another
+// state. It is safe for concurrent use.
 type versions struct {
 	mu sync.Mutex
 	m  map[objectKey]string
 }
 
-// add what was just written.
+// add the version that was just written.
 func (v *versions) add(k objectKey, o client.Object) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -36,8 +36,8 @@ func (v *versions) add(k objectKey, o client.Object) {
 }
 
 // newer says whether a newer version of the object was written than the supplied one,
-// which a cache has returned. A cache does not go back: what it has reached need not be
-// kept.
+// which a cache has returned. A cache does not go back: a version that it has reached is
+// forgotten.
 func (v *versions) newer(k objectKey, o client.Object) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -10,10 +10,10 @@ package workspace
 const KeyPrefix = "terraform.crossplane.io/"
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
-// accepts that a Terraform state is lost. Its value is the lineage of that state,
-// or LineageUnknown, and for an old copy of it also the serial that the state had, so
-// that it is of no effect on what is lost later.
-// The keys that sharding needs are in internal/shard.
+// accepts that a Terraform state is lost. Its value is the lineage of that state, or
+// LineageUnknown. For an old copy of a state the value also has the serial that the state
+// had, so that it does not accept a later loss. The keys that sharding needs are in
+// internal/shard.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 
 // LineageUnknown stands for the lineage of a state that was never looked at after

@@ -23,7 +23,7 @@ type Found struct {
 	OtherDisk bool
 }
 
-// Remembered returns what a Workspace knows of its state, nil if nothing.
+// Remembered returns the last known state of a Workspace, nil if none is known.
 func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
 	own, seen := ws.GetOwnership(), ws.GetObservation().State
 
@@ -43,8 +43,8 @@ func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
 	}
 }
 
-// Lost says what is wrong with a state, given what is remembered of the one that should be
-// there. It is empty if nothing is.
+// Lost describes how a state differs from the remembered one in a way that means that
+// state was lost. It is empty if nothing was lost.
 func Lost(had *commonv1beta1.StateSummary, found Found) string {
 	// Nothing that could be there twice.
 	if had == nil || had.Resources == 0 {
@@ -74,9 +74,9 @@ func describeState(s commonv1beta1.StateSummary) string {
 	return fmt.Sprintf("lineage %s (serial %d, %d resources)", s.Lineage, s.Serial, s.Resources)
 }
 
-// LossOf returns how a person names the loss to accept it. What is accepted once has no
-// effect on any later loss: a new state has a new lineage, and an old copy, which goes on
-// with the lineage, has other serials from then on.
+// LossOf returns the value with which a person accepts the loss. An accepted loss has no
+// effect on any later one: a new state has a new lineage, and an old copy, which keeps
+// the lineage, gets other serials from then on.
 func LossOf(had commonv1beta1.StateSummary, found Found) string {
 	lineage := cmp.Or(had.Lineage, LineageUnknown)
 	if found.Lineage == had.Lineage && found.Lineage != "" {

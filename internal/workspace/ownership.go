@@ -306,16 +306,16 @@ func begin(ws Workspace, s commonv1beta1.StateSummary) {
 // seconds returns a time as the API server keeps it.
 func seconds(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }
 
-// Restore what the ownership of the Workspace said of its state and its creation before.
+// Restore the state and the creation in the ownership of the Workspace to earlier values.
 func Restore(ws Workspace, before commonv1beta1.Ownership) {
 	own := ws.GetOwnership()
 	own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
 	ws.SetOwnership(own)
 }
 
-// GiveUp takes back from the status of the Workspace that it has begun to create, or to take
-// over, what is in the state with the supplied lineage. It says whether there was something
-// to take back.
+// GiveUp removes the record that the Workspace has begun to create, or to take over, the
+// resources in the state with the supplied lineage. It says whether there was such a
+// record.
 func GiveUp(ws Workspace, lineage string) bool {
 	own := ws.GetOwnership()
 	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || knownLineage(ws) != lineage {

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace holds what every Workspace kind has in common: the interface
-// that the controllers are written against and the table of kinds. It does no I/O.
+// Package workspace holds the parts that all Workspace kinds have in common: the
+// interface that the controllers are written against and the table of kinds. It does no
+// I/O.
 package workspace
 
 import (
@@ -14,8 +15,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// A Workspace is a managed resource that is backed by one Terraform workspace,
-// whatever its scope.
+// A Workspace is a managed resource, of any scope, that is backed by one Terraform
+// workspace.
 type Workspace interface { //nolint:interfacebloat // It is all that the controllers know of the API types.
 	resource.Managed
 	resource.ReconciliationObserver

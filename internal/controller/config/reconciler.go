@@ -47,10 +47,10 @@ const (
 	pageSize = 500
 )
 
-// A reconciler does what crossplane-runtime's reconciler of ProviderConfigs does. That
-// one lists usages, all fields of all of them, whenever one changes, and writes to
-// every ProviderConfig whether or not there is something new. This one asks for
-// counts that are kept up to date, and writes what differs.
+// A reconciler does the work of crossplane-runtime's reconciler of ProviderConfigs. That
+// one lists all usages, with all fields, whenever one changes, and writes to every
+// ProviderConfig even if nothing has changed. This one asks for counts that are kept up
+// to date, and writes only differences.
 type reconciler struct {
 	client    client.Client
 	live      client.Reader
@@ -100,8 +100,8 @@ func (r *reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 }
 
-// deleteStale deletes usages that nobody controls. One that is still needed is made
-// again when the Workspace is next reconciled.
+// deleteStale deletes usages without a controller. A usage that is still needed is
+// created again when the Workspace is next reconciled.
 func (r *reconciler) deleteStale(ctx context.Context, ref providerconfig.Ref) error {
 	for _, usage := range r.usages.Stale(ref) {
 		// It may have got a controller meanwhile.
@@ -176,7 +176,7 @@ func (r *reconciler) release(ctx context.Context, pc resource.ProviderConfig) (r
 	return reconcile.Result{}, errors.Wrap(r.finalizer.RemoveFinalizer(ctx, pc), "cannot update ProviderConfig")
 }
 
-// inUse says whether the API server knows a usage of pc that somebody controls.
+// inUse says whether the API server knows a usage of pc that has a controller.
 func (r *reconciler) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(r.kind.UsageList)

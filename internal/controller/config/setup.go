@@ -24,9 +24,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// Setup adds a controller for the supplied kind of ProviderConfig. Somebody has to
-// start the usages. It is not subject to the global rate limit: an instance that starts
-// looks at all ProviderConfigs, and the polls of Workspaces would have to wait for that.
+// Setup adds a controller for the supplied kind of ProviderConfig. The caller has to
+// start the usages. The controller is not subject to the global rate limit: an instance
+// that starts reconciles all ProviderConfigs, and the polls of Workspaces would have to
+// wait for that.
 func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig.Usages, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.GroupKind)
 

@@ -20,8 +20,9 @@ import (
 // times.
 const settle = time.Second
 
-// A usageSource makes requests for ProviderConfigs of one kind whose users change. It
-// is a source.SyncingSource: nothing is reconciled before all users are known.
+// A usageSource makes requests for ProviderConfigs of one kind whose set of users has
+// changed. It is a source.SyncingSource: nothing is reconciled before all users are
+// known.
 type usageSource struct {
 	usages *providerconfig.Usages
 	kind   string
