@@ -40,6 +40,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -144,7 +145,7 @@ func runInstance(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	failures := workspacectrl.NewFailures()
+	failures := statelock.NewFailedRuns()
 
 	own, err := newOwnership(mgr, cfg, o, identity, lock, log, m, claim.WithLocks(failures))
 	if err != nil {
@@ -176,8 +177,8 @@ func runInstance(ctx context.Context, o *Options) error {
 		Inherited:    own.inherited,
 		MaxApplies:   o.MaxApplies,
 		Left:         wm.Forget,
-		Failures:     failures,
-		States:       workspacectrl.NewStates(),
+		FailedRuns:   failures,
+		StateUsers:   statelock.NewStateUsers(),
 		Wanted:       claim.Changed(),
 		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			r, err := own.wrap(ctx, r, kind)

@@ -21,13 +21,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -215,8 +215,8 @@ func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind wor
 // predecessors of this instance that worked on a Workspace and are no more. Those of a
 // shard are written on the Workspace; an unsharded instance, which writes nothing there,
 // is written on its Lease.
-func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
-	p := workspacectrl.Predecessors{}
+func (own *ownership) predecessors(o client.Object) statelock.Predecessors {
+	p := statelock.Predecessors{}
 	if own.claims != nil {
 		p.Hosts, p.Until = own.claims.Abandoned(o)
 	}
@@ -227,7 +227,7 @@ func (own *ownership) predecessors(o client.Object) workspacectrl.Predecessors {
 
 	hosts, since := own.lock.Predecessors()
 
-	return workspacectrl.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
+	return statelock.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
 }
 
 // inherited says whether another instance served a Workspace before this one, not

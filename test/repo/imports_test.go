@@ -56,7 +56,7 @@ func arrows() []arrow {
 			from: "internal/controller/workspace",
 			to: []string{
 				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/queue", "internal/redact", "internal/regular", "internal/runner",
-				"internal/terraform", "internal/workdir", "internal/workspace",
+				"internal/statelock", "internal/terraform", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
 		},
@@ -67,6 +67,11 @@ func arrows() []arrow {
 				"internal/regular", "internal/terraform", "internal/vars", "internal/workdir",
 			},
 			why: "it runs the CLI for one Workspace, and what the results mean for the Workspace is decided elsewhere",
+		},
+		{
+			from: "internal/statelock",
+			to:   []string{"internal/terraform"},
+			why:  "whether a lock was left behind depends on who holds it, whatever it is for",
 		},
 		{
 			from: "internal/controller/config",

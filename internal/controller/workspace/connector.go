@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -32,7 +33,7 @@ type connector struct {
 	schedule  *schedule
 	staller   *staller
 	conflicts *stateConflicts
-	orphans   orphanage
+	locks     statelock.Detector
 	inherited func(o client.Object) bool
 	record    event.Recorder
 	log       logging.Logger
@@ -99,7 +100,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		Namespace: ws.GetNamespace(),
 		Deleted:   meta.WasDeleted(ws),
 		Stateless: workspace.IsStateless(ws),
-		Use:       func() (done func()) { return c.orphans.states.use(name) },
+		Use:       func() (done func()) { return c.locks.Users.Use(name) },
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
@@ -119,7 +120,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		schedule:  c.schedule,
 		staller:   c.staller,
 		conflicts: c.conflicts,
-		orphans:   c.orphans,
+		locks:     c.locks,
 		inherited: c.inherited,
 		inputs:    r.Digest(desired(ws)),
 		checksum:  checksum(r.Identity(), ws, pc, c.process, kube.versions),

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -52,7 +53,7 @@ func TestUnrecordedCreation(t *testing.T) {
 		memory:   m,
 		schedule: &schedule{memory: m, now: time.Now},
 		staller:  newStaller(time.Minute, time.Now, logging.NewNopLogger()),
-		orphans:  orphanage{predecessors: func(client.Object) Predecessors { return Predecessors{} }},
+		locks:    statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},
 		runner:   r,
 		secrets:  redact.New(),
 		stop:     t.Context(),

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -45,7 +46,7 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 	name := meta.GetExternalName(ws)
 
 	// Another Workspace may be about to create something in it.
-	if name != terraform.DefaultWorkspace && !e.orphans.states.shared(name) {
+	if name != terraform.DefaultWorkspace && !e.locks.Users.UsedByOthers(name) {
 		_ = e.emptyStates().removeNamed(ctx, name)
 	}
 
@@ -75,7 +76,7 @@ type emptyStates struct {
 
 // removeNamed removes the state of the Terraform workspace of the supplied name.
 func (s emptyStates) removeNamed(ctx context.Context, name string) error {
-	leases, err := s.leases(ctx, client.MatchingLabels{labelStateWorkspace: name})
+	leases, err := s.leases(ctx, client.MatchingLabels{statelock.LabelWorkspace: name})
 	if err != nil || len(leases) != 1 {
 		return err
 	}
@@ -87,7 +88,7 @@ func (s emptyStates) removeNamed(ctx context.Context, name string) error {
 // others beside it: it belongs to all of them.
 func (s emptyStates) removeDefault(ctx context.Context) error {
 	leases, err := s.leases(ctx)
-	if err != nil || len(leases) != 1 || leases[0].GetLabels()[labelStateWorkspace] != terraform.DefaultWorkspace {
+	if err != nil || len(leases) != 1 || leases[0].GetLabels()[statelock.LabelWorkspace] != terraform.DefaultWorkspace {
 		return err
 	}
 
@@ -102,7 +103,7 @@ func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coor
 	}
 
 	l := &coordinationv1.LeaseList{}
-	err := s.live.List(ctx, l, append(o, client.InNamespace(s.namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
+	err := s.live.List(ctx, l, append(o, client.InNamespace(s.namespace), client.MatchingLabels{statelock.LabelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
 
 	return l.Items, errors.Wrap(err, "cannot list Leases")
 }

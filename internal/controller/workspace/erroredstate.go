@@ -67,7 +67,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 	}
 
 	e.record.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
-		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.orphans.host)))
+		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.locks.Host)))
 
 	return nil
 }
@@ -103,7 +103,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 }
 
 // taken is when this instance took the Workspace.
-func (e *external) taken(ws workspace.Workspace) time.Time { return e.orphans.predecessors(ws).Until }
+func (e *external) taken(ws workspace.Workspace) time.Time { return e.locks.Predecessors(ws).Until }
 
 // holdOn keeps trying to save a state that the run which has just failed could not
 // save. Whoever gets the Workspace next may not have this disk.

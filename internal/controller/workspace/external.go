@@ -19,6 +19,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -38,7 +39,7 @@ type external struct {
 	schedule  *schedule
 	staller   *staller
 	conflicts *stateConflicts
-	orphans   orphanage
+	locks     statelock.Detector
 	inherited func(o client.Object) bool
 
 	// stop is the lifetime of all runs.
@@ -105,7 +106,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.report(ctx, ws, l)
 	}
 
-	e.suspect = e.orphans.suspects(ws, e.memory)
+	e.suspect = e.mayBeLocked(ws)
 	e.memory.forget(ws.GetUID())
 
 	l, err := e.look(ctx, ws)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -65,17 +66,18 @@ type Options struct {
 	Host string
 
 	// Predecessors of this instance that worked on a Workspace.
-	Predecessors func(o client.Object) Predecessors
+	Predecessors func(o client.Object) statelock.Predecessors
 
 	// Left is called when a Workspace has left the cache, and again when a reconcile of it
 	// has ended that was in progress then.
 	Left func(o client.Object)
 
-	// Failures of runs of this instance, on all kinds of Workspaces.
-	Failures *Failures
+	// FailedRuns of this instance, on all kinds of Workspaces.
+	FailedRuns *statelock.FailedRuns
 
-	// States that this instance works with, of all kinds of Workspaces.
-	States *States
+	// StateUsers of the Terraform workspaces that this instance works with, for all kinds of
+	// Workspaces.
+	StateUsers *statelock.StateUsers
 
 	// Wanted accepts the updates of Workspaces that ask for a reconcile although the
 	// desired state has not changed: those that change what Wrap decides.
@@ -103,7 +105,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 		// Who serves it next needs to know otherwise.
 		if meta.WasDeleted(ws) {
-			o.Failures.Forget(ws.GetUID())
+			o.FailedRuns.Forget(ws.GetUID())
 		}
 	}, o.Wanted)
 	l := newLanes(o.MaxApplies, w)
@@ -120,7 +122,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			inherited: o.Inherited,
 			staller:   st,
 			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
-			orphans:   orphanage{host: o.Host, predecessors: o.Predecessors, failures: o.Failures, states: o.States},
+			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers},
 			record:    recorder,
 			log:       log,
 			process:   rand.Text(),

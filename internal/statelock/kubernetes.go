@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package statelock
 
 import (
 	"context"
@@ -19,22 +19,22 @@ import (
 // What the kubernetes backend of both CLIs makes of a lock: a Lease with these
 // labels, held by the ID of the lock.
 const (
-	labelState          = "tfstate"
-	labelStateWorkspace = "tfstateWorkspace"
+	LabelState     = "tfstate"
+	LabelWorkspace = "tfstateWorkspace"
 
 	annotationLockInfo = "app.terraform.io/lock-info"
 )
 
-// unlockKubernetes removes a lock on the state of the Terraform workspace of the
+// ReleaseLease removes a lock on the state of the Terraform workspace of the
 // supplied name if it is one of the kubernetes backend in this cluster.
 //
 // That backend makes a state before it does anything else with a workspace, force-
 // unlock included, and locks it meanwhile. A run that is killed in that moment leaves
 // a lock that no command of the CLI can remove. It returns false if there is no such
 // lock.
-func unlockKubernetes(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock) (bool, error) {
+func ReleaseLease(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock) (bool, error) {
 	leases := &coordinationv1.LeaseList{}
-	if err := live.List(ctx, leases, client.MatchingLabels{labelState: "true", labelStateWorkspace: name}); err != nil {
+	if err := live.List(ctx, leases, client.MatchingLabels{LabelState: "true", LabelWorkspace: name}); err != nil {
 		return false, errors.Wrap(err, "cannot list Leases")
 	}
 

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package statelock tells whether a lock on a Terraform state was left behind by a process
+// that is dead, and removes those that the CLI cannot remove.
+package statelock
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// Predecessors are the instances that worked on a Workspace before this one and died, so
+// that they may have left a lock on its state.
+type Predecessors struct {
+	// Hosts on which they were.
+	Hosts []string
+
+	// Until is when this instance took over. What is locked later on this host is
+	// locked by this instance, or by a person.
+	Until time.Time
+}
+
+// A Detector tells which locks were left behind.
+type Detector struct {
+	// Host of this instance.
+	Host string
+
+	// Predecessors that worked on a Workspace.
+	Predecessors func(o client.Object) Predecessors
+
+	// FailedRuns of this instance.
+	FailedRuns *FailedRuns
+
+	// Users of the Terraform workspaces that this instance works with.
+	Users *StateUsers
+}
+
+// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance
+// that is dead, or by a run of this one. All other holders may be alive.
+func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
+	host := l.Host()
+	if host == "" {
+		return false
+	}
+
+	p := d.Predecessors(ws)
+	dead := slices.Contains(p.Hosts, host)
+
+	if host != d.Host {
+		return dead
+	}
+
+	since, err := l.Since()
+	if err != nil {
+		return false
+	}
+
+	return (dead && since.Before(p.Until)) || d.FailedRuns.left(ws.GetUID(), l, since)
+}
+
+// IsRequest says whether a lock is the one that a run, which began at the supplied time,
+// asked for: with some backends the CLI names that one instead of the one that is there.
+func (d Detector) IsRequest(l terraform.Lock, start time.Time) bool {
+	since, err := l.Since()
+
+	return err == nil && l.Host() == d.Host && !since.Before(start)
+}
+
+// MayBeLocked says whether a lock may have been left on the state of a Workspace: by an
+// instance before this one, unless this one has observed the Workspace since, or by a run
+// of this one.
+func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
+	return (!observed && len(d.Predecessors(ws).Hosts) > 0) || d.FailedRuns.Any(ws.GetUID())
+}
+
+// A LockedError is the refusal to work with a state that is locked, with the remedy.
+type LockedError struct {
+	error
+
+	lock terraform.Lock
+}
+
+// NewLockedError returns the refusal because of the supplied lock, which caused err.
+func NewLockedError(err error, l terraform.Lock) LockedError { return LockedError{error: err, lock: l} }
+
+// Error names the lock and its holder.
+func (e LockedError) Error() string {
+	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock",
+		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID)
+}
+
+// Unwrap returns the error of the CLI.
+func (e LockedError) Unwrap() error { return e.error }

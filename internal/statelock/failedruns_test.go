@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package statelock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+func TestFailedRuns(t *testing.T) {
+	t.Parallel()
+
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	end := start.Add(time.Minute)
+
+	cases := map[string]struct {
+		reason string
+		do     func(f *FailedRuns)
+		at     time.Time
+		want   bool
+	}{
+		"None":    {reason: "Nothing failed.", do: func(*FailedRuns) {}, at: start},
+		"Start":   {reason: "The first moment counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start, want: true},
+		"End":     {reason: "The last moment counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end, want: true},
+		"Before":  {reason: "It had not begun.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start.Add(-1)},
+		"After":   {reason: "It was over.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end.Add(1)},
+		"Another": {reason: "It was another Workspace.", do: func(f *FailedRuns) { f.Record("b", Run{Start: start, End: end}) }, at: start},
+		"Earlier": {
+			reason: "A failure does not make up for the one before.",
+			do: func(f *FailedRuns) {
+				f.Record("a", Run{Start: start, End: end})
+				f.Record("a", Run{Start: end.Add(1), End: end.Add(2)})
+			},
+			at:   start,
+			want: true,
+		},
+		"FirstOfMany": {
+			reason: "The backend went away during the first one, and none of the others got a lock.",
+			do: func(f *FailedRuns) {
+				f.Record("a", Run{Start: start, End: end})
+				for n := range time.Duration(100) {
+					f.Record("a", Run{Start: end.Add(1 + n), End: end.Add(1 + n)})
+				}
+			},
+			at:   start,
+			want: true,
+		},
+		"LastOfMany": {
+			reason: "It is the one that counts, if the others were about something else.",
+			do: func(f *FailedRuns) {
+				for n := range time.Duration(100) {
+					f.Record("a", Run{Start: start.Add(n - 101), End: start.Add(n - 101)})
+				}
+				f.Record("a", Run{Start: start, End: end})
+			},
+			at:   end,
+			want: true,
+		},
+		"Forgotten": {
+			reason: "It turned out that nothing was left.",
+			do: func(f *FailedRuns) {
+				f.Record("a", Run{Start: start, End: end})
+				f.Forget("a")
+			},
+			at: start,
+		},
+		"OthersForgotten": {
+			reason: "That was about another Workspace.",
+			do: func(f *FailedRuns) {
+				f.Record("a", Run{Start: start, End: end})
+				f.Forget("b")
+			},
+			at:   start,
+			want: true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			f := NewFailedRuns()
+			tc.do(f)
+
+			if got := f.left("a", terraform.Lock{}, tc.at); got != tc.want {
+				t.Errorf("\n%s\nleft(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

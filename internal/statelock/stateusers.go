@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package statelock
+
+import "sync"
+
+// StateUsers counts the users of each Terraform workspace that an instance works with at
+// the moment, by name: two Workspaces, which may be of different kinds, can mean the same
+// one. They may also mean two that have the same name in two backends, which is not
+// distinguished. It is safe for concurrent use.
+type StateUsers struct {
+	mu    sync.Mutex
+	users map[string]int
+}
+
+// NewStateUsers returns StateUsers without any.
+func NewStateUsers() *StateUsers { return &StateUsers{users: map[string]int{}} }
+
+// Use the Terraform workspace of the supplied name until the returned function is called.
+func (s *StateUsers) Use(name string) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.users[name]++
+
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		if s.users[name]--; s.users[name] == 0 {
+			delete(s.users, name)
+		}
+	}
+}
+
+// UsedByOthers says whether the Terraform workspace of the supplied name has another user
+// than the caller, who has to be one.
+func (s *StateUsers) UsedByOthers(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.users[name] > 1
+}
