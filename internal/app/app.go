@@ -174,7 +174,7 @@ func runInstance(ctx context.Context, o *Options) error {
 
 		Host:         lease.HostOf(identity),
 		Predecessors: own.predecessors,
-		Inherited:    own.inherited,
+		Inherited:    own.previousOwnerWasOther,
 		MaxApplies:   o.MaxApplies,
 		Left:         wm.Forget,
 		FailedRuns:   failures,

@@ -29,7 +29,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
-// lists notes what is listed or watched, by whoever uses the transport.
+// lists records the resources that are listed or watched through the transport.
 type lists struct {
 	http.RoundTripper
 
@@ -115,8 +115,8 @@ func newCacheFixture(t *testing.T, cfg *rest.Config) *cacheFixture {
 	return f
 }
 
-// expect that the client of an instance finds what it is to work with, and nothing else,
-// without what nobody needs.
+// expect that the client of an instance finds the objects that it is to work with, no
+// others, and without the fields that are not needed.
 func (f *cacheFixture) expect(t *testing.T, kube client.Client) {
 	t.Helper()
 

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// clusterKey is the ConfigMap whose UID stands for the cluster. Every API server makes it
+// clusterKey is the ConfigMap whose UID identifies the cluster. Every API server makes it
 // when it starts for the first time. Unlike the namespace kube-system, a provider that
 // Crossplane has installed may read it.
 func clusterKey() types.NamespacedName {

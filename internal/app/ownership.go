@@ -230,8 +230,8 @@ func (own *ownership) predecessors(o client.Object) statelock.Predecessors {
 	return statelock.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
 }
 
-// inherited says whether another instance served a Workspace before this one, not
-// just an earlier incarnation of it.
-func (own *ownership) inherited(o client.Object) bool {
-	return own.claims != nil && own.claims.Inherited(o)
+// previousOwnerWasOther says whether another instance served a Workspace before this one.
+// An earlier incarnation of this instance does not count.
+func (own *ownership) previousOwnerWasOther(o client.Object) bool {
+	return own.claims != nil && own.claims.PreviousOwnerWasOther(o)
 }

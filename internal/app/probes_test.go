@@ -70,7 +70,8 @@ func TestLeaseKnown(t *testing.T) {
 	}
 }
 
-// What was known once stays: an outage of the API server makes nobody restart.
+// A probe that has succeeded stays successful: an outage of the API server restarts no
+// pod.
 func TestLeaseKnownOnce(t *testing.T) {
 	t.Parallel()
 

@@ -77,7 +77,7 @@ func TestCredentialsWatch(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				// What is read would be asked for again if there is no answer.
+				// A read would be repeated if there is no answer.
 				_, err = kube.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
 				if ok := err == nil; ok != (a.code == http.StatusOK) {
 					t.Fatalf("\n%s\nanswer %d: want %d, got error %v", tc.reason, i, a.code, err)

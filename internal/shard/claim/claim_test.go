@@ -19,7 +19,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// owned returns a Workspace whose status says what is supplied.
+// owned returns a Workspace with the supplied ownership in its status.
 func owned(o *commonv1beta1.Ownership) *clusterv1beta1.Workspace {
 	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
 	ws.Status.Ownership = o

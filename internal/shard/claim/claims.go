@@ -75,9 +75,9 @@ type Claims struct {
 	// longestRun is longer than any reconcile of a Workspace takes.
 	longestRun time.Duration
 
-	held  *holdings
-	queue workqueue.TypedRateLimitingInterface[ref]
-	told  *told
+	held    *holdings
+	queue   workqueue.TypedRateLimitingInterface[ref]
+	notices *noticeLog
 }
 
 // An Option configures Claims.
@@ -118,8 +118,8 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 
 		longestRun: time.Hour,
 
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
-		told:  newTold(),
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		notices: newNoticeLog(),
 	}
 	if id.Sharded() {
 		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
@@ -208,9 +208,9 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	// After an earlier incarnation of this instance everything is as it was left.
 	previous := Of(o)
-	inherited := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
+	previousWasOther := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
 
-	if !c.held.add(r, o.GetUID(), inherited) {
+	if !c.held.add(r, o.GetUID(), previousWasOther) {
 		return false, nil
 	}
 	defer c.held.end(r)
@@ -301,9 +301,9 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	return hosts, c.holding(o).since()
 }
 
-// Inherited says whether this instance holds a Workspace that an earlier incarnation
+// PreviousOwnerWasOther says whether this instance holds a Workspace that an earlier incarnation
 // of it did not.
-func (c *Claims) Inherited(o client.Object) bool { return c.holding(o).inherited }
+func (c *Claims) PreviousOwnerWasOther(o client.Object) bool { return c.holding(o).previousWasOther }
 
 // holding of a Workspace, the zero value if this instance does not hold it.
 func (c *Claims) holding(o client.Object) holding {

@@ -169,7 +169,7 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 	}
 }
 
-// claimFor somebody, as the cache sees at once.
+// claimFor an instance, which the cache sees at once.
 func (f *fixture) claimFor(t *testing.T, claim Claim) {
 	t.Helper()
 	f.own(t, func(o *commonv1beta1.Ownership) { o.Claim = claimed(claim) })

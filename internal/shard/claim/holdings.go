@@ -30,9 +30,9 @@ type holding struct {
 	// taken is when, in nanoseconds since 1970: a third of a time.Time.
 	taken int64
 
-	// inherited says that it was not an earlier incarnation of this instance that held
-	// it before.
-	inherited bool
+	// previousWasOther says that an earlier incarnation of this instance did not hold it
+	// before.
+	previousWasOther bool
 
 	// claimed says that its claim has been written.
 	claimed bool
@@ -141,7 +141,7 @@ func (h *holdings) end(r ref) {
 // nothing to release, or worse, the next claim. It returns false if an earlier claim on a
 // Workspace of that name is not released yet. A claim that is written once more, because
 // a cache does not show it, changes nothing about the holding.
-func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
+func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
@@ -153,7 +153,7 @@ func (h *holdings) add(r ref, uid types.UID, inherited bool) bool {
 	case ok && e.uid == uid:
 		e.busy = true
 	default:
-		h.held[r] = &holding{uid: uid, taken: time.Now().UnixNano(), inherited: inherited, busy: true}
+		h.held[r] = &holding{uid: uid, taken: time.Now().UnixNano(), previousWasOther: previousWasOther, busy: true}
 	}
 
 	return true

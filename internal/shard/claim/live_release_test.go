@@ -118,7 +118,7 @@ func testLeavesLock(t *testing.T, f *fixture) {
 	f.eventually(t, "it is the business of whoever is next", func() bool { return !locks.Any(f.ws.GetUID()) })
 }
 
-// Somebody overwrote the claim, which nobody should.
+// The claim was overwritten, which is against the rules.
 func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)

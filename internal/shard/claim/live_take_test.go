@@ -32,8 +32,8 @@ func testOutdated(t *testing.T, f *fixture) {
 	f.expectHolds(t, "It was not taken.", false)
 }
 
-// Whoever copies a Workspace copies what its status says to a manifest, and with rights of
-// the provider's own to the status of the copy.
+// A user who copies a Workspace copies its status to a manifest, and with rights like the
+// provider's also to the status of the copy.
 func testTakesCopy(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -121,26 +121,26 @@ func testTakesFromUnsharded(t *testing.T, f *fixture) {
 	}
 }
 
-// Whoever takes a Workspace knows what it finds there.
-func testInherits(t *testing.T, f *fixture) {
+// The instance that takes a Workspace knows its previous owner.
+func testPreviousOwner(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 
 	f.leases.state = lease.Dead
 
 	for _, tc := range []struct {
-		reason    string
-		claim     Claim
-		inherited bool
-		hosts     []string
+		reason           string
+		claim            Claim
+		previousWasOther bool
+		hosts            []string
 	}{
 		{reason: "An earlier incarnation of this instance had the same disk.", claim: Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"}, hosts: []string{"host-1"}},
-		{reason: "Another instance had another one.", claim: another("host-2_1f33"), inherited: true, hosts: []string{"host-2", "host-1"}},
-		{reason: "Nobody knows who was there before.", inherited: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "Another instance had another one.", claim: another("host-2_1f33"), previousWasOther: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "Nobody knows who was there before.", previousWasOther: true, hosts: []string{"host-2", "host-1"}},
 	} {
 		f.claimFor(t, tc.claim)
 
-		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.Inherited(f.ws) {
+		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.PreviousOwnerWasOther(f.ws) {
 			t.Errorf("%s\nit is not held, but since %s after %q", tc.reason, since, hosts)
 		}
 
@@ -158,8 +158,8 @@ func testInherits(t *testing.T, f *fixture) {
 			t.Errorf("%s\nAbandoned(...): since %s, but it was taken after %s", tc.reason, since, before)
 		}
 
-		if got := f.claims.Inherited(f.ws); got != tc.inherited {
-			t.Errorf("%s\nInherited(...): want %t, got %t", tc.reason, tc.inherited, got)
+		if got := f.claims.PreviousOwnerWasOther(f.ws); got != tc.previousWasOther {
+			t.Errorf("%s\nPreviousOwnerWasOther(...): want %t, got %t", tc.reason, tc.previousWasOther, got)
 		}
 
 		f.leave()
@@ -191,7 +191,7 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	t.Helper()
 
 	now := time.Now()
-	f.claims.told.now = func() time.Time { return now }
+	f.claims.notices.now = func() time.Time { return now }
 	f.claims.longestRun = 20 * time.Minute
 
 	f.leases.state = lease.Alive

@@ -36,7 +36,7 @@ func TestLive(t *testing.T) {
 			"LeavesLock":          testLeavesLock,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
-			"Inherits":            testInherits,
+			"PreviousOwner":       testPreviousOwner,
 		} {
 			t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
 				t.Parallel()

@@ -54,5 +54,5 @@ func (m *model) Due(s *state, w int) bool {
 	return false
 }
 
-// Fault says that what is to come does not depend on a move.
+// Fault says that later moves do not depend on a move.
 func (m *model) Fault(e move) bool { return e.kind <= cannotReadLease }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These are the limits of what is guaranteed: a person who writes the status of a Workspace
-// can break it.
+// These are the limits of the guarantees: a person who writes the status of a Workspace
+// can break them.
 func TestModelLimits(t *testing.T) {
 	t.Parallel()
 

@@ -164,8 +164,8 @@ func (m *model) end(s *state, p int) {
 	s.procs[p] = me
 }
 
-// late says that nobody waits for the supplied requests any more. One that has no
-// effect any more is not worth to be remembered.
+// late says that no process waits for the supplied requests any more. A request without
+// any further effect need not be remembered.
 func (w *work) late(claiming request, step releaseStep, releasing request) {
 	if claiming == valid || step == settling && releasing == valid {
 		w.lateClaim = valid
@@ -221,7 +221,7 @@ func (m *model) state(s *state, p int, of name) lease.State {
 	}
 }
 
-// unsharded is the state of whoever holds the Lease of the unsharded instance.
+// unsharded is the state of the holder of the Lease of the unsharded instance.
 func (m *model) unsharded(s *state, p int) lease.State {
 	if l := s.lease[unsharded]; l.holder != 0 && !m.expired(&l, p) {
 		return lease.Alive

@@ -180,7 +180,7 @@ func (m *model) decide(s *state, p, w int, done func(moveKind)) {
 	m.act(s, p, w, Decide(m.situation(s, p, w, true)), func(moveKind) { done(cannotReadLease) })
 }
 
-// situation of a process, less what is taken away.
+// situation of a process, without the rules that are switched off.
 func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
 	mine := &s.procs[p].work[w]
 	claims := m.roles[p] != unsharded
@@ -268,8 +268,8 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	}
 }
 
-// take a Workspace: it returns false if there is no point in trying, and nothing that
-// trying could do to what is held.
+// take a Workspace: it returns false if trying would have no effect, neither on the
+// Workspace nor on the holdings.
 func (m *model) take(mine *work) bool {
 	if !mine.seen.latest && !mine.held && m.without != claimNeedsVersion {
 		return false

@@ -91,7 +91,7 @@ func (m *model) loseRelease(s *state, p, w int, done func(moveKind)) {
 	done(losesRelease)
 }
 
-// network delivers requests, whatever their sender is doing meanwhile.
+// network delivers requests, independently of the state of their sender.
 func (m *model) network(s *state, p, w int, fn yield) {
 	n := *s
 	mine := &n.procs[p].work[w]

@@ -31,8 +31,7 @@ const (
 	uids      = 2
 )
 
-// A name of a process, as claims and Leases have it: 0 is nobody, and i+1 the
-// process i.
+// A name of a process, as claims and Leases have it: 0 is none, and i+1 the process i.
 type name uint8
 
 // A label of a Workspace, as an index of labelNames.
@@ -175,8 +174,8 @@ type work struct {
 	lateCarries                      name
 }
 
-// outdate what was conditioned on a version that has just been replaced. Requests
-// that nobody waits for and that have no effect any more are forgotten.
+// outdate the requests that are conditioned on a version that has just been replaced.
+// Requests that no process waits for and that have no effect any more are forgotten.
 func (w *work) outdate(forget bool) {
 	w.seen.latest = false
 

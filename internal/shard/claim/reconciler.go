@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 		return reconcile.Result{RequeueAfter: r.claims.retry}, err
 	case Wait, WaitForUnsharded:
-		r.claims.tell(o, a, s)
+		r.claims.notify(o, a, s)
 
 		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.retry, 1)}, nil
 	case Release:
@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 func (r *Reconciler) run(ctx context.Context, req reconcile.Request, o client.Object) (reconcile.Result, error) {
-	r.claims.told.forget(o.GetUID())
+	r.claims.notices.forget(o.GetUID())
 
 	if r.claims.me == (Claim{}) {
 		return r.inner.Reconcile(ctx, req)
@@ -106,7 +106,7 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 			}
 
 			if o, ok := obj.(client.Object); ok {
-				r.claims.told.forget(o.GetUID())
+				r.claims.notices.forget(o.GetUID())
 				r.claims.held.left(newRef(r.kind, client.ObjectKeyFromObject(o)), o.GetUID())
 			}
 		},

@@ -24,10 +24,10 @@ const reasonWaiting event.Reason = "WaitingForOwner"
 // repeatWarning is how often the warning is repeated that no instance serves a Workspace.
 const repeatWarning = 10 * time.Minute
 
-// tell people why a Workspace waits: once, unless a person has to act on it. Then it is a
+// notify people why a Workspace waits: once, unless a person has to act on it. Then it is a
 // warning, and repeated: nothing else shows that the Workspace is not served.
-func (c *Claims) tell(o client.Object, a Action, s Situation) {
-	overdue := c.told.waited(o.GetUID(), s.Claimed) > c.longestRun
+func (c *Claims) notify(o client.Object, a Action, s Situation) {
+	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.longestRun
 	message, warn := c.waiting(s), false
 
 	switch {
@@ -44,7 +44,7 @@ func (c *Claims) tell(o client.Object, a Action, s Situation) {
 		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
 	}
 
-	if c.told.due(o.GetUID(), message, again) {
+	if c.notices.due(o.GetUID(), message, again) {
 		c.record.Event(o, e)
 	}
 }
@@ -82,16 +82,16 @@ func waitingForUnsharded(s Situation) string {
 	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
-// told records the last message to people about each Workspace, and its time.
-type told struct {
+// A noticeLog records the last message to people about each Workspace, and its time.
+type noticeLog struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	last map[types.UID]news
+	last map[types.UID]notice
 }
 
-// news of a Workspace that waits.
-type news struct {
+// A notice is the last message about a Workspace that waits.
+type notice struct {
 	message string
 	at      time.Time
 
@@ -100,42 +100,42 @@ type news struct {
 	since time.Time
 }
 
-func newTold() *told { return &told{now: time.Now, last: map[types.UID]news{}} }
+func newNoticeLog() *noticeLog { return &noticeLog{now: time.Now, last: map[types.UID]notice{}} }
 
 // waited returns for how long a Workspace has been waiting for the holder of a claim.
-func (t *told) waited(uid types.UID, c Claim) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 
-	last, ok := t.last[uid]
+	last, ok := l.last[uid]
 	if !ok || last.claim != c {
-		last.claim, last.since = c, t.now()
-		t.last[uid] = last
+		last.claim, last.since = c, l.now()
+		l.last[uid] = last
 	}
 
-	return t.now().Sub(last.since)
+	return l.now().Sub(last.since)
 }
 
-// due says whether this is news, or was told so long ago that it is to be told again. Zero
-// is never.
-func (t *told) due(uid types.UID, message string, again time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// due says whether the message is new, or was last sent so long ago that it is due again.
+// If again is zero, it is never repeated.
+func (l *noticeLog) due(uid types.UID, message string, again time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 
-	last := t.last[uid]
-	if last.message == message && (again == 0 || t.now().Sub(last.at) < again) {
+	last := l.last[uid]
+	if last.message == message && (again == 0 || l.now().Sub(last.at) < again) {
 		return false
 	}
 
-	last.message, last.at = message, t.now()
-	t.last[uid] = last
+	last.message, last.at = message, l.now()
+	l.last[uid] = last
 
 	return true
 }
 
-func (t *told) forget(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *noticeLog) forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 
-	delete(t.last, uid)
+	delete(l.last, uid)
 }
