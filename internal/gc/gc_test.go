@@ -309,7 +309,7 @@ type fakeDirectories struct {
 	states  map[string]bool
 	unsaved []string
 
-	// refill is a directory that is there whenever somebody looks.
+	// refill is a directory that is there at every listing.
 	refill string
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
-// What is asked for decides whether the answer is complete, and what it costs.
+// The parameters of a list decide whether the answer is complete, and its cost.
 func testRequests(t *testing.T, f *fixture) {
 	t.Helper()
 

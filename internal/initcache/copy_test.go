@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestLinks ensures that programs are not copied, that what is secret is nobody
-// else's, and that a change in one directory does not reach another.
+// TestLinks ensures that programs are not copied, that no other user can read secrets,
+// and that a change in one directory does not reach another.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 
@@ -79,8 +79,8 @@ func TestOtherDevice(t *testing.T) {
 	}
 }
 
-// TestModes ensures that what is kept can be read by nobody else, whatever the CLI
-// allows.
+// TestModes ensures that no other user can read an entry, regardless of the modes that
+// the CLI sets.
 func TestModes(t *testing.T) {
 	t.Parallel()
 

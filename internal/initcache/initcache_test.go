@@ -190,8 +190,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse makes, uses and evicts one entry all the time, by what might be
-// several processes: nobody ever sees a part of it.
+// TestConcurrentUse makes, uses and evicts one entry all the time, as several processes
+// would: none ever sees a part of it.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 

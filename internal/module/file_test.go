@@ -103,8 +103,8 @@ func TestPathPolicy(t *testing.T) {
 	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
 }
 
-// TestPathPrivate refuses to copy a directory into itself, and to give to one tenant
-// what is another's, by whatever name.
+// TestPathPrivate ensures that a directory is not copied into itself, and that no tenant
+// gets files of another one, by any path.
 func TestPathPrivate(t *testing.T) {
 	t.Parallel()
 

@@ -21,7 +21,7 @@ const testUID = "11111111-2222-3333-4444-555555555555"
 
 type files = filesystem.Files
 
-// A place is a working directory and what is fetched into it.
+// A place is a working directory and the request for its module.
 type place struct {
 	dir     *workdir.Dir
 	fetcher *Fetcher

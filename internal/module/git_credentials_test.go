@@ -30,8 +30,8 @@ func TestGitCredentials(t *testing.T) {
 		reason string
 		// login is put before the host in the address.
 		login, repo, creds string
-		// operator says that a helper for credentials is configured for everybody, and
-		// asked that it is to be used.
+		// operator says that a helper for credentials is configured for the whole system,
+		// and asked says that git is expected to use it.
 		operator, asked bool
 		// want is the message, or empty.
 		want string
@@ -156,7 +156,7 @@ func expectNoSecret(t *testing.T, path string) {
 }
 
 // TestGitTenants fetches for many tenants at once, all from the same host. Each has a
-// repository that nobody else may read, and all of them ask for the same one too.
+// repository that no other tenant may read, and all of them ask for the same one too.
 func TestGitTenants(t *testing.T) {
 	t.Parallel()
 

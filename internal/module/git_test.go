@@ -267,7 +267,7 @@ func TestGitPolicy(t *testing.T) {
 	before.expect(t, files{"main.tf": "2"})
 	expect(before, "an expression, nothing new", true, false)
 
-	// An incomplete module is none, whatever the policy.
+	// An incomplete module does not count, regardless of the policy.
 	for _, p := range []*place{always, pinned, once} {
 		if err := os.Remove(filepath.Join(p.dir.Path(), "main.tf")); err != nil {
 			t.Fatal(err)

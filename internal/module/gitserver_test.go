@@ -69,12 +69,12 @@ func (r *repo) commit(t *testing.T, f files) string {
 	return r.git(t, "rev-parse", "HEAD")
 }
 
-// A gitServer serves repositories over HTTP, and counts what is asked for.
+// A gitServer serves repositories over HTTP, and counts requests.
 type gitServer struct {
 	url, root string
 
-	// users maps names of repositories to the one user, and password, who may read
-	// it. Everybody may read others.
+	// users maps names of repositories to the one user, and password, with the right to
+	// read it. Other repositories are public.
 	users map[string]string
 
 	// before, if any, is called with every request.

@@ -67,7 +67,7 @@ func TestSharedHTTP(t *testing.T) {
 		t.Errorf("looks at another archive, and downloads: want 4 and 1, got %d and %d", requests, downloads)
 	}
 
-	// The checksum is part of what is asked for.
+	// The checksum is part of the address.
 	p := newStorePlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
 	p.ensureFails(t)
 	p.expect(t, files{})

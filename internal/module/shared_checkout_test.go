@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSharedCheckout ensures that a commit is checked out once, whatever refs stand
-// for it and whichever directories are wanted.
+// TestSharedCheckout ensures that a commit is checked out once, for all refs to it and
+// all directories in it.
 func TestSharedCheckout(t *testing.T) {
 	t.Parallel()
 
@@ -124,8 +124,8 @@ func TestSharedDirectories(t *testing.T) {
 	s.expectClones(t, "for 8 directories", 1)
 }
 
-// TestSharedMoved moves a branch between the look at it and its clone. Nobody gets
-// what it was moved to for what it was, should it be that again.
+// TestSharedMoved moves a branch between the check of its revision and its clone. When
+// the branch is moved back, no fetch gets the tree of the other commit.
 func TestSharedMoved(t *testing.T) {
 	t.Parallel()
 

@@ -22,7 +22,7 @@ func TestSharedNever(t *testing.T) {
 	shared, env := t.TempDir(), environment(t)
 	credentials := []byte(strings.Replace(s.url, "http://", "http://user:secret@", 1) + "\n")
 
-	// With the name of a commit nobody has to ask the server.
+	// With the full name of a commit a fetch does not ask the server.
 	address := "git::" + s.url + "/r?ref=" + commit
 
 	owner := newStorePlace(t, shared, address, env)
@@ -33,7 +33,8 @@ func TestSharedNever(t *testing.T) {
 	stranger.ensureFails(t)
 	stranger.expect(t, files{})
 
-	// The environment may have credentials, too: whoever has another one has to ask.
+	// The environment may have credentials, too: a fetch with another environment has to
+	// ask.
 	s.counts()
 
 	other := newStorePlace(t, shared, address, append(env, "GIT_SSH_COMMAND=other"))

@@ -39,7 +39,7 @@ func TestStateSurvives(t *testing.T) {
 
 	p.expect(t, want)
 
-	// What is left of a directory that was deleted upstream is no module.
+	// The rest of a directory that was deleted upstream is not a module.
 	p.request.Parameters.Entrypoint = "gone"
 	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)

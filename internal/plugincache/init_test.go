@@ -48,7 +48,7 @@ func TestOrigin(t *testing.T) {
 
 		f.expectDownloads(t, "with another configuration of the CLI", "a", 5)
 
-		// What is downloaded again is the same, and there once.
+		// A package that is downloaded again is the same, and there once.
 		expectPackages(t, f.cache, "in the store", 1)
 	})
 }
@@ -82,7 +82,7 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("package that cannot be shared: want it in %q, got %q", p.run.Dir, got)
 		}
 
-		// And again, with what is there.
+		// And again, with the packages that are there.
 		p.mustInit(t)
 
 		f.expectDownloads(t, "for two runs", "a", 1)

@@ -147,7 +147,7 @@ func TestKilled(t *testing.T) {
 }
 
 // TestFailureFreesWaiting makes the init fail that others wait for: they go on, and
-// do not take turns in failing.
+// do not fail one after the other.
 func TestFailureFreesWaiting(t *testing.T) {
 	t.Parallel()
 

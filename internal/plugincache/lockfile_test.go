@@ -36,7 +36,7 @@ func TestLockFile(t *testing.T) {
 			t.Errorf("package of a version that is locked: want that of the store, %q, got %q", want, got)
 		}
 
-		// An upgrade ignores what is locked.
+		// An upgrade ignores locked versions.
 		locked.mustInit(t, "-upgrade")
 		locked.provider(t, "a", "1.1.0")
 
@@ -57,7 +57,7 @@ func TestLockFile(t *testing.T) {
 	})
 }
 
-// TestForeign ensures that packages that somebody else put into the plugin cache are
+// TestForeign ensures that packages that another program put into the plugin cache are
 // used if their checksum is locked, and not otherwise.
 func TestForeign(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A mirror serves providers over HTTPS, and counts what is downloaded.
+// A mirror serves providers over HTTPS, and counts downloads.
 type mirror struct {
 	*httptest.Server
 

@@ -61,9 +61,9 @@ func expectDone(t *testing.T, places []*place, cmds []*exec.Cmd) {
 }
 
 // TestProcesses has several processes with one plugin cache. The first one is killed
-// while it downloads the provider that the others need: nobody ever sees what it has of
-// it, and the others do not wait for it any more. When nobody is killed one of them
-// downloads a provider for all.
+// while it downloads the provider that the others need: no other process ever sees a part
+// of the provider, and the others do not wait for it any more. When no process is killed
+// one of them downloads a provider for all.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {

@@ -61,8 +61,8 @@ func (p *Pruner) mustPrune(t *testing.T) {
 	}
 }
 
-// TestPruner ensures that a package goes when no directory has had it for long, and
-// that whoever needs it then gets it again.
+// TestPruner ensures that a package that no directory has had for long is deleted, and
+// that a run that needs it then gets it again.
 func TestPruner(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -99,7 +99,7 @@ func TestPruner(t *testing.T) {
 			t.Error(err)
 		}
 
-		// The directory of a Workspace that nobody answered for.
+		// The directory of a Workspace that no instance answered for.
 		unused.mustInit(t)
 
 		f.expectDownloads(t, "of a package that was removed", "unused", 2)
@@ -135,7 +135,7 @@ func TestPrunerOfInit(t *testing.T) {
 			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 
-		// So does what is installed again, by a run that had no use for it before.
+		// So does a package that is installed again, by a run that did not use it before.
 		if err := os.Chtimes(old, past, past); err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +157,8 @@ func TestPrunerOfInit(t *testing.T) {
 	})
 }
 
-// TestPrunerWaits ensures that nothing is removed between the look whether it is
-// there and its use, nor when it is not known what is used.
+// TestPrunerWaits ensures that no package is removed between the check whether it is
+// there and its use, nor when the used packages are not known.
 func TestPrunerWaits(t *testing.T) {
 	t.Parallel()
 
@@ -216,8 +216,8 @@ func TestPrunerWaits(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPrunerSize ensures that packages which are too many go, the oldest first, but
-// none that may be used.
+// TestPrunerSize ensures that packages beyond the limit are deleted, the oldest first,
+// but not those that may be in use.
 func TestPrunerSize(t *testing.T) {
 	t.Parallel()
 
@@ -254,7 +254,7 @@ func TestPrunerSize(t *testing.T) {
 	expectStored(t, cache, "that may be used", "new", "today")
 }
 
-// TestPrunerStart ensures that a Pruner looks at once, and ends.
+// TestPrunerStart ensures that a Pruner runs at once, and ends.
 func TestPrunerStart(t *testing.T) {
 	t.Parallel()
 

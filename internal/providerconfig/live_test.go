@@ -100,7 +100,7 @@ func testWatch(t *testing.T, f *fixture) {
 	}
 }
 
-// What is known to be recorded costs no request. What was deleted is recorded again.
+// A usage that is known to be recorded costs no request. A deleted one is recorded again.
 func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	t.Helper()
 

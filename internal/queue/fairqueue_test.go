@@ -88,7 +88,7 @@ func TestPop(t *testing.T) {
 	}
 }
 
-// TestMany has a tenant with very many items, of whatever priority, beside one with one.
+// TestMany has a tenant with very many items, of either priority, beside one with one.
 func TestMany(t *testing.T) {
 	t.Parallel()
 
@@ -129,7 +129,7 @@ func TestTouch(t *testing.T) {
 	f.Touch("a-3")
 	f.Touch("nobody-1")
 
-	// It stays urgent until it is done, whatever it is called meanwhile.
+	// It stays urgent until it is done, even if its class changes.
 	urgent["a-3"] = false
 
 	f.Touch("a-3")
@@ -144,8 +144,7 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost pushes, touches and pops at random: whatever was pushed comes
-// out, once.
+// TestNothingIsLost pushes, touches and pops at random: each pushed item comes out, once.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 

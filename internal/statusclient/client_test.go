@@ -68,7 +68,7 @@ func TestClient(t *testing.T) {
 	// The reconciler reads the Workspace from the cache of its shard ...
 	eventually(t, "the cache holds the Workspace", func() bool { return c.Get(t.Context(), key, inFlight) == nil })
 
-	// ... and while it works, somebody moves it.
+	// ... and while it works, the Workspace moves to another shard.
 	ws.SetLabels(map[string]string{shardLabel: "b"})
 
 	if err := live.Update(t.Context(), ws); err != nil {
@@ -224,7 +224,8 @@ func testUnchanged(t *testing.T, live, cached client.Client) {
 		t.Errorf("updates with nothing new: -want, +got:\n%s", diff)
 	}
 
-	// What was once so is no longer, even though nobody has changed it since it was read.
+	// The status is not what it was, although the object has not been changed since it
+	// was read.
 	if diff := cmp.Diff(true, update(old) > 0); diff != "" {
 		t.Errorf("updates with something old: -want, +got:\n%s", diff)
 	}

@@ -85,7 +85,7 @@ func TestLaggingCache(t *testing.T) {
 		t.Errorf("a reconcile that starts before the cache has the status that the last one recorded must not lose it: want serial 2, got %d", s.Serial)
 	}
 
-	// Once the cache is there it is what is read.
+	// Once the cache has caught up, it is read.
 	cached.has = ws.DeepCopy()
 	cached.has.SetLabels(map[string]string{"from": "cache"})
 

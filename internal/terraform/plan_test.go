@@ -69,7 +69,7 @@ output "v" { value = var.v }`,
 		})
 		// The operator's arguments must not send the plan elsewhere.
 		ws.Env = append(ws.Env, "TF_CLI_ARGS_plan=-out=elsewhere")
-		// A module may bring whatever it likes under the name of the plan.
+		// A module may bring a file of any kind under the name of the plan.
 		if err := os.Symlink("elsewhere", filepath.Join(ws.Dir, "plan")); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 	}
 }
 
-// expectNoPart fails if there is a part of what was printed in what is shown.
+// expectNoPart fails if the shown text contains a part of the printed text.
 func expectNoPart(t *testing.T, kind, shown, printed string) {
 	t.Helper()
 
@@ -68,7 +68,8 @@ func expectNoPart(t *testing.T, kind, shown, printed string) {
 // is cut.
 func TestNoPartOfSecret(t *testing.T) {
 	t.Parallel()
-	// What is before the secret, so that it is cut, and what makes an error of that.
+	// length is the length of the text before the secret, so that the secret is cut, and
+	// err makes an error of the text.
 	places := map[string]struct {
 		length int
 		err    func(ws Workspace, text string) error

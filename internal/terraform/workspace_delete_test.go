@@ -42,7 +42,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			t.Fatalf("destroy: %v", err)
 		}
 
-		// Somebody has selected it, as `workspace new` does.
+		// The workspace is selected, as after `workspace new`.
 		filesystem.Write(t, ws.Dir, map[string]string{".terraform/environment": "ws"})
 
 		if err := c.DeleteWorkspace(t.Context(), ws); err != nil {

@@ -143,7 +143,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Whatever text a variable without a type is given is its value.
+// The value of a variable without a type is exactly the given text.
 func FuzzRenderLiteral(f *testing.F) {
 	for _, s := range []string{
 		"", "a", `"`, `\`, `\"`, `\n`, "\n", "\r\n", "\t", "\x00", "$", "${", "$${", "$$${", "${a}", "%{", "%%{", "%%%{ if a }", "}", "$\u0301{",
@@ -170,8 +170,8 @@ func FuzzRenderLiteral(f *testing.F) {
 	})
 }
 
-// Whatever text a variable with a type is given, it sets that variable and no
-// other, and to the value of the text as an argument.
+// For any text, a variable with a type gets the value that the text has as an argument,
+// and no other variable is set.
 func FuzzRenderExpression(f *testing.F) {
 	for _, s := range []string{
 		"", "1", "[1, 2]", "[\n1,\n2\n]", `{ a = 1, "b" : [true, null] }`, "1 +\n2", "(1)", "1)", "(1", "1\nb = 2", "1)\nb = (2", "1 # a", "1 // a", "1 /* a */", "1 /*", "/* a */ 1",

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// What a run leaves in the place of a record must not block whoever reads it, nor fill
-// the memory.
+// A file that a run leaves in the place of a record must not block a reader, nor fill the
+// memory.
 func TestOddRecords(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,8 @@ func TestSync(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// earlier are the sets of earlier calls, and present what somebody else
-		// wrote after them.
+		// earlier are the sets of earlier calls, and present are files that were written
+		// after them by another program.
 		earlier []map[string]File
 		present files
 		sync    map[string]File

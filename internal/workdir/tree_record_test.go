@@ -118,8 +118,8 @@ func TestTreeRevision(t *testing.T) {
 	}
 }
 
-// TestTreeRecord ensures that a record that somebody tampered with makes nothing
-// disappear that is not a file of a module.
+// TestTreeRecord ensures that a record that was tampered with removes no file that does
+// not belong to a module.
 func TestTreeRecord(t *testing.T) {
 	t.Parallel()
 

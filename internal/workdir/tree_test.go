@@ -22,7 +22,7 @@ func TestReplaceTree(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		// earlier are the trees of earlier calls. After them there is a Sync of inputs,
-		// and present is what somebody else wrote.
+		// and present are the files that another program wrote.
 		earlier []files
 		inputs  map[string]File
 		present files

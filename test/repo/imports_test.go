@@ -86,7 +86,7 @@ func arrows() []arrow {
 		{
 			from:  "internal/shard",
 			never: kubernetesClients(),
-			why:   "who a Workspace belongs to is a pure function, the same on every instance",
+			why:   "the instance of a Workspace is a pure function, the same on every instance",
 		},
 		{
 			from: "internal/shard/...",
@@ -95,7 +95,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/queue",
-			why:  "whose turn it is does not depend on what it is",
+			why:  "the order of items does not depend on their type",
 		},
 		{
 			from: "internal/listing",
@@ -112,21 +112,21 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/metrics",
-			why:  "what is measured is handed to it; it asks nobody",
+			why:  "measurements are handed to it",
 		},
 		{
 			from:  "internal/redact",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "what is secret is handed to it",
+			why:   "secrets are handed to it",
 		},
 		{
 			from:  "internal/regular",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "a file is read the same way whoever asks for it",
+			why:   "a file is read the same way for all callers",
 		},
 		{
 			from: "internal/keyref",
-			why:  "a key is read the same way whoever asks for it",
+			why:  "a key is read the same way for all callers",
 		},
 		{
 			from: "internal/providerconfig",
@@ -147,7 +147,7 @@ func arrows() []arrow {
 		{
 			from: "internal/module/fetch",
 			to:   []string{"internal/process", "internal/dircache", "internal/environ", "internal/module/unpack", "internal/regular"},
-			why:  "a fetch runs in a process of its own and knows nothing but what it is handed",
+			why:  "a fetch runs in a process of its own and knows only its request",
 		},
 		{
 			from: "internal/module/unpack",
@@ -168,7 +168,7 @@ func arrows() []arrow {
 		{
 			from:  "internal/process",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "a child runs the same way whatever it is",
+			why:   "every program runs the same way",
 		},
 		{
 			from:  "internal/environ",
@@ -178,19 +178,19 @@ func arrows() []arrow {
 		{
 			from:  "internal/dircache",
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "it keeps directories, whatever is in them",
+			why:   "it keeps directories with any content",
 		},
 		{
 			from:  "internal/initcache",
 			to:    []string{"internal/dircache", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "a key says all that it has to know about what it keeps",
+			why:   "a key is all that it knows of an entry",
 		},
 		{
 			from:  "internal/plugincache",
 			to:    []string{"internal/dircache", "internal/environ", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "it knows what the CLI does with a directory, and not whose that is",
+			why:   "it knows the CLI, and no Workspaces",
 		},
 		{
 			from:  "internal/workdir",

@@ -109,7 +109,7 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 	f.expectGone(t, pc)
 }
 
-// A usage without a controller is nobody's.
+// A usage without a controller does not count.
 func testStale(t *testing.T, f *fixture) {
 	t.Helper()
 

@@ -235,8 +235,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestCredentialsMode ensures that files with secrets are readable by nobody else,
-// whatever the umask.
+// TestCredentialsMode ensures that no other user can read files with secrets, with any
+// umask.
 func TestCredentialsMode(t *testing.T) {
 	t.Parallel()
 

@@ -61,7 +61,7 @@ func FuzzTar(f *testing.F) {
 			if got := filesystem.Names(t, parent); len(got) != 1 {
 				t.Fatalf("link %q to %q, file %q: there is something outside: %q", name, target, second, got)
 			}
-			// What is fine is not at odds with what the system makes of it.
+			// A path that is accepted stays inside when the system resolves it, too.
 			if Check(root) != nil {
 				continue
 			}

@@ -145,8 +145,8 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestHolder changes the Lease of a holder that reaches the API server: it goes on as long as
-// nobody else holds it.
+// TestHolder changes the Lease of a holder that reaches the API server: it goes on as
+// long as no other instance holds it.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 

@@ -90,7 +90,7 @@ func (c *apiClient) become(f fault) {
 
 func (c *apiClient) Leases(string) coordinationv1client.LeaseInterface { return c }
 
-// do a request, whatever becomes of it.
+// do a request, subject to the current fault.
 func (c *apiClient) do(ctx context.Context, request func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	c.mu.Lock()
 	f := c.fault

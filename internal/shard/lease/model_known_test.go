@@ -22,8 +22,8 @@ type known struct {
 	missing bool
 	current bool
 
-	// blank is 0, or one more than the number of ticks since the Lease was first seen to be
-	// missing or empty, if nobody is known who held it.
+	// blank is 0, or one more than the number of ticks since the Lease was first seen to
+	// be missing or empty, without a known holder.
 	blank uint8
 
 	names names
@@ -41,7 +41,7 @@ type seen struct {
 	duration     uint8
 }
 
-// A names is a list of identities that ends at the first nobody.
+// A names is a list of identities that ends at the first empty one.
 type names [identities - 1]name
 
 type set uint8
@@ -168,7 +168,7 @@ func knownOf(o *observation) known {
 
 func ticksOf(d time.Duration) uint8 { return uint8(max(d, 0) / time.Second) }
 
-// older is what is known a tick later.
+// older is the knowledge a tick later.
 func (k known) older() known {
 	if k.blank > 0 {
 		k.blank = min(k.blank+1, 1+patience)

@@ -10,9 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These are the limits of what is guaranteed if a person deletes a Lease. An unsharded instance
-// claims nothing: one that has just started may take its place while it cannot make its Lease
-// again. Shards are safe from that, see the worlds FreshShardDeleted and ShardDeleted.
+// These are the limits of the guarantees if a person deletes a Lease. An unsharded
+// instance claims nothing: one that has just started may take its place while it cannot
+// make its Lease again. Shards are safe from that, see the worlds FreshShardDeleted and
+// ShardDeleted.
 func TestModelLimits(t *testing.T) {
 	t.Parallel()
 

@@ -357,7 +357,7 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 	}
 }
 
-// take the Workspace, if nobody that is alive has claimed it.
+// take the Workspace, unless a live instance has claimed it.
 func (m *model) take(s *state, i int) {
 	p := &s.procs[i]
 	dead := s.claim == nobody

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// explored says what is wrong in a world.
+// explored reports the fault that exploring a world has found.
 func explored(t *testing.T, m *model) explore.Result {
 	t.Helper()
 
@@ -28,7 +28,7 @@ func explored(t *testing.T, m *model) explore.Result {
 	return got
 }
 
-// With every rule, nothing goes wrong, whatever happens and in whatever order.
+// With every rule, nothing goes wrong, for all moves in all orders.
 func TestModel(t *testing.T) {
 	t.Parallel()
 

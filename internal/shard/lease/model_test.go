@@ -9,14 +9,15 @@ import "fmt"
 // The model of Leases is a small world with a clock: an API server with one Lease and one
 // Workspace, replicas that want the Lease, another instance that observes it, people who
 // tamper with it, and requests that hang. It shows when two of them run the CLI for the
-// Workspace. Who may take a Lease, and who is dead, is decided by the real code.
+// Workspace. The real code decides which replica may take a Lease, and which instance is
+// dead.
 //
-// The model of claims, in package claim, relies on what is shown here: that an instance that
+// The model of claims, in package claim, relies on a result of this one: an instance that
 // counts as dead runs nothing.
 //
-// Time goes on in ticks. It is the same for all, but a tick may come between any two moves
-// of which none is due before. How long something takes is part of what is explored, and so
-// is a partition: a renewal, an observation or an answer may come as late as it likes.
+// Time goes on in ticks. It is the same for all, but a tick may come between any two
+// moves of which none is due before. Durations are explored, and so are partitions: a
+// renewal, an observation or an answer may come as late as it likes.
 type state struct {
 	lease  content
 	backup content
@@ -49,7 +50,7 @@ const (
 	patience = 1
 )
 
-// A name is an identity: nobody, a process, or an instance of the past.
+// A name is an identity: none, a process, or an instance of the past.
 type name uint8
 
 const (
@@ -59,7 +60,7 @@ const (
 	identities = maxProcs + 2
 )
 
-// A content is what is in the Lease.
+// A content is the content of the Lease.
 type content struct {
 	exists   bool
 	holder   name

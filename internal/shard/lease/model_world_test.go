@@ -34,7 +34,7 @@ type spec struct {
 // claims says that a process claims the Workspace before it runs the CLI for it.
 func (m *model) claims(i int) bool { return m.procs[i].role == other || !m.unsharded }
 
-// Start of the world: everybody but those who are absent has seen the Lease.
+// Start of the world: all processes except the absent ones have seen the Lease.
 func (m *model) Start() state {
 	m.memo = map[question]reply{}
 	s := state{lease: m.lease, backup: m.backup, left: m.faults}
@@ -58,7 +58,7 @@ func (m *model) Start() state {
 // Fault says that nothing may depend on a move.
 func (m *model) Fault(e move) bool { return e.kind <= restores }
 
-// Wrong says what is wrong in a state.
+// Wrong describes the fault in a state.
 func (m *model) Wrong(s *state) string {
 	runs := m.writers(s)
 
@@ -265,8 +265,8 @@ func (m *model) people(s *state, fn func(move, *state)) {
 	}
 }
 
-// write the Lease: nobody has seen it like that, and what was based on the version before
-// is refused.
+// write the Lease: no process has seen this version, and writes that are based on the
+// version before are refused.
 func (m *model) write(s *state, to content) {
 	s.lease = to
 

@@ -202,8 +202,8 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// The time after which the holder of a Lease that was deleted is dead begins before anybody
-// asks for it.
+// The time after which the holder of a Lease that was deleted is dead begins before its
+// state is first asked for.
 func TestObserverDeleted(t *testing.T) {
 	t.Parallel()
 
@@ -231,7 +231,7 @@ func TestObserverDeleted(t *testing.T) {
 	}
 }
 
-// The Leases of another namespace are read when somebody asks.
+// The Leases of another namespace are read when their state is asked for.
 func TestObserverOtherNamespace(t *testing.T) {
 	t.Parallel()
 
@@ -302,7 +302,7 @@ func TestObserverHolder(t *testing.T) {
 	}
 }
 
-// Whoever takes what an instance has left wants to know where it was.
+// An instance that takes over from another one needs the host of that one.
 func TestObserverHosts(t *testing.T) {
 	t.Parallel()
 
@@ -335,7 +335,8 @@ func TestObserverHosts(t *testing.T) {
 	}
 }
 
-// The Observer counts from when it first saw a Lease, which is before anybody asks.
+// The Observer counts from when it first saw a Lease, which is before its state is asked
+// for.
 func TestObserverStart(t *testing.T) {
 	t.Parallel()
 

@@ -59,7 +59,7 @@ func renewed(at, duration time.Duration) leaseOption {
 	}
 }
 
-// newLease is held by me for 10 seconds, as somebody wrote with another clock.
+// newLease is held by me for 10 seconds, and was written with another clock.
 func newLease(o ...leaseOption) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "lease", UID: "uid", ResourceVersion: "1"},
@@ -323,8 +323,8 @@ func TestObservation(t *testing.T) {
 	}
 }
 
-// Somebody who was never seen to hold the Lease may have held it before it was restored or
-// deleted.
+// An instance that was never seen to hold the Lease may have held it before it was
+// restored or deleted.
 func TestObservationOfUnseen(t *testing.T) {
 	t.Parallel()
 

@@ -15,12 +15,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
-// A step is something that changes, some looks, and what has been said by then.
+// A step is a change, a number of scans, and the expected results.
 type step struct {
 	reason string
 
-	// leases are those that are held from now on, self who looks, and relabel the
-	// labels that change. What is not set stays as it is.
+	// leases are the Leases that are held from now on, self is the instance that scans,
+	// and relabel are the labels that change. Unset fields change nothing.
 	leases  stubLeases
 	self    shard.ID
 	relabel map[string]string
