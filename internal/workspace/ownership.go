@@ -49,22 +49,22 @@ func IsBlank(s commonv1beta1.StateSummary) bool { return s.Resources == 0 && s.S
 type StateOwnership int
 
 const (
-	// OwnershipNone: the Workspace has nothing to do with the state.
+	// OwnershipNone means that the Workspace has nothing to do with the state.
 	OwnershipNone StateOwnership = iota
 
-	// OwnershipPossible: the Workspace was reconciled by an older version of the provider,
-	// which recorded no lineage. The state may be its own.
+	// OwnershipPossible means that the Workspace was reconciled by an older version of
+	// the provider, which recorded no lineage. The state may be its own.
 	OwnershipPossible
 
-	// OwnershipBegun: the Workspace has begun to create the resources in the state, or to
-	// take them over, and has not recorded the end of that.
+	// OwnershipBegun means that the Workspace has begun to create the resources in the
+	// state, or to take them over, and has not recorded the end of that.
 	OwnershipBegun
 
-	// OwnershipRemembered: the Workspace was reconciled with the state, but has not recorded
-	// it as its own yet.
+	// OwnershipRemembered means that the Workspace was reconciled with the state, but has
+	// not recorded it as its own yet.
 	OwnershipRemembered
 
-	// OwnershipRecorded: the Workspace has recorded the state as its own.
+	// OwnershipRecorded means that the Workspace has recorded the state as its own.
 	OwnershipRecorded
 )
 
