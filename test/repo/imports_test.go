@@ -313,7 +313,7 @@ import _ "` + module + `/internal/app"`,
 import _ "` + module + `/internal/app"`,
 			},
 			want: []string{
-				"internal/metrics/metrics.go:3: imports internal/app: what is measured is handed to it; it asks nobody",
+				"internal/metrics/metrics.go:3: imports internal/app: measurements are handed to it",
 			},
 		},
 		"ControllerKnowsShards": {
@@ -360,7 +360,7 @@ import (
 )`,
 			},
 			want: []string{
-				"internal/shard/id.go:2: imports sigs.k8s.io/controller-runtime/pkg/client: who a Workspace belongs to is a pure function, the same on every instance",
+				"internal/shard/id.go:2: imports sigs.k8s.io/controller-runtime/pkg/client: the instance of a Workspace is a pure function, the same on every instance",
 				"internal/shard/lease/lease.go:4: imports internal/shard/claim: sharding is read, tested and switched off in one place",
 			},
 		},
