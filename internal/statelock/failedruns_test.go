@@ -42,6 +42,7 @@ func TestFailedRuns(t *testing.T) {
 			reason: "The backend went away during the first one, and none of the others got a lock.",
 			do: func(f *FailedRuns) {
 				f.Record("a", Run{Start: start, End: end})
+
 				for n := range time.Duration(100) {
 					f.Record("a", Run{Start: end.Add(1 + n), End: end.Add(1 + n)})
 				}
@@ -55,6 +56,7 @@ func TestFailedRuns(t *testing.T) {
 				for n := range time.Duration(100) {
 					f.Record("a", Run{Start: start.Add(n - 101), End: start.Add(n - 101)})
 				}
+
 				f.Record("a", Run{Start: start, End: end})
 			},
 			at:   end,
