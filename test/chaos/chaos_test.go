@@ -149,10 +149,10 @@ func settle(t *testing.T, j *journal, f fleet, w *workspaces, r *report) {
 }
 
 // missingWorkdirs returns the workdirs that are not there although their Workspace is.
-func missingWorkdirs(t *testing.T, f fleet, w *workspaces) []place {
+func missingWorkdirs(t *testing.T, f fleet, w *workspaces) []absence {
 	t.Helper()
 
-	var missing []place
+	var missing []absence
 
 	for _, ws := range w.all {
 		if ws.removed != 0 || ws.lost {
@@ -162,7 +162,7 @@ func missingWorkdirs(t *testing.T, f fleet, w *workspaces) []place {
 		for _, root := range f.roots() {
 			p := place{root: root, uid: ws.uid}
 			if _, err := os.Stat(filepath.Join(p.root, p.uid)); err != nil {
-				missing = append(missing, p)
+				missing = append(missing, absence{place: p, time: time.Now().UnixNano()})
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func newFate() fate {
 }
 
 // judge reads what was written down and completes the report.
-func (e *evidence) judge(t *testing.T, r *report, f fleet, w *workspaces, missing []place) {
+func (e *evidence) judge(t *testing.T, r *report, f fleet, w *workspaces, missing []absence) {
 	t.Helper()
 
 	events, err := record.Read(filepath.Join(e.dir, "runs"))

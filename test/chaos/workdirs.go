@@ -6,31 +6,40 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 )
 
 // A place is the workdir of one Workspace.
 type place struct{ root, uid string }
 
+// An absence is that of a workdir at a time.
+type absence struct {
+	place
+
+	time int64
+}
+
 // deletedWorkdirs returns the workdirs that were deleted although their Workspace was
 // there and nobody had asked for its deletion: a run found one fresh that another run
 // had used, or it is missing in the end. removed is when the deletion of a Workspace
-// was asked for, by UID; missing are the workdirs of all Workspaces left that are not
-// there.
-func deletedWorkdirs(runs []run, removed map[string]int64, missing []place, c clock) []violation {
+// was asked for, by UID; missing are the workdirs of all Workspaces left that were not
+// there. One that is used for the first time after that was not deleted.
+func deletedWorkdirs(runs []run, removed map[string]int64, missing []absence, c clock) []violation {
 	var found []violation
 
-	used := map[place]run{}
+	used := map[place][]run{}
 
 	for _, r := range runs {
 		p := place{root: r.root, uid: r.uid}
-		old, known := used[p]
-		used[p] = r
+		known := used[p]
+		used[p] = append(known, r)
 
 		if at, ok := removed[r.uid]; ok && r.start >= at {
 			continue
 		}
 
-		if known && r.fresh {
+		if len(known) > 0 && r.fresh {
+			old := known[len(known)-1]
 			found = append(found, violation{
 				workspace: r.workspace,
 				time:      r.start,
@@ -40,8 +49,10 @@ func deletedWorkdirs(runs []run, removed map[string]int64, missing []place, c cl
 		}
 	}
 
-	for _, p := range missing {
-		if r, ok := used[p]; ok {
+	for _, m := range missing {
+		before := slices.DeleteFunc(slices.Clone(used[m.place]), func(r run) bool { return r.start > m.time })
+		if len(before) > 0 {
+			r := before[len(before)-1]
 			found = append(found, violation{
 				workspace: r.workspace,
 				time:      r.start,

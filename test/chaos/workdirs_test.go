@@ -28,7 +28,7 @@ func TestDeletedWorkdirs(t *testing.T) {
 		reason  string
 		runs    []run
 		removed map[string]int64
-		missing []place
+		missing []absence
 		want    []violation
 	}{
 		"Kept": {
@@ -58,13 +58,18 @@ func TestDeletedWorkdirs(t *testing.T) {
 		"Missing": {
 			reason:  "One that is missing in the end was deleted.",
 			runs:    []run{first, second},
-			missing: []place{{root: "/r", uid: "uid-1"}},
+			missing: []absence{{place: place{root: "/r", uid: "uid-1"}, time: at(50)}},
 			want:    []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1"}}},
 		},
 		"NeverThere": {
 			reason:  "Unless it was never used.",
 			runs:    []run{first, second},
-			missing: []place{{root: "/s", uid: "uid-1"}, {root: "/r", uid: "uid-2"}},
+			missing: []absence{{place: place{root: "/s", uid: "uid-1"}, time: at(50)}, {place: place{root: "/r", uid: "uid-2"}, time: at(50)}},
+		},
+		"UsedLater": {
+			reason:  "One that was not there before its first use was not deleted.",
+			runs:    []run{first, second},
+			missing: []absence{{place: place{root: "/r", uid: "uid-1"}, time: at(5)}},
 		},
 	}
 
