@@ -204,6 +204,9 @@ func (r *Runner) Close() error {
 // which the CLI can look at the infrastructure.
 type UnpreparedError struct{ error }
 
+// NewUnpreparedError returns that failure because of the supplied error.
+func NewUnpreparedError(err error) UnpreparedError { return UnpreparedError{error: err} }
+
 // Unwrap returns why.
 func (e UnpreparedError) Unwrap() error { return e.error }
 

@@ -66,7 +66,7 @@ type external struct {
 // infrastructure.
 func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	o, err := e.observe(ctx, ws)
-	if !errors.As(err, &runner.UnpreparedError{}) {
+	if !runner.IsUnprepared(err) {
 		e.observed = func() (managed.ExternalObservation, error) { return o, err }
 
 		return nil

@@ -5,27 +5,155 @@
 package workspace
 
 import (
+	"context"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// A fakeRunner answers what a test has put into it.
+// A fakeRunner answers what a test has put into it, and records the commands of the CLI
+// that a runner.Runner would have run.
 type fakeRunner struct {
-	workspaceRunner
+	// state that there is. Destroy, PushState and DeleteWorkspace do not change it.
+	state    *terraform.State
+	stateErr error
 
-	incomplete    error
+	plan    *terraform.Plan
+	planErr error
+
+	applied  *terraform.Applied
+	applyErr error
+
+	// stale is the state that Apply finds in place of the one that was planned from, nil
+	// if it finds that one.
+	stale *terraform.State
+
+	destroyed  int
+	destroyErr error
+
+	deleteErr, pushErr, closeErr error
+
+	place         runner.StatePlace
+	placeErr      error
 	stateAnywhere bool
 
+	// unsaved is the path of a state that a run could not save.
+	unsaved string
+
 	// record of the last run, nil if there is none.
-	record *runner.RunRecord
+	record    *runner.RunRecord
+	recordErr error
+
+	incomplete error
+	remakes    bool
+
+	// optional says that the state can be reached without the module, for which there is
+	// no error then.
+	optional bool
+	leftOut  bool
+
+	// pulled is called after the state was read. It may be nil.
+	pulled func()
+
+	// ran are the commands, in their order.
+	ran []string
 }
 
-func (r *fakeRunner) Incomplete() error   { return r.incomplete }
+func (r *fakeRunner) Plan(context.Context, bool) (*terraform.Plan, *terraform.State, error) {
+	r.ran = append(r.ran, "plan")
+	if r.planErr != nil {
+		return nil, nil, r.planErr
+	}
+
+	return r.plan, r.state, nil
+}
+
+func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*terraform.State) error, _ func(terraform.Progress)) (*terraform.Applied, error) {
+	r.ran = append(r.ran, "apply")
+
+	if r.stale != nil {
+		if err := again(r.stale); err != nil {
+			return nil, err
+		}
+	}
+
+	return r.applied, r.applyErr
+}
+
+func (r *fakeRunner) Destroy(context.Context, func(terraform.Progress)) (int, error) {
+	r.ran = append(r.ran, "destroy")
+
+	return r.destroyed, r.destroyErr
+}
+
+func (r *fakeRunner) Close() error { return r.closeErr }
+
+func (r *fakeRunner) State(context.Context) (*terraform.State, error) {
+	r.ran = append(r.ran, "state pull")
+	if r.stateErr != nil && !r.leftOut {
+		return nil, r.stateErr
+	}
+
+	s := r.state
+	if r.pulled != nil {
+		r.pulled()
+	}
+
+	return s, nil
+}
+
+func (r *fakeRunner) PushState(context.Context, string) error {
+	r.ran = append(r.ran, "state push")
+	if r.pushErr == nil {
+		r.unsaved = ""
+	}
+
+	return r.pushErr
+}
+
+func (r *fakeRunner) Unlock(context.Context, string) error {
+	r.ran = append(r.ran, "force-unlock")
+
+	return nil
+}
+
+func (r *fakeRunner) DeleteWorkspace(context.Context) error {
+	r.ran = append(r.ran, "workspace delete")
+	if r.leftOut {
+		return nil
+	}
+
+	return r.deleteErr
+}
+
+func (r *fakeRunner) StatePlace() (runner.StatePlace, error) { return r.place, r.placeErr }
+
 func (r *fakeRunner) StateAnywhere() bool { return r.stateAnywhere }
 
-func (r *fakeRunner) RunRecord() (*runner.RunRecord, error) { return r.record, nil }
+func (r *fakeRunner) KubernetesBackend() (namespace, suffix string) { return "", "" }
+
+func (r *fakeRunner) RunRecord() (*runner.RunRecord, error) { return r.record, r.recordErr }
 
 func (r *fakeRunner) WriteRunRecord(record runner.RunRecord) error {
+	if r.recordErr != nil {
+		return r.recordErr
+	}
+
 	r.record = &record
 
 	return nil
+}
+
+func (r *fakeRunner) UnsavedState() (string, error) { return r.unsaved, nil }
+
+func (r *fakeRunner) Source() string { return "" }
+
+func (r *fakeRunner) Incomplete() error { return r.incomplete }
+
+func (r *fakeRunner) AppliesPlan() bool { return !r.remakes }
+
+func (r *fakeRunner) LeaveOutModule() bool {
+	r.leftOut = r.optional
+
+	return r.optional
 }

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// observed makes an attempt go on after Observe has made the supplied plan.
+func (r *attempt) observed(t *testing.T, p terraform.Plan, s terraform.State) {
+	t.Helper()
+	r.planned(p, s)
+
+	if err := r.begin(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	r.runner.ran, r.events.reasons = nil, nil
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+
+	blank := terraform.State{Lineage: ownLineage, Serial: 1}
+	local := runner.StatePlace{OnDisk: true, InWorkdir: true}
+
+	cases := map[string]struct {
+		reason string
+		prior  terraform.State
+		others []client.Object
+		change func(r *attempt)
+		want   outcome
+	}{
+		"Created": {
+			reason: "All is there. The next observation finds the lineage of the new state.",
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonCreating, begun: true, succeeded: true},
+		},
+		"CreatedInEmptyState": {
+			reason: "The state that the plan was made from is that of the Workspace.",
+			prior:  blank,
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonCreating, lineage: ownLineage, begun: true, succeeded: true},
+		},
+		"NotRecorded": {
+			reason: "Nothing is created unless it is recorded that creation begins.",
+			change: func(r *attempt) { r.maxWrites = 0 },
+			want:   outcome{err: "cannot record that creation begins", ready: xpv2.ReasonCreating, begun: true},
+		},
+		"NoRunRecord": {
+			reason: "Nor unless the disk knows.",
+			change: func(r *attempt) { r.runner.recordErr = errors.New("disk full") },
+			want:   outcome{err: "disk full", begun: true},
+		},
+		"Failed": {
+			reason: "There may be something: the creation has begun.",
+			change: func(r *attempt) { r.runner.applyErr = &terraform.Error{ExitCode: 1} },
+			want:   outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
+		},
+		"FailedWithNothing": {
+			reason: "On a disk that is not lost, an empty state says that nothing was created.",
+			change: func(r *attempt) {
+				r.runner.place = local
+				r.runner.applyErr = &terraform.Error{ExitCode: 1}
+			},
+			want: outcome{ran: []string{"apply", "state pull"}, err: "ended with", ready: xpv2.ReasonCreating},
+		},
+		"Killed": {
+			reason: "What was killed may have created what is in no state.",
+			change: func(r *attempt) {
+				r.runner.place = local
+				r.runner.applyErr = &terraform.Error{ExitCode: -1}
+			},
+			want: outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
+		},
+		"Locked": {
+			reason: "Another process creates something in this state: it is not this Workspace.",
+			change: func(r *attempt) { r.runner.applyErr = lockedBy("alice@laptop", time.Now()) },
+			want:   outcome{ran: []string{"apply"}, err: "left alone", ready: xpv2.ReasonCreating},
+		},
+		"Taken": {
+			reason: "Another process was faster.",
+			change: func(r *attempt) { r.runner.applyErr = runner.StateTakenError{} },
+			want:   outcome{ran: []string{"apply"}, err: "another process has created the state", ready: xpv2.ReasonCreating},
+		},
+		"Replaced": {
+			reason: "The state that the apply finds is that of another Workspace.",
+			change: func(r *attempt) { s := otherState(); r.runner.stale = &s },
+			want:   outcome{ran: []string{"apply"}, err: "another state than before", ready: xpv2.ReasonCreating, begun: true},
+		},
+		"PlansAgain": {
+			reason: "An apply that makes its own plan does not notice that the state has another owner by now.",
+			prior:  blank,
+			others: []client.Object{anotherOwner(ownLineage)},
+			change: func(r *attempt) { r.runner.remakes = true },
+			want:   outcome{err: `belongs to the Workspace "ns/other"`, ready: xpv2.ReasonCreating, begun: true},
+		},
+		"Sensitive": {
+			reason: "The CLI does not print sensitive outputs: they are in the state.",
+			change: func(r *attempt) {
+				r.runner.applied = &terraform.Applied{Outputs: map[string]terraform.Output{"a": {Sensitive: true}}}
+			},
+			want: outcome{ran: []string{"apply", "state pull"}, ready: xpv2.ReasonCreating, begun: true, succeeded: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(), tc.others...)
+			r.runner.applied = &terraform.Applied{Outputs: map[string]terraform.Output{}}
+			r.observed(t, changes(), tc.prior)
+			tc.change(r)
+
+			_, err := r.Create(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			// The status that another instance would read says the same.
+			if r.maxWrites > 0 && r.runner.recordErr == nil {
+				if diff := cmp.Diff(r.ws.GetOwnership(), r.recorded(t).GetOwnership()); diff != "" {
+					t.Errorf("\n%s\nownership: -here, +recorded:\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+
+	drift := changes()
+	drift.Drift = []string{"a.b"}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		plan   terraform.Plan
+		prior  terraform.State
+		change func(r *attempt)
+		want   outcome
+	}{
+		"Updated": {
+			reason: "All is as it should be.",
+			ws:     with(owner),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Drift": {
+			reason: "People are told that their change is undone.",
+			ws:     with(owner),
+			plan:   drift,
+			prior:  ownState(),
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{"apply"}, events: []string{"DetectedDrift"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Nothing": {
+			reason: "There is nothing to update, and nothing may be created.",
+			ws:     with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
+			plan:   changes(),
+			change: func(*attempt) {},
+			want:   outcome{err: "there is nothing to update"},
+		},
+		"Failed": {
+			reason: "Half of it may be there.",
+			ws:     with(owner, readyFor(1)),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(r *attempt) { r.runner.applyErr = errors.New("boom") },
+			want:   outcome{ran: []string{"apply"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
+		},
+		"Lost": {
+			reason: "The state went away after the plan.",
+			ws:     with(owner, readyFor(1)),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(r *attempt) { r.runner.stale = &terraform.State{} },
+			want:   outcome{ran: []string{"apply"}, err: "is gone", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
+		},
+		"NotSaved": {
+			reason: "The run saves its state as soon as it can.",
+			ws:     with(owner),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(r *attempt) {
+				r.runner.applyErr, r.runner.unsaved = errors.New("boom"), "/errored.tfstate"
+				r.stop = t.Context()
+			},
+			want: outcome{ran: []string{"apply", "state push"}, events: []string{"SavedState"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			r.runner.applied = &terraform.Applied{Outputs: map[string]terraform.Output{}}
+			r.observed(t, tc.plan, tc.prior)
+			tc.change(r)
+
+			_, err := r.Update(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+		})
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+
+	pull, destroy := "state pull", "destroy"
+	data := terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		others []client.Object
+		state  terraform.State
+		change func(r *attempt)
+		want   outcome
+
+		// resources that the status remembers afterwards.
+		resources int
+	}{
+		"Destroyed": {
+			reason: "Nothing is left.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) { r.runner.destroyed = 2 },
+			want:   outcome{ran: []string{pull, destroy}, lineage: ownLineage},
+		},
+		"Empty": {
+			reason: "There is nothing to destroy.",
+			ws:     with(deleted),
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{pull}},
+		},
+		"Failed": {
+			reason:    "The resources are still there.",
+			ws:        with(deleted, owner),
+			state:     ownState(),
+			change:    func(r *attempt) { r.runner.destroyErr = errors.New("boom") },
+			want:      outcome{ran: []string{pull, destroy}, err: "boom", lineage: ownLineage},
+			resources: 2,
+		},
+		"Lost": {
+			reason:    "An empty state is no proof that there is nothing.",
+			ws:        with(deleted, owner),
+			change:    func(*attempt) {},
+			want:      outcome{ran: []string{pull}, err: "is gone", lineage: ownLineage},
+			resources: 2,
+		},
+		"LostMeanwhile": {
+			reason: "A destroy that destroys nothing, although there was something, has found another state.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.pulled = func() { r.runner.state = &terraform.State{} }
+			},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "is gone", lineage: ownLineage},
+			resources: 2,
+		},
+		"Foreign": {
+			reason: "The state belongs to another Workspace, and stays.",
+			ws:     with(deleted),
+			others: []client.Object{anotherOwner(otherLineage)},
+			state:  otherState(),
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{pull}, events: []string{"KeptState"}},
+		},
+		"Broken": {
+			reason:    "The module is broken, and there are resources.",
+			ws:        with(deleted, owner),
+			state:     ownState(),
+			change:    func(r *attempt) { r.runner.stateErr = errors.New("broken") },
+			want:      outcome{ran: []string{pull}, err: "broken", lineage: ownLineage},
+			resources: 2,
+		},
+		"BrokenWithResources": {
+			reason: "The state can be read without the module, but not destroyed.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
+			},
+			want:      outcome{ran: []string{pull, pull}, err: "broken", lineage: ownLineage},
+			resources: 2,
+		},
+		"BrokenWithoutResources": {
+			reason: "A module that was broken from the start must not keep its Workspace.",
+			ws:     with(deleted),
+			change: func(r *attempt) {
+				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
+			},
+			want: outcome{ran: []string{pull, pull}},
+		},
+		"Canceled": {
+			reason: "What was interrupted says nothing about the module.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.stateErr, r.runner.optional = context.Canceled, true
+			},
+			want:      outcome{ran: []string{pull}, err: "canceled", lineage: ownLineage},
+			resources: 2,
+		},
+		"OnlyData": {
+			reason: "Data sources are nothing to destroy, but the CLI may refuse to leave them.",
+			ws:     with(deleted),
+			state:  data,
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{pull, destroy}, lineage: ownLineage, begun: true},
+		},
+		"WithoutValues": {
+			reason: "A destroy takes values of variables, and people are told what they can do.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.incomplete = errors.New("no such Secret")
+				r.runner.destroyErr = r.runner.incomplete
+			},
+			want:      outcome{ran: []string{pull, destroy}, err: "set spec.deletionPolicy to Orphan", lineage: ownLineage},
+			resources: 2,
+		},
+		"Left": {
+			reason: "destroyArgs have left something in the default Terraform workspace, which cannot be deleted.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyed = 1
+				meta.SetExternalName(r.ws, "default")
+			},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", lineage: ownLineage},
+			resources: 2,
+		},
+		"NotRecorded": {
+			reason: "The next instance would miss the resources.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) { r.runner.destroyed, r.maxWrites = 2, 0 },
+			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", lineage: ownLineage},
+		},
+		"Unsaved": {
+			reason: "What a run could not save is to be destroyed, too.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) { r.runner.destroyed, r.runner.unsaved = 2, "/errored.tfstate" },
+			want:   outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, lineage: ownLineage},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws, tc.others...)
+			r.runner.state = &tc.state
+			tc.change(r)
+
+			_, err := r.Delete(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			got := 0
+			if s := r.ws.GetObservation().State; s != nil {
+				got = s.Resources
+			}
+
+			if diff := cmp.Diff(tc.resources, got); diff != "" {
+				t.Errorf("\n%s\nresources: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObserveDeleted ensures that the finalizer goes once the Terraform workspace is gone,
+// and not before.
+func TestObserveDeleted(t *testing.T) {
+	t.Parallel()
+
+	gone := "workspace delete"
+
+	cases := map[string]struct {
+		reason string
+		seen   *look
+		change func(r *attempt)
+		exists bool
+		want   outcome
+	}{
+		"First":     {reason: "It has to be destroyed first.", change: func(*attempt) {}, exists: true},
+		"Destroyed": {reason: "The Terraform workspace is all that is left.", seen: &look{}, change: func(*attempt) {}, want: outcome{ran: []string{gone}}},
+		"Gone":      {reason: "It was deleted before.", seen: &look{gone: true}, change: func(*attempt) {}},
+		"Broken": {
+			reason: "The module is broken, and not needed.",
+			seen:   &look{},
+			change: func(r *attempt) { r.runner.deleteErr, r.runner.optional = errors.New("broken"), true },
+			want:   outcome{ran: []string{gone, gone}},
+		},
+		"NotEmpty": {
+			reason: "There is something left: the next try destroys it.",
+			seen:   &look{},
+			change: func(r *attempt) {
+				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Severity: terraform.SeverityError, Summary: "Workspace is not empty"}}}
+			},
+			want: outcome{ran: []string{gone}, err: "there are resources left"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(deleted))
+			if tc.seen != nil {
+				r.memory.keep(r.ws.GetUID(), *tc.seen)
+			}
+
+			tc.change(r)
+
+			if err := r.begin(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			o, err := r.Observe(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			if diff := cmp.Diff(tc.exists, o.ResourceExists); diff != "" {
+				t.Errorf("\n%s\nexists: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	ownLineage   = "11111111-1111-1111-1111-111111111111"
+	otherLineage = "22222222-2222-2222-2222-222222222222"
+)
+
+// events are the reasons of those that were recorded.
+type events struct {
+	event.Recorder
+
+	reasons []string
+}
+
+func (e *events) Event(_ runtime.Object, ev event.Event) {
+	e.reasons = append(e.reasons, string(ev.Reason))
+}
+
+// An attempt is one reconcile of a Workspace, with a fake in place of the CLI.
+type attempt struct {
+	*external
+
+	ws     *clusterv1beta1.Workspace
+	runner *fakeRunner
+	events *events
+
+	// writes is how many writes of the status succeeded. All fail after maxWrites.
+	writes, maxWrites int
+}
+
+// newAttempt returns the first one by an instance. There are no
+// others but those that are named.
+func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Object) *attempt {
+	t.Helper()
+
+	scheme := runtime.NewScheme()
+	if err := apis.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	ws.SetName("ws")
+	ws.SetUID("a")
+	ws.SetGeneration(1)
+	meta.SetExternalName(ws, "ws")
+
+	r := &attempt{ws: ws, runner: &fakeRunner{plan: &terraform.Plan{}, state: &terraform.State{}, applied: &terraform.Applied{}}, events: &events{}, maxWrites: 100}
+
+	// A deleted object has a finalizer.
+	if meta.WasDeleted(ws) {
+		ws.SetFinalizers([]string{"f"})
+	}
+
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(ws).WithObjects(append(others, ws)...).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			if r.writes == r.maxWrites {
+				return errors.New("boom")
+			}
+
+			r.writes++
+
+			return c.SubResource(name).Update(ctx, o, opts...)
+		},
+	}).Build()
+
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ws), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	m := newMemory()
+	r.external = &external{
+		kube:      kube,
+		record:    r.events,
+		runner:    r.runner,
+		secrets:   redact.New([]byte("sesame-sesame")),
+		stop:      stopped(t),
+		memory:    m,
+		schedule:  &schedule{memory: m, poll: time.Hour, now: time.Now},
+		staller:   newStaller(time.Hour, time.Now, logging.NewNopLogger()),
+		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
+		locks: statelock.Detector{
+			Host:         "host-0",
+			Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
+			FailedRuns:   statelock.NewFailedRuns(),
+			Users:        statelock.NewStateUsers(),
+		},
+		inherited: func(client.Object) bool { return false },
+		inputs:    "inputs",
+		checksum:  "checksum",
+	}
+
+	return r
+}
+
+// stopped returns the lifetime of runs that is over: what is tried again and again is tried
+// once.
+func stopped(t *testing.T) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	return ctx
+}
+
+// recorded returns the Workspace as the API server has it.
+func (r *attempt) recorded(t *testing.T) *clusterv1beta1.Workspace {
+	t.Helper()
+
+	ws := &clusterv1beta1.Workspace{}
+	if err := r.kube.Get(t.Context(), client.ObjectKeyFromObject(r.ws), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	return ws
+}
+
+// planned makes the runner return a plan, from the supplied state.
+func (r *attempt) planned(p terraform.Plan, s terraform.State) {
+	p.Prior = &s
+	r.runner.plan, r.runner.state = &p, &s
+}
+
+// with returns a Workspace after the changes.
+func with(change ...func(ws *clusterv1beta1.Workspace)) *clusterv1beta1.Workspace {
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
+
+	for _, fn := range change {
+		fn(ws)
+	}
+
+	return ws
+}
+
+// owner of a state with two resources.
+func owner(ws *clusterv1beta1.Workspace) {
+	ws.SetUID("a")
+	workspace.Own(ws, ownLineage)
+
+	o := ws.GetObservation()
+	o.State = &commonv1beta1.StateSummary{Lineage: ownLineage, Serial: 3, Resources: 2}
+	ws.SetObservation(o)
+}
+
+// begun is a Workspace whose creation has begun.
+func begun(ws *clusterv1beta1.Workspace) {
+	ws.SetUID("a")
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{}, time.Now())
+}
+
+func policies(p ...xpv2.ManagementAction) func(ws *clusterv1beta1.Workspace) {
+	return func(ws *clusterv1beta1.Workspace) { ws.SetManagementPolicies(p) }
+}
+
+func readyFor(generation int64) func(ws *clusterv1beta1.Workspace) {
+	return func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.Available().WithObservedGeneration(generation))
+	}
+}
+
+// anotherOwner is another Workspace that owns the supplied state.
+func anotherOwner(lineage string) client.Object {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+	meta.SetExternalName(ws, "ws")
+	workspace.Own(ws, lineage)
+
+	return ws
+}
+
+// States of a Terraform workspace.
+func ownState() terraform.State {
+	return terraform.State{Lineage: ownLineage, Serial: 3, Resources: 2, Managed: 2}
+}
+
+func otherState() terraform.State {
+	return terraform.State{Lineage: otherLineage, Serial: 3, Resources: 2, Managed: 2}
+}
+
+// changes is a plan with something to do.
+func changes() terraform.Plan {
+	return terraform.Plan{Changes: true, Summary: terraform.Summary{Add: 1}}
+}
+
+// An outcome is what one call of an external has led to.
+type outcome struct {
+	// ran are the commands of the CLI, and events the reasons of Events.
+	ran, events []string
+
+	// err is a part of the error, empty if there must be none.
+	err string
+
+	// ready is the reason of that condition.
+	ready xpv2.ConditionReason
+
+	// lineage that the Workspace owns, and whether its creation has begun and succeeded,
+	// as the status says it.
+	lineage          string
+	begun, succeeded bool
+}
+
+// expect the outcome of a call that returned err.
+func (r *attempt) expect(t *testing.T, reason string, want outcome, err error) {
+	t.Helper()
+
+	if want.err == "" != (err == nil) || (err != nil && !strings.Contains(err.Error(), want.err)) {
+		t.Errorf("\n%s\nwant an error with %q, got %v", reason, want.err, err)
+	}
+
+	o := r.ws.GetOwnership()
+	got := outcome{
+		ran:       r.runner.ran,
+		events:    r.events.reasons,
+		err:       want.err,
+		ready:     r.ws.GetCondition(xpv2.TypeReady).Reason,
+		lineage:   o.Lineage,
+		begun:     o.CreationStarted != nil,
+		succeeded: o.CreationSucceeded != nil,
+	}
+
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("\n%s\n-want, +got:\n%s", reason, diff)
+	}
+}

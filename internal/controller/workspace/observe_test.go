@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+
+	drift := terraform.Plan{Changes: true, Summary: terraform.Summary{Change: 1}, Drift: []string{"a.b"}}
+	observed := policies(xpv2.ManagementActionObserve)
+
+	cases := map[string]struct {
+		reason   string
+		ws       *clusterv1beta1.Workspace
+		others   []client.Object
+		change   func(r *attempt)
+		exists   bool
+		upToDate bool
+		want     outcome
+	}{
+		"UpToDate": {
+			reason:   "The plan has no changes.",
+			ws:       with(owner),
+			change:   func(r *attempt) { r.planned(terraform.Plan{}, ownState()) },
+			exists:   true,
+			upToDate: true,
+			want:     outcome{ran: []string{"plan"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"New": {
+			reason: "There is no state.",
+			ws:     with(),
+			change: func(r *attempt) { r.planned(changes(), terraform.State{}) },
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}},
+		},
+		"Nothing": {
+			reason:   "A module that has nothing to create is complete.",
+			ws:       with(),
+			change:   func(r *attempt) { r.planned(terraform.Plan{}, terraform.State{}) },
+			exists:   true,
+			upToDate: true,
+			want:     outcome{ran: []string{"plan"}, ready: xpv2.ReasonAvailable},
+		},
+		"Drift": {
+			reason: "The infrastructure was changed.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) { r.planned(drift, ownState()) },
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Lost": {
+			reason: "The state is gone, and everything would be created again.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) { r.planned(changes(), terraform.State{}) },
+			want:   outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"LostDisk": {
+			reason: "Creation began on a disk that is not here.",
+			ws:     with(begun),
+			change: func(r *attempt) {
+				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
+				r.planned(changes(), terraform.State{})
+			},
+			want: outcome{ran: []string{"plan"}, err: "the disk of the instance", begun: true},
+		},
+		"SameDisk": {
+			reason: "Creation began here, and goes on.",
+			ws:     with(begun),
+			change: func(r *attempt) {
+				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
+				r.runner.record = &runner.RunRecord{CreationStarted: r.ws.GetOwnership().CreationStarted}
+				r.planned(changes(), terraform.State{})
+			},
+			want: outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, begun: true},
+		},
+		"Foreign": {
+			reason: "The state belongs to another Workspace.",
+			ws:     with(),
+			others: []client.Object{anotherOwner(otherLineage)},
+			change: func(r *attempt) { r.planned(changes(), otherState()) },
+			want:   outcome{ran: []string{"plan"}, err: `belongs to the Workspace "ns/other"`},
+		},
+		"TakenOver": {
+			reason: "The state belongs to no Workspace.",
+			ws:     with(),
+			change: func(r *attempt) { r.planned(changes(), otherState()) },
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, lineage: otherLineage, begun: true},
+		},
+		"NotRecorded": {
+			reason: "Nothing is taken over unless it is recorded.",
+			ws:     with(),
+			change: func(r *attempt) {
+				r.maxWrites = 0
+				r.planned(changes(), otherState())
+			},
+			want: outcome{ran: []string{"plan"}, err: "cannot record", begun: true},
+		},
+		"Failed": {
+			reason: "What was asked for is still there.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) { r.runner.planErr = errors.New("boom") },
+			want:   outcome{ran: []string{"plan"}, err: "boom", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"FailedAfterChange": {
+			reason: "What was asked for is not there.",
+			ws:     with(owner, readyFor(7)),
+			change: func(r *attempt) { r.runner.planErr = errors.New("boom") },
+			want:   outcome{ran: []string{"plan"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
+		},
+		"Secret": {
+			reason: "No secret is in an error.",
+			ws:     with(owner),
+			change: func(r *attempt) { r.runner.planErr = errors.New("bad sesame-sesame") },
+			want:   outcome{ran: []string{"plan"}, err: "bad (sensitive)", lineage: ownLineage},
+		},
+		"Locked": {
+			reason: "The lock of a person stays.",
+			ws:     with(owner),
+			change: func(r *attempt) { r.runner.planErr = lockedBy("alice@laptop", time.Now()) },
+			want:   outcome{ran: []string{"plan"}, err: "left alone", lineage: ownLineage},
+		},
+		"Unsaved": {
+			reason: "What a run could not save is saved first.",
+			ws:     with(owner),
+			change: func(r *attempt) {
+				r.runner.unsaved = "/errored.tfstate"
+				r.planned(terraform.Plan{}, ownState())
+			},
+			exists:   true,
+			upToDate: true,
+			want:     outcome{ran: []string{"state push", "plan"}, events: []string{"SavedState"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"NotSaved": {
+			reason: "Without the state that was not saved everything in it would be created again.",
+			ws:     with(owner),
+			change: func(r *attempt) {
+				r.runner.unsaved, r.runner.pushErr = "/errored.tfstate", errors.New("boom")
+			},
+			want: outcome{ran: []string{"state push"}, err: "cannot save the state", lineage: ownLineage},
+		},
+		"Observed": {
+			reason: "Who may only observe owns nothing, and need not.",
+			ws:     with(observed),
+			others: []client.Object{anotherOwner(otherLineage)},
+			change: func(r *attempt) { r.planned(drift, otherState()) },
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws, tc.others...)
+			tc.change(r)
+
+			if err := r.begin(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			o, err := r.Observe(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			if diff := cmp.Diff([]bool{tc.exists, tc.upToDate}, []bool{o.ResourceExists, o.ResourceUpToDate}); diff != "" {
+				t.Errorf("\n%s\nexists, is up to date: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObserveUnprepared ensures that a failure before the CLI can look is one of Connect:
+// people have alerts for its reason.
+func TestObserveUnprepared(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner))
+	r.runner.planErr = errors.Wrap(runner.NewUnpreparedError(errors.New("no such registry: sesame-sesame")), "cannot initialize")
+	r.runner.closeErr = errors.New("disk full")
+
+	err := r.begin(t.Context(), r.ws)
+	if err == nil {
+		t.Fatal("want an error")
+	}
+
+	if diff := cmp.Diff("[cannot initialize: no such registry: (sensitive), disk full]", err.Error()); diff != "" {
+		t.Errorf("error of Connect: -want, +got:\n%s", diff)
+	}
+}
+
+// TestObserveAgain ensures that nothing runs as long as the last plan is good.
+func TestObserveAgain(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(r *attempt)
+		want   []string
+	}{
+		"Same":    {reason: "Nothing has changed.", change: func(*attempt) {}, want: []string{"plan"}},
+		"Inputs":  {reason: "An input has changed.", change: func(r *attempt) { r.inputs = "others" }, want: []string{"plan", "plan"}},
+		"Missing": {reason: "An input is missing now.", change: func(r *attempt) { r.runner.incomplete = errors.New("boom") }, want: []string{"plan", "plan"}},
+		"Due":     {reason: "It is time to look for drift.", change: func(r *attempt) { r.schedule.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
+		"Resumed": {reason: "People want to see what happened during the pause.", change: func(r *attempt) { r.ws.SetConditions(xpv2.ReconcilePaused()) }, want: []string{"plan", "plan"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			r.planned(terraform.Plan{}, ownState())
+
+			if err := r.begin(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			tc.change(r)
+
+			if err := r.begin(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.runner.ran); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
