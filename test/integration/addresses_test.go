@@ -40,16 +40,13 @@ func TestSecretsInAddresses(t *testing.T) {
 		}
 	}
 
-	eachScope(t, func(t *testing.T, s scope) {
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "addresses"))
+	secret := references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_token", SecretKeyReference: c.secretKey(t, ns, "open sesame")}}}
+
+	t.Run("Drift", func(t *testing.T) {
 		t.Parallel()
 
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "addresses"))
-		secret := references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_token", SecretKeyReference: c.secretKey(t, ns, "open sesame")}}}
-
-		t.Run("Drift", func(t *testing.T) {
-			t.Parallel()
-
-			ws := newReferring(s, ns, secret, inShard(shard), withConfig(cfg), withModule(`
+		ws := newReferring(namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withModule(`
 variable "token" {}
 
 resource "time_rotating" "vanishing" {
@@ -60,17 +57,17 @@ resource "time_rotating" "vanishing" {
 
 resource "terraform_data" "lasting" {}
 `))
-			ws.SetManagementPolicies(policyNoUpdate())
-			c.create(t, ws)
-			expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, `time_rotating.vanishing["(sensitive)"]`)
-			expectHidden(t, ws)
-		})
+		ws.SetManagementPolicies(policyNoUpdate())
+		c.create(t, ws)
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, `time_rotating.vanishing["(sensitive)"]`)
+		expectHidden(t, ws)
+	})
 
-		t.Run("Progress", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Progress", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createReferring(t, s, ns, secret, inShard(shard), withConfig(cfg), withVar("dir", string(e)), withModule(`
+		e := newEvidence(t)
+		ws := c.createReferring(t, namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withVar("dir", string(e)), withModule(`
 variable "token" {}
 variable "dir" {}
 
@@ -82,10 +79,9 @@ resource "terraform_data" "slow" {
   }
 }
 `))
-			expectEvent(t, c, ws, "ApplyProgress", "0 resources done", `terraform_data.slow["(sensitive)"]`)
-			e.write(t, "gate", "")
-			expectReady(t, c, ws)
-			expectHidden(t, ws)
-		})
+		expectEvent(t, c, ws, "ApplyProgress", "0 resources done", `terraform_data.slow["(sensitive)"]`)
+		e.write(t, "gate", "")
+		expectReady(t, c, ws)
+		expectHidden(t, ws)
 	})
 }

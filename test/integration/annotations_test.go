@@ -53,108 +53,106 @@ func TestAnnotations(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
-		expectReady(t, c, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
+	expectReady(t, c, c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
 
-		t.Run("Paused", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Paused", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		expectReady(t, c, ws)
 
-			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-			expectRuns(t, i, ws, "init", "plan", "apply")
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		expectRuns(t, i, ws, "init", "plan", "apply")
 
-			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectReady(t, c, ws)
-			expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply")
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
+		expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply")
 
-			// What has happened during a pause is seen as soon as it is over.
-			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
-			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
-			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcileSuccess)
-			expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply", "plan")
-		})
+		// What has happened during a pause is seen as soon as it is over.
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcileSuccess)
+		expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply", "plan")
+	})
 
-		t.Run("PollInterval", func(t *testing.T) {
-			t.Parallel()
+	t.Run("PollInterval", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectReady(t, c, ws)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
 
-			c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
+		c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
 
-			for range 3 {
-				expectAnotherRun(t, i, ws, "plan")
-			}
-		})
+		for range 3 {
+			expectAnotherRun(t, i, ws, "plan")
+		}
+	})
 
-		t.Run("ReconcileRequest", func(t *testing.T) {
-			t.Parallel()
+	t.Run("ReconcileRequest", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`), onlyHere())
-			expectReady(t, c, ws)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`), onlyHere())
+		expectReady(t, c, ws)
 
-			runs := []string{"init", "plan", "apply"}
+		runs := []string{"init", "plan", "apply"}
 
-			for _, token := range []string{"first", "second"} {
-				c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
-				expectHandled(t, c, ws, token)
+		for _, token := range []string{"first", "second"} {
+			c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
+			expectHandled(t, c, ws, token)
 
-				runs = append(runs, "plan")
-				expectRuns(t, i, ws, runs...)
-			}
+			runs = append(runs, "plan")
+			expectRuns(t, i, ws, runs...)
+		}
 
-			// So does a change of any other annotation, and of a label: people ask for a look
-			// like this. One that is written again as it is asks for nothing.
-			for _, change := range []func(){
-				func() { c.annotate(t, ws, "example.org/unrelated", "1") },
-				func() { c.label(t, ws, "example.org/unrelated", "1") },
-			} {
-				change()
+		// So does a change of any other annotation, and of a label: people ask for a look
+		// like this. One that is written again as it is asks for nothing.
+		for _, change := range []func(){
+			func() { c.annotate(t, ws, "example.org/unrelated", "1") },
+			func() { c.label(t, ws, "example.org/unrelated", "1") },
+		} {
+			change()
 
-				runs = append(runs, "plan")
-				expectRuns(t, i, ws, runs...)
-				change()
-			}
+			runs = append(runs, "plan")
+			expectRuns(t, i, ws, runs...)
+			change()
+		}
 
-			c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, "third")
-			expectHandled(t, c, ws, "third")
-			expectRuns(t, i, ws, append(runs, "plan")...)
+		c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, "third")
+		expectHandled(t, c, ws, "third")
+		expectRuns(t, i, ws, append(runs, "plan")...)
 
-			if have := ws.GetObservedGeneration(); have != ws.GetGeneration() {
-				t.Errorf("status.observedGeneration: want %d, which was found up to date, got %d", ws.GetGeneration(), have)
-			}
-		})
+		if have := ws.GetObservedGeneration(); have != ws.GetGeneration() {
+			t.Errorf("status.observedGeneration: want %d, which was found up to date, got %d", ws.GetGeneration(), have)
+		}
+	})
 
-		t.Run("ExternalName", func(t *testing.T) {
-			t.Parallel()
+	t.Run("ExternalName", func(t *testing.T) {
+		t.Parallel()
 
-			name := unique("chosen")
-			ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			meta.SetExternalName(ws, name)
-			c.create(t, ws)
-			expectReady(t, c, ws)
+		name := unique("chosen")
+		ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		meta.SetExternalName(ws, name)
+		c.create(t, ws)
+		expectReady(t, c, ws)
 
-			state := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tfstate-" + name + "-" + suffix}}
-			expectExists(t, c, state)
+		state := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tfstate-" + name + "-" + suffix}}
+		expectExists(t, c, state)
 
-			if err := isGone(t, c, stateSecret(ws, ns, suffix)); err != nil {
-				t.Errorf("the state has the name of the Workspace: %v", err)
-			}
+		if err := isGone(t, c, stateSecret(ws, ns, suffix)); err != nil {
+			t.Errorf("the state has the name of the Workspace: %v", err)
+		}
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectGone(t, c, state)
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, state)
 	})
 }
 

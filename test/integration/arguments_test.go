@@ -23,71 +23,69 @@ import (
 // TestArguments gives each command arguments of its own.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		rec := newRecorder(t, cli)
-		startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-		args := map[string][]string{
-			"init":    {"-get=false", "-no-color"},
-			"plan":    {"-parallelism=3", "-compact-warnings"},
-			"apply":   {"-parallelism=4", "-lock-timeout=1s"},
-			"destroy": {"-parallelism=5", "-lock-timeout=2s"},
-		}
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.terraform())
+	startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-		cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)),
-			withParameters(func(p *commonv1beta1.ModuleParameters) {
-				p.InitArgs, p.PlanArgs, p.ApplyArgs, p.DestroyArgs = args["init"], args["plan"], args["apply"], args["destroy"]
-			}))
-		expectReady(t, c, ws)
-		c.remove(t, ws)
-		expectGone(t, c, ws)
+	args := map[string][]string{
+		"init":    {"-get=false", "-no-color"},
+		"plan":    {"-parallelism=3", "-compact-warnings"},
+		"apply":   {"-parallelism=4", "-lock-timeout=1s"},
+		"destroy": {"-parallelism=5", "-lock-timeout=2s"},
+	}
 
-		for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
-			for command, want := range args {
-				// The provider may have asked for the same itself.
-				have := slices.ContainsFunc(want, func(a string) bool { return a != "-no-color" && slices.Contains(run.args, a) })
-				if have != (command == run.args[0]) {
-					t.Errorf("arguments of %s: %q in a run of %q: %t", command, want, run.args, have)
-				}
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)),
+		withParameters(func(p *commonv1beta1.ModuleParameters) {
+			p.InitArgs, p.PlanArgs, p.ApplyArgs, p.DestroyArgs = args["init"], args["plan"], args["apply"], args["destroy"]
+		}))
+	expectReady(t, c, ws)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+
+	for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
+		for command, want := range args {
+			// The provider may have asked for the same itself.
+			have := slices.ContainsFunc(want, func(a string) bool { return a != "-no-color" && slices.Contains(run.args, a) })
+			if have != (command == run.args[0]) {
+				t.Errorf("arguments of %s: %q in a run of %q: %t", command, want, run.args, have)
 			}
 		}
-	})
+	}
 }
 
 // TestTargetedPlan plans a part of a module. What is applied is all of it: the
 // arguments of plan are not those of apply.
 func TestTargetedPlan(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
 resource "terraform_data" "first" { input = 1 }
 resource "terraform_data" "second" { input = 2 }
 output "first" { value = terraform_data.first.output }
 output "second" { value = terraform_data.second.output }
 `), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-target=terraform_data.first"} }))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
-	})
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
 }
 
 // TestTargetedDestroy destroys a part of what there is. The Workspace stays until there
 // is nothing left.
 func TestTargetedDestroy(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		module := withModule(`
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform())
+
+	module := withModule(`
 variable "dir" {}
 
 resource "terraform_data" "both" {
@@ -101,117 +99,111 @@ resource "terraform_data" "both" {
 }
 `)
 
-		for _, name := range []string{"", "default"} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for _, name := range []string{"", "default"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				e := newEvidence(t)
-				cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+			e := newEvidence(t)
+			cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+			ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), module, withVar("dir", string(e)),
+				withParameters(func(p *commonv1beta1.ModuleParameters) {
+					p.DestroyArgs = []string{`-target=terraform_data.both["one"]`}
+				}))
+			if name != "" {
+				meta.SetExternalName(ws, name)
+			}
 
-				ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), module, withVar("dir", string(e)),
-					withParameters(func(p *commonv1beta1.ModuleParameters) {
-						p.DestroyArgs = []string{`-target=terraform_data.both["one"]`}
-					}))
-				if name != "" {
-					meta.SetExternalName(ws, name)
-				}
+			c.create(t, ws)
+			expectReady(t, c, ws)
 
-				c.create(t, ws)
-				expectReady(t, c, ws)
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "resources left", "spec.forProvider.destroyArgs")
+			expectDone(t, e, "one")
+			expectAnotherRun(t, i, ws, "destroy")
+			expectExists(t, c, ws)
 
-				c.remove(t, ws)
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "resources left", "spec.forProvider.destroyArgs")
-				expectDone(t, e, "one")
-				expectAnotherRun(t, i, ws, "destroy")
-				expectExists(t, c, ws)
-
-				c.changeArguments(t, ws, "destroyArgs")
-				expectGone(t, c, ws)
-				expectDone(t, e, "one", "two")
-			})
-		}
-	})
+			c.changeArguments(t, ws, "destroyArgs")
+			expectGone(t, c, ws)
+			expectDone(t, e, "one", "two")
+		})
+	}
 }
 
 // TestIndependentArguments has a variable that only arguments set. Each command
 // needs them for itself.
 func TestIndependentArguments(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		rec := newRecorder(t, cli)
-		startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-		const missing = "No value for required variable"
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.terraform())
+	startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
+	const missing = "No value for required variable"
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
 variable "who" {}
 resource "terraform_data" "only" { input = var.who }
 output "who" { value = terraform_data.only.output }
 `), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-var=who=plan"} }))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "create failed", missing)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "create failed", missing)
 
-		c.changeArguments(t, ws, "applyArgs", "-var=who=apply")
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"who": `"apply"`})
+	c.changeArguments(t, ws, "applyArgs", "-var=who=apply")
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"who": `"apply"`})
 
-		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", missing)
+	c.remove(t, ws)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", missing)
 
-		c.changeArguments(t, ws, "destroyArgs", "-var=who=destroy")
-		expectGone(t, c, ws)
+	c.changeArguments(t, ws, "destroyArgs", "-var=who=destroy")
+	expectGone(t, c, ws)
 
-		for command, want := range map[string]string{"plan": "-var=who=plan", "apply": "-var=who=apply", "destroy": "-var=who=destroy"} {
-			if diff := cmp.Diff(true, slices.Contains(last(t, rec.of(t, string(ws.GetUID())), command).args, want)); diff != "" {
-				t.Errorf("%s among the arguments of %s: -want, +got:\n%s", want, command, diff)
-			}
+	for command, want := range map[string]string{"plan": "-var=who=plan", "apply": "-var=who=apply", "destroy": "-var=who=destroy"} {
+		if diff := cmp.Diff(true, slices.Contains(last(t, rec.of(t, string(ws.GetUID())), command).args, want)); diff != "" {
+			t.Errorf("%s among the arguments of %s: -want, +got:\n%s", want, command, diff)
 		}
-	})
+	}
 }
 
 // TestSavedPlan looks at what is applied, at first and later: what was planned, not
 // what a plan would be by then.
 func TestSavedPlan(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		rec := newRecorder(t, cli)
-		startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "saved"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
-			expectReady(t, c, ws)
-			c.changeModule(t, ws, `output "a" { value = 2 }`)
-			expectOutputs(t, c, ws, map[string]string{"a": "2"})
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	rec := newRecorder(t, shared.tofu())
+	startInstance(t, c, withShard(shard), withCLI(rec.cli))
 
-			var planned string
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "saved"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+	expectReady(t, c, ws)
+	c.changeModule(t, ws, `output "a" { value = 2 }`)
+	expectOutputs(t, c, ws, map[string]string{"a": "2"})
 
-			applied := 0
+	var planned string
 
-			for _, run := range rec.of(t, string(ws.GetUID())) {
-				final := run.args[len(run.args)-1]
+	applied := 0
 
-				switch run.args[0] {
-				case "plan":
-					planned = strings.TrimPrefix(final, "-out=")
-				case "apply":
-					applied++
+	for _, run := range rec.of(t, string(ws.GetUID())) {
+		final := run.args[len(run.args)-1]
 
-					if final != planned || !strings.HasSuffix(planned, ".tfplan") {
-						t.Errorf("want what was planned, %q, to be applied, got %q", planned, run.args)
-					}
-				}
+		switch run.args[0] {
+		case "plan":
+			planned = strings.TrimPrefix(final, "-out=")
+		case "apply":
+			applied++
+
+			if final != planned || !strings.HasSuffix(planned, ".tfplan") {
+				t.Errorf("want what was planned, %q, to be applied, got %q", planned, run.args)
 			}
+		}
+	}
 
-			if applied != 2 {
-				t.Errorf("want two applies, got %d", applied)
-			}
-		})
-	})
+	if applied != 2 {
+		t.Errorf("want two applies, got %d", applied)
+	}
 }
 
 // changeArguments replaces the arguments of one command of the Workspace.

@@ -117,40 +117,36 @@ terraform {
 // the Workspace has to be the default one.
 func TestBackendWithoutWorkspaces(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			states := &stateServer{}
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
 
-			server := httptest.NewServer(states)
-			defer server.Close()
+	states := &stateServer{}
+	server := httptest.NewServer(states)
+	defer server.Close()
 
-			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, withHTTPBackend(server.URL))
-			ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			meta.SetExternalName(ws, "default")
-			c.create(t, ws)
-			expectReady(t, c, ws)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-			states.expectResources(t, 1)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withHTTPBackend(server.URL))
+	ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	meta.SetExternalName(ws, "default")
+	c.create(t, ws)
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	states.expectResources(t, 1)
 
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectReady(t, c, ws)
+	c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+	expectReady(t, c, ws)
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-			states.expectResources(t, 0)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+	states.expectResources(t, 0)
 
-			// With any other name the backend says no, and we say what to do about it.
-			named := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectCondition(t, c, named, xpv2.TypeSynced, corev1.ConditionFalse, "workspaces not supported", `set annotation crossplane.io/external-name to "default"`)
-			expectReadable(t, named.GetCondition(xpv2.TypeSynced))
-			states.expectResources(t, 0)
-		})
-	})
+	// With any other name the backend says no, and we say what to do about it.
+	named := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectCondition(t, c, named, xpv2.TypeSynced, corev1.ConditionFalse, "workspaces not supported", `set annotation crossplane.io/external-name to "default"`)
+	expectReadable(t, named.GetCondition(xpv2.TypeSynced))
+	states.expectResources(t, 0)
 }

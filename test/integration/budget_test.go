@@ -6,7 +6,6 @@ package integration
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +13,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // TestRunBudget counts the runs of the CLI, which are what a Workspace costs.
@@ -25,134 +23,117 @@ func TestRunBudget(t *testing.T) {
 		ns, shard := c.namespace(t), unique("shard")
 		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "budget-"+strings.ToLower(string(s))))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "budget"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
 
-			runs := []string{"init", "plan", "apply"}
-			expectRuns(t, i, ws, runs...)
+		runs := []string{"init", "plan", "apply"}
+		expectRuns(t, i, ws, runs...)
 
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectReady(t, c, ws)
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
 
-			runs = append(runs, "plan", "apply")
-			expectRuns(t, i, ws, runs...)
+		runs = append(runs, "plan", "apply")
+		expectRuns(t, i, ws, runs...)
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
 
-			deletion := i.runs.of(string(ws.GetUID()))[len(runs):]
-			if len(deletion) > 3 {
-				t.Errorf("deletion: want 3 runs at most, got %q", deletion)
-			}
+		deletion := i.runs.of(string(ws.GetUID()))[len(runs):]
+		if len(deletion) > 3 {
+			t.Errorf("deletion: want 3 runs at most, got %q", deletion)
+		}
 
-			expectRuns(t, i, ws, append(runs, deletion...)...)
+		expectRuns(t, i, ws, append(runs, deletion...)...)
 
-			// The module and the configuration are known by now: the variables, the name
-			// and where the state is are not what init depends on.
-			next := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-			expectReady(t, c, next)
-			expectRuns(t, i, next, "plan", "apply")
+		// The module and the configuration are known by now: the variables, the name
+		// and where the state is are not what init depends on.
+		next := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+		expectReady(t, c, next)
+		expectRuns(t, i, next, "plan", "apply")
 
-			c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
-			expectRuns(t, i, next, "plan", "apply", "plan")
+		c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
+		expectRuns(t, i, next, "plan", "apply", "plan")
 
-			// Another backend is another configuration.
-			other := c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, "other-"+strings.ToLower(string(s))))),
-				withEvidence(t, "evidence.tf", newEvidence(t)))
-			expectReady(t, c, other)
-			expectRuns(t, i, other, "init", "plan", "apply")
-		})
+		// Another backend is another configuration.
+		other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "other"))),
+			withEvidence(t, "evidence.tf", newEvidence(t)))
+		expectReady(t, c, other)
+		expectRuns(t, i, other, "init", "plan", "apply")
 	})
 }
 
 // TestRunBudgetOfRestart counts the runs after a restart that kept the workdirs.
 func TestRunBudgetOfRestart(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		kept := map[scope]workspace.Workspace{}
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-		for _, s := range []scope{clusterScope, namespacedScope} {
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "restart-"+strings.ToLower(string(s))))
-			kept[s] = c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-			expectReady(t, c, kept[s])
-		}
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "restart"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, ws)
+	i.stop(t)
 
-		i.stop(t)
+	again := startInstance(t, c, withShard(shard), withTerraform(), withRoot(i.root))
+	c.request(t, ws)
 
-		again := startInstance(t, c, withShard(shard), withCLI(cli), withRoot(i.root))
-
-		for _, ws := range kept {
-			c.request(t, ws)
-
-			runs := again.runs.of(string(ws.GetUID()))
-			if len(runs) == 0 || len(runs) > 2 {
-				t.Errorf("first look after a restart: want 1 or 2 runs, got %q", runs)
-			}
-		}
-	})
+	runs := again.runs.of(string(ws.GetUID()))
+	if len(runs) == 0 || len(runs) > 2 {
+		t.Errorf("first look after a restart: want 1 or 2 runs, got %q", runs)
+	}
 }
 
 // TestRunBudgetOfSharedVolume counts the runs of two shards on one volume: what one of them
 // has initialized is good enough for the other, unless that asks for something newer.
 func TestRunBudgetOfSharedVolume(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-		home := withEnv("HOME", t.TempDir())
-		a := startInstance(t, c, withShard(one), withCLI(cli), home)
-		b := startInstance(t, c, withShard(two), withRunsOf(a), home, withRoot(a.root))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "volume-"+strings.ToLower(string(s))))
-			expect := func(i *instance, shard string, upgrade workspaceOption, runs ...string) {
-				ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)), upgrade)
-				expectReady(t, c, ws)
-				expectRuns(t, i, ws, runs...)
-			}
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	home := withEnv("HOME", t.TempDir())
+	a := startInstance(t, c, withShard(one), home)
+	b := startInstance(t, c, withShard(two), withRunsOf(a), home, withRoot(a.root))
 
-			expect(a, one, func(*workspaceSpec) {}, "init", "plan", "apply")
-			expect(b, two, func(*workspaceSpec) {}, "plan", "apply")
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "volume"))
+	expect := func(i *instance, shard string, upgrade workspaceOption, runs ...string) {
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)), upgrade)
+		expectReady(t, c, ws)
+		expectRuns(t, i, ws, runs...)
+	}
 
-			upgrade := func(w *workspaceSpec) { w.params.InitArgs = []string{"-upgrade"} }
-			expect(b, two, upgrade, "init", "plan", "apply")
-			expect(a, one, upgrade, "init", "plan", "apply")
-		})
-	})
+	expect(a, one, func(*workspaceSpec) {}, "init", "plan", "apply")
+	expect(b, two, func(*workspaceSpec) {}, "plan", "apply")
+
+	upgrade := func(w *workspaceSpec) { w.params.InitArgs = []string{"-upgrade"} }
+	expect(b, two, upgrade, "init", "plan", "apply")
+	expect(a, one, upgrade, "init", "plan", "apply")
 }
 
 // TestRunBudgetOfPolls counts the runs of a Workspace for which there is nothing
 // to do.
 func TestRunBudgetOfPolls(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli), withPoll(pollOften))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "polls-"+strings.ToLower(string(s))))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-			expectReady(t, c, ws)
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
 
-			for range 3 {
-				expectAnotherRun(t, i, ws, "plan")
-			}
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "polls"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, ws)
 
-			runs := i.runs.of(string(ws.GetUID()))
-			polls := slices.Repeat([]string{"plan"}, len(runs)-3)
+	for range 3 {
+		expectAnotherRun(t, i, ws, "plan")
+	}
 
-			if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
-				t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
-			}
-		})
-	})
+	runs := i.runs.of(string(ws.GetUID()))
+	polls := slices.Repeat([]string{"plan"}, len(runs)-3)
+
+	if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
+		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
+	}
 }

@@ -104,27 +104,25 @@ func TestChangeLogs(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	changes, socket := startChangeLog(t)
-	startInstance(t, c, withShard(shard), withArgs("--enable-changelogs", "--changelogs-socket-path="+socket))
+	startInstance(t, c, withShard(shard), withTerraform(), withArgs("--enable-changelogs", "--changelogs-socket-path="+socket))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "changes"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "changes"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
 
-		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-		expectReady(t, c, ws)
+	c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+	expectReady(t, c, ws)
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
 
-		eventually(t, func() error {
-			if diff := cmp.Diff([]string{"OPERATION_TYPE_CREATE", "OPERATION_TYPE_UPDATE", "OPERATION_TYPE_DELETE"}, changes.of(t, ws.GetName())); diff != "" {
-				return errors.Errorf("changes: -want, +got:\n%s", diff)
-			}
+	eventually(t, func() error {
+		if diff := cmp.Diff([]string{"OPERATION_TYPE_CREATE", "OPERATION_TYPE_UPDATE", "OPERATION_TYPE_DELETE"}, changes.of(t, ws.GetName())); diff != "" {
+			return errors.Errorf("changes: -want, +got:\n%s", diff)
+		}
 
-			return nil
-		})
+		return nil
 	})
 }

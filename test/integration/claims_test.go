@@ -76,53 +76,51 @@ func TestClaims(t *testing.T) {
 	startPatient(t, c, one)
 	b := startPatient(t, c, two)
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "claims"))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "claims"))
 
-		t.Run("Idle", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Idle", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectReady(t, c, ws)
-			expectClaimed(t, c, ws, leaseName+"-"+one)
-			c.relabel(t, ws, two)
-			expectClaimed(t, c, ws, leaseName+"-"+two)
-			c.request(t, ws)
-			expectServedBy(t, b, ws)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		expectClaimed(t, c, ws, leaseName+"-"+one)
+		c.relabel(t, ws, two)
+		expectClaimed(t, c, ws, leaseName+"-"+two)
+		c.request(t, ws)
+		expectServedBy(t, b, ws)
+	})
+
+	t.Run("NobodyElse", func(t *testing.T) {
+		t.Parallel()
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		c.relabel(t, ws, unique("nobody"))
+		eventually(t, func() error {
+			c.get(t, ws)
+
+			if have := ws.GetOwnership().Claim; have != nil {
+				return errors.Errorf("the Workspace is still claimed: %+v", *have)
+			}
+
+			return nil
 		})
+	})
 
-		t.Run("NobodyElse", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Applying", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectReady(t, c, ws)
-			c.relabel(t, ws, unique("nobody"))
-			eventually(t, func() error {
-				c.get(t, ws)
+		ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+		c.relabel(t, ws, two)
+		expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+		expectClaimed(t, c, ws, leaseName+"-"+one)
+		expectNotServedBy(t, b, ws)
 
-				if have := ws.GetOwnership().Claim; have != nil {
-					return errors.Errorf("the Workspace is still claimed: %+v", *have)
-				}
-
-				return nil
-			})
-		})
-
-		t.Run("Applying", func(t *testing.T) {
-			t.Parallel()
-
-			ws, e := c.createGated(t, s, ns, inShard(one), withConfig(cfg))
-			c.relabel(t, ws, two)
-			expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
-			expectClaimed(t, c, ws, leaseName+"-"+one)
-			expectNotServedBy(t, b, ws)
-
-			e.write(t, "gate", "")
-			expectClaimed(t, c, ws, leaseName+"-"+two)
-			expectReady(t, c, ws)
-			expectServedBy(t, b, ws)
-			expectDone(t, e, "created")
-		})
+		e.write(t, "gate", "")
+		expectClaimed(t, c, ws, leaseName+"-"+two)
+		expectReady(t, c, ws)
+		expectServedBy(t, b, ws)
+		expectDone(t, e, "created")
 	})
 }
 
@@ -133,14 +131,17 @@ func TestTakeover(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
+		scope  scope
 		end    func(t *testing.T, i *instance)
 	}{
 		"Killed": {
 			reason: "An instance that is killed takes its runs with it.",
+			scope:  clusterScope,
 			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
 		},
 		"Stopped": {
 			reason: "An instance that is stopped is killed before anybody takes its place: its runs were not stopped.",
+			scope:  namespacedScope,
 			end: func(t *testing.T, i *instance) {
 				t.Helper()
 
@@ -157,33 +158,31 @@ func TestTakeover(t *testing.T) {
 
 			c := shared.sharded.started(t)
 			ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-			b := startInstance(t, c, withShard(two), withShortLease())
+			b := startInstance(t, c, withShard(two), withTerraform(), withShortLease())
 
-			eachScope(t, func(t *testing.T, s scope) {
-				a := startInstance(t, c, withShard(one), withShortLease())
-				cfg := c.createConfig(t, s, ns, withBackend(ns, "takeover"))
-				ws, e := c.createGated(t, s, ns, inShard(one), withConfig(cfg))
+			a := startInstance(t, c, withShard(one), withTerraform(), withShortLease())
+			cfg := c.createConfig(t, tc.scope, ns, withBackend(ns, "takeover"))
+			ws, e := c.createGated(t, tc.scope, ns, inShard(one), withConfig(cfg))
 
-				c.relabel(t, ws, two)
-				expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
-				tc.end(t, a)
+			c.relabel(t, ws, two)
+			expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+			tc.end(t, a)
 
-				// The new one finds the lock on the state that the dead one has left.
-				expectServedBy(t, b, ws)
+			// The new one finds the lock on the state that the dead one has left.
+			expectServedBy(t, b, ws)
 
-				if a.running() {
-					t.Errorf("%s\nthe other instance was still there", tc.reason)
-				}
+			if a.running() {
+				t.Errorf("%s\nthe other instance was still there", tc.reason)
+			}
 
-				expectEvent(t, c, ws, "RemovedOrphanLock")
-				e.write(t, "gate", "")
-				expectReady(t, c, ws)
-				expectClaimed(t, c, ws, leaseName+"-"+two)
+			expectEvent(t, c, ws, "RemovedOrphanLock")
+			e.write(t, "gate", "")
+			expectReady(t, c, ws)
+			expectClaimed(t, c, ws, leaseName+"-"+two)
 
-				if len(ws.GetOwnership().PreviousHosts) == 0 {
-					t.Errorf("%s\nnobody knows who abandoned the Workspace", tc.reason)
-				}
-			})
+			if len(ws.GetOwnership().PreviousHosts) == 0 {
+				t.Errorf("%s\nnobody knows who abandoned the Workspace", tc.reason)
+			}
 		})
 	}
 }
@@ -200,32 +199,30 @@ func TestForeignLock(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
-		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
+	ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 
-		holder := id
-		l := newLease(ns, lockOf(ws, suffix))
-		l.Spec.HolderIdentity = &holder
-		l.Annotations = map[string]string{"app.terraform.io/lock-info": info}
-		l.Labels = map[string]string{"tfstate": "true", "tfstateSecretSuffix": suffix, "tfstateWorkspace": ws.GetName(), "app.kubernetes.io/managed-by": "terraform"}
-		c.create(t, l)
-		c.create(t, ws)
+	holder := id
+	l := newLease(ns, lockOf(ws, suffix))
+	l.Spec.HolderIdentity = &holder
+	l.Annotations = map[string]string{"app.terraform.io/lock-info": info}
+	l.Labels = map[string]string{"tfstate": "true", "tfstateSecretSuffix": suffix, "tfstateWorkspace": ws.GetName(), "app.kubernetes.io/managed-by": "terraform"}
+	c.create(t, l)
+	c.create(t, ws)
 
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "alice@laptop", "2020-01-02", id, "left alone")
-		c.get(t, l)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "alice@laptop", "2020-01-02", id, "left alone")
+	c.get(t, l)
 
-		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != id {
-			t.Errorf("the lock of somebody else was taken away: %v", l.Spec)
-		}
+	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != id {
+		t.Errorf("the lock of somebody else was taken away: %v", l.Spec)
+	}
 
-		c.remove(t, l)
-		expectReady(t, c, ws)
-		expectDone(t, e, "created")
-	})
+	c.remove(t, l)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
 }
 
 // TestCatchAll expects the Workspaces without a label to be served by one instance,

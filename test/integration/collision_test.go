@@ -36,7 +36,7 @@ func TestCollision(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	cfg := newClusterConfig(withBackend(one, suffix))
 	c.create(t, cfg)

@@ -102,27 +102,26 @@ func TestCredentialNamespace(t *testing.T) {
 // That the error goes away with the mistake shows whose configuration counts.
 func TestCLIConfig(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		mirror := func(path string) string {
-			return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", path)
-		}
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
 
-		ref := &keyReference{Namespace: ns, Name: unique("rc"), Key: "key"}
-		c.createSecret(t, ref, mirror(t.TempDir()))
+	mirror := func(path string) string {
+		return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", path)
+	}
 
-		cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", ref)}})
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize", "hashicorp/time")
+	ref := &keyReference{Namespace: ns, Name: unique("rc"), Key: "key"}
+	c.createSecret(t, ref, mirror(t.TempDir()))
 
-		secret := &corev1.Secret{}
-		secret.SetNamespace(ref.Namespace)
-		secret.SetName(ref.Name)
-		c.patch(t, secret, map[string]any{"stringData": map[string]any{ref.Key: mirror(shared.mirror)}})
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"year": "2020"})
-	})
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", ref)}})
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize", "hashicorp/time")
+
+	secret := &corev1.Secret{}
+	secret.SetNamespace(ref.Namespace)
+	secret.SetName(ref.Name)
+	c.patch(t, secret, map[string]any{"stringData": map[string]any{ref.Key: mirror(shared.mirror)}})
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"year": "2020"})
 }

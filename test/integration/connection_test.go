@@ -22,7 +22,7 @@ func TestConnectionSecret(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	const one = `
 output "one" {

@@ -21,22 +21,20 @@ func TestCreating(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "creating"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "creating"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
 
-		expectDone(t, e, "created")
-		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy")
-		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
-		expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1})
-		expectEvent(t, c, ws, "PlannedChanges", "1 to add")
+	expectDone(t, e, "created")
+	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy")
+	expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
+	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1})
+	expectEvent(t, c, ws, "PlannedChanges", "1 to add")
 
-		e.write(t, "gate", "")
-		expectReady(t, c, ws)
-		expectPlan(t, c, ws, nil)
-		expectEvent(t, c, ws, "CreatedExternalResource")
-	})
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectPlan(t, c, ws, nil)
+	expectEvent(t, c, ws, "CreatedExternalResource")
 }

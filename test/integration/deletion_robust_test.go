@@ -52,44 +52,40 @@ resource "terraform_data" "evidence" {
 }
 `}
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Parallel()
+	e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
+	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), files)
 
-		e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
-		repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), files)
+	create := func(opts ...workspaceOption) workspace.Workspace {
+		return c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}, append(opts, inShard(shard),
+			withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))),
+			withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("dir", string(e)))...)
+	}
 
-		create := func(opts ...workspaceOption) workspace.Workspace {
-			return c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}, append(opts, inShard(shard),
-				withConfig(c.createConfig(t, s, ns, withBackend(ns, suffix))),
-				withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("dir", string(e)))...)
-		}
+	ws := create()
+	expectReady(t, c, ws)
 
-		ws := create()
-		expectReady(t, c, ws)
+	if err := os.RemoveAll(repo.dir); err != nil {
+		t.Fatal(err)
+	}
 
-		if err := os.RemoveAll(repo.dir); err != nil {
-			t.Fatal(err)
-		}
+	nothing := create()
+	expectCondition(t, c, nothing, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
+	c.remove(t, nothing)
+	expectGone(t, c, nothing)
 
-		nothing := create()
-		expectCondition(t, c, nothing, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
-		c.remove(t, nothing)
-		expectGone(t, c, nothing)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
+	c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
+	c.remove(t, ws)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "couldn't find key "+values.Key)
 
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
-		c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
-		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "couldn't find key "+values.Key)
+	c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "exit status 1")
+	expectAnotherRun(t, i, ws, "destroy")
 
-		c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "exit status 1")
-		expectAnotherRun(t, i, ws, "destroy")
-
-		e.write(t, "mended", "")
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-		expectGone(t, c, stateSecret(ws, ns, suffix))
-	})
+	e.write(t, "mended", "")
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+	expectGone(t, c, stateSecret(ws, ns, suffix))
 }
 
 // TestDeletionOfBroken deletes Workspaces whose inputs are broken. It finishes
@@ -101,34 +97,33 @@ func TestDeletionOfBroken(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
 
-		t.Run("NothingToDestroy", func(t *testing.T) {
-			t.Parallel()
+	t.Run("NothingToDestroy", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectReady(t, c, ws)
-			c.changeModule(t, ws, `output "unfinished" {`)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+		c.changeModule(t, ws, `output "unfinished" {`)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectGone(t, c, stateSecret(ws, ns, suffix))
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, stateSecret(ws, ns, suffix))
+	})
 
-		t.Run("VanishedConfigMap", func(t *testing.T) {
-			t.Parallel()
+	t.Run("VanishedConfigMap", func(t *testing.T) {
+		t.Parallel()
 
-			values := &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("values")},
-				Data:       map[string]string{"vars": `text = "given"`},
-			}
-			c.create(t, values)
+		values := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("values")},
+			Data:       map[string]string{"vars": `text = "given"`},
+		}
+		c.create(t, values)
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
 variable "text" {
   default = ""
 }
@@ -137,55 +132,57 @@ output "text" {
   value = var.text
 }
 `))
-			c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"varFiles": []any{map[string]any{
-				"source":          "ConfigMapKey",
-				"configMapKeyRef": map[string]any{"namespace": ns, "name": values.GetName(), "key": "vars"},
-			}}}}})
-			expectOutputs(t, c, ws, map[string]string{"text": `"given"`})
-			expectReady(t, c, ws)
+		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"varFiles": []any{map[string]any{
+			"source":          "ConfigMapKey",
+			"configMapKeyRef": map[string]any{"namespace": ns, "name": values.GetName(), "key": "vars"},
+		}}}}})
+		expectOutputs(t, c, ws, map[string]string{"text": `"given"`})
+		expectReady(t, c, ws)
 
-			c.remove(t, values)
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectGone(t, c, stateSecret(ws, ns, suffix))
-		})
+		c.remove(t, values)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, stateSecret(ws, ns, suffix))
+	})
 
-		t.Run("VanishedKey", func(t *testing.T) {
-			t.Parallel()
+	t.Run("VanishedKey", func(t *testing.T) {
+		t.Parallel()
 
-			e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
-			files := references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}
-			nothing := c.createReferring(t, s, ns, files, inShard(shard), withConfig(cfg), withModule(echo("greeting")))
-			something := c.createReferring(t, s, ns, files, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, nothing)
-			expectReady(t, c, something)
+		e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
+		files := references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}
+		nothing := c.createReferring(t, clusterScope, ns, files, inShard(shard), withConfig(cfg), withModule(echo("greeting")))
+		something := c.createReferring(t, clusterScope, ns, files, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, nothing)
+		expectReady(t, c, something)
 
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
-			c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
-			c.remove(t, nothing)
-			expectGone(t, c, nothing)
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
+		c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
+		c.remove(t, nothing)
+		expectGone(t, c, nothing)
 
-			c.remove(t, something)
-			expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name, "restore what is missing")
-			expectDone(t, e, "created")
+		c.remove(t, something)
+		expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name, "restore what is missing")
+		expectDone(t, e, "created")
 
-			c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
-			expectGone(t, c, something)
-			expectDone(t, e, "created", "destroyed")
-		})
+		c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
+		expectGone(t, c, something)
+		expectDone(t, e, "created", "destroyed")
+	})
 
-		t.Run("LetGo", func(t *testing.T) {
-			t.Parallel()
+	t.Run("LetGo", func(t *testing.T) {
+		t.Parallel()
 
-			// The condition says how to get rid of a Workspace whose variables are gone for good.
-			ways := map[scope]struct {
-				says   string
-				change map[string]any
-			}{
-				clusterScope:    {says: "set spec.deletionPolicy to Orphan", change: map[string]any{"deletionPolicy": "Orphan"}},
-				namespacedScope: {says: `set spec.managementPolicies to ["Observe", "Create", "Update"]`, change: map[string]any{"managementPolicies": []string{"Observe", "Create", "Update"}}},
-			}
+		// The condition says how to get rid of a Workspace whose variables are gone for good.
+		ways := map[scope]struct {
+			says   string
+			change map[string]any
+		}{
+			clusterScope:    {says: "set spec.deletionPolicy to Orphan", change: map[string]any{"deletionPolicy": "Orphan"}},
+			namespacedScope: {says: `set spec.managementPolicies to ["Observe", "Create", "Update"]`, change: map[string]any{"managementPolicies": []string{"Observe", "Create", "Update"}}},
+		}
 
+		eachScope(t, func(t *testing.T, s scope) {
+			cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
 			e, values := newEvidence(t), c.configMapKey(t, ns, `greeting = "bye"`)
 			ws := c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{configMapVars(values, nil)}}, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 			expectReady(t, c, ws)
@@ -199,70 +196,70 @@ output "text" {
 			expectExists(t, c, stateSecret(ws, ns, suffix))
 			expectDone(t, e, "created")
 		})
+	})
 
-		t.Run("VanishedEnvironment", func(t *testing.T) {
-			t.Parallel()
+	t.Run("VanishedEnvironment", func(t *testing.T) {
+		t.Parallel()
 
-			// The environment says where the state is. Elsewhere there is none, which must
-			// not be taken for one without resources.
-			elsewhere := c.namespace(t)
-			partial := "terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"" + suffix + "\"\n  }\n}\n"
-			place := c.configMapKey(t, ns, elsewhere)
+		// The environment says where the state is. Elsewhere there is none, which must
+		// not be taken for one without resources.
+		elsewhere := c.namespace(t)
+		partial := "terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"" + suffix + "\"\n  }\n}\n"
+		place := c.configMapKey(t, ns, elsewhere)
 
-			e := newEvidence(t)
-			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "KUBE_NAMESPACE", ConfigMapKeyReference: place}}},
-				inShard(shard), withConfig(c.createConfig(t, s, ns, configSpec{Configuration: &partial})), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			expectExists(t, c, stateSecret(ws, elsewhere, suffix))
+		e := newEvidence(t)
+		ws := c.createReferring(t, clusterScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "KUBE_NAMESPACE", ConfigMapKeyReference: place}}},
+			inShard(shard), withConfig(c.createConfig(t, clusterScope, ns, configSpec{Configuration: &partial})), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		expectExists(t, c, stateSecret(ws, elsewhere, suffix))
 
-			values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: place.Name}}
-			c.patch(t, values, map[string]any{"data": map[string]any{place.Key: nil}})
-			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"KUBE_NAMESPACE"`, "couldn't find key "+place.Key+" in ConfigMap "+ns+"/"+place.Name)
-			expectExists(t, c, stateSecret(ws, elsewhere, suffix))
-			expectDone(t, e, "created")
+		values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: place.Name}}
+		c.patch(t, values, map[string]any{"data": map[string]any{place.Key: nil}})
+		c.remove(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"KUBE_NAMESPACE"`, "couldn't find key "+place.Key+" in ConfigMap "+ns+"/"+place.Name)
+		expectExists(t, c, stateSecret(ws, elsewhere, suffix))
+		expectDone(t, e, "created")
 
-			c.patch(t, values, map[string]any{"data": map[string]any{place.Key: elsewhere}})
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-			expectGone(t, c, stateSecret(ws, elsewhere, suffix))
-		})
+		c.patch(t, values, map[string]any{"data": map[string]any{place.Key: elsewhere}})
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+		expectGone(t, c, stateSecret(ws, elsewhere, suffix))
+	})
 
-		t.Run("FailedCreation", func(t *testing.T) {
-			t.Parallel()
+	t.Run("FailedCreation", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
-			expectExists(t, c, stateSecret(ws, ns, suffix))
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
+		expectExists(t, c, stateSecret(ws, ns, suffix))
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectGone(t, c, stateSecret(ws, ns, suffix))
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, stateSecret(ws, ns, suffix))
+	})
 
-		t.Run("SomethingToDestroy", func(t *testing.T) {
-			t.Parallel()
+	t.Run("SomethingToDestroy", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			c.changeModule(t, ws, `output "unfinished" {`)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.changeModule(t, ws, `output "unfinished" {`)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
-			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "Unclosed configuration block")
-			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
-			expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
-			// Once more, because the first try may have changed something.
-			expectAnotherRun(t, i, ws, "state pull")
-			expectExists(t, c, ws)
-			expectExists(t, c, stateSecret(ws, ns, suffix))
-			expectDone(t, e, "created")
+		c.remove(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "Unclosed configuration block")
+		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
+		// Once more, because the first try may have changed something.
+		expectAnotherRun(t, i, ws, "state pull")
+		expectExists(t, c, ws)
+		expectExists(t, c, stateSecret(ws, ns, suffix))
+		expectDone(t, e, "created")
 
-			c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-			expectGone(t, c, stateSecret(ws, ns, suffix))
-		})
+		c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+		expectGone(t, c, stateSecret(ws, ns, suffix))
 	})
 }

@@ -93,23 +93,21 @@ func TestDrift(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard), withMirror(t), withPoll(pollOften))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "drift"))
-		opts := []workspaceOption{inShard(shard), withConfig(cfg), withModule(moduleFile(t, "vanishing.tf"))}
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "drift"))
+	opts := []workspaceOption{inShard(shard), withConfig(cfg), withModule(moduleFile(t, "vanishing.tf"))}
 
-		bound := c.createManaged(t, s, ns, policyNoUpdate(), opts...)
-		expectCondition(t, c, bound, "Drifted", corev1.ConditionTrue,
-			"1 to add, 0 to change, 0 to destroy", "time_rotating.vanishing")
-		expectPlan(t, c, bound, &commonv1beta1.PlanSummary{Add: 1, Drifted: []string{"time_rotating.vanishing"}})
+	bound := c.createManaged(t, clusterScope, ns, policyNoUpdate(), opts...)
+	expectCondition(t, c, bound, "Drifted", corev1.ConditionTrue,
+		"1 to add, 0 to change, 0 to destroy", "time_rotating.vanishing")
+	expectPlan(t, c, bound, &commonv1beta1.PlanSummary{Add: 1, Drifted: []string{"time_rotating.vanishing"}})
 
-		free := c.createWorkspace(t, s, ns, opts...)
-		expectEvent(t, c, free, "DetectedDrift", "1 to add", "time_rotating.vanishing")
-		expectReady(t, c, free)
+	free := c.createWorkspace(t, clusterScope, ns, opts...)
+	expectEvent(t, c, free, "DetectedDrift", "1 to add", "time_rotating.vanishing")
+	expectReady(t, c, free)
 
-		if have := free.GetCondition("Drifted"); have.Status != corev1.ConditionUnknown {
-			t.Errorf("want no condition about drift that is mended, got %s", describe(have))
-		}
-	})
+	if have := free.GetCondition("Drifted"); have.Status != corev1.ConditionUnknown {
+		t.Errorf("want no condition about drift that is mended, got %s", describe(have))
+	}
 }
 
 // TestDriftOfModule changes what the module asks for. A Workspace that may not be
@@ -119,32 +117,30 @@ func TestDriftOfModule(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withPoll(pollOften))
+	startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		e.write(t, "world", "old")
+	e := newEvidence(t)
+	e.write(t, "world", "old")
 
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "module"))
-		ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
-		expectReady(t, c, ws)
-		expectPlan(t, c, ws, nil)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "module"))
+	ws := c.createManaged(t, namespacedScope, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+	expectReady(t, c, ws)
+	expectPlan(t, c, ws, nil)
 
-		e.write(t, "world", "new")
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "0 to add, 1 to change, 0 to destroy")
-		expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Change: 1})
-		expectEvent(t, c, ws, "PlannedChanges", "0 to add, 1 to change, 0 to destroy")
-		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+	e.write(t, "world", "new")
+	expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "0 to add, 1 to change, 0 to destroy")
+	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Change: 1})
+	expectEvent(t, c, ws, "PlannedChanges", "0 to add, 1 to change, 0 to destroy")
+	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
-		e.write(t, "world", "old")
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
-		expectPlan(t, c, ws, nil)
+	e.write(t, "world", "old")
+	expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
+	expectPlan(t, c, ws, nil)
 
-		e.write(t, "world", "new")
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue)
-		c.changePolicies(t, ws, policyAll())
-		expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
-		expectReady(t, c, ws)
-	})
+	e.write(t, "world", "new")
+	expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue)
+	c.changePolicies(t, ws, policyAll())
+	expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+	expectCondition(t, c, ws, "Drifted", corev1.ConditionFalse)
+	expectReady(t, c, ws)
 }

@@ -39,36 +39,34 @@ func TestBackendOfVariable(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		module := backendOfVariable + "# " + unique("module") + "\n"
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	module := backendOfVariable + "# " + unique("module") + "\n"
 
-		for _, want := range [][]string{
-			{"init", "plan", "apply"},
-			// What the first one has left is no good for the second one, and is forgotten.
-			{"plan", "init", "plan", "apply"},
-			{"init", "plan", "apply"},
-		} {
-			states := t.TempDir()
-			ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(module))
-			expectReady(t, c, ws)
-			expectRuns(t, i, ws, want...)
+	for _, want := range [][]string{
+		{"init", "plan", "apply"},
+		// What the first one has left is no good for the second one, and is forgotten.
+		{"plan", "init", "plan", "apply"},
+		{"init", "plan", "apply"},
+	} {
+		states := t.TempDir()
+		ws := c.createReferring(t, clusterScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(module))
+		expectReady(t, c, ws)
+		expectRuns(t, i, ws, want...)
 
-			if _, err := os.Stat(filepath.Join(states, ws.GetName(), "terraform.tfstate")); err != nil {
-				t.Error(err)
-			}
-
-			c.request(t, ws)
-			expectReady(t, c, ws)
-
-			if runs := i.runs.of(string(ws.GetUID())); runs[len(runs)-1] != "plan" {
-				t.Errorf("want nothing but a plan when there is nothing to do, got %q", runs)
-			}
-
-			c.remove(t, ws)
-			expectGone(t, c, ws)
+		if _, err := os.Stat(filepath.Join(states, ws.GetName(), "terraform.tfstate")); err != nil {
+			t.Error(err)
 		}
-	})
+
+		c.request(t, ws)
+		expectReady(t, c, ws)
+
+		if runs := i.runs.of(string(ws.GetUID())); runs[len(runs)-1] != "plan" {
+			t.Errorf("want nothing but a plan when there is nothing to do, got %q", runs)
+		}
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+	}
 }
 
 // TestMovedBackendOfVariable has an instance inherit a Workspace when it has initialized
@@ -108,61 +106,59 @@ func TestEnvironment(t *testing.T) {
 	startInstance(t, c, withShard(shard), withCLI(rec.cli),
 		withEnv("INHERITED", "provider"), withEnv("REPLACED", "provider"), withEnv("EMPTIED", "provider"), withEnv("TF_WORKSPACE", "provider"))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		configMap, secret := c.configMapKey(t, ns, "configmap"), c.secretKey(t, ns, "secret")
+	configMap, secret := c.configMapKey(t, ns, "configmap"), c.secretKey(t, ns, "secret")
 
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		ws := c.createReferring(t, s, ns, references{env: []commonv1beta1.EnvVar{
-			{Name: "VALUE", Value: "value=with ${signs}"},
-			{Name: "CONFIGMAP", ConfigMapKeyReference: configMap},
-			{Name: "SECRET", SecretKeyReference: secret},
-			{Name: "VALUE_FIRST", Value: "value", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
-			{Name: "CONFIGMAP_NEXT", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
-			{Name: "EMPTY"},
-			{Name: "EMPTY_KEY", SecretKeyReference: c.secretKey(t, ns, "")},
-			{Name: "TWICE", SecretKeyReference: secret},
-			{Name: "TWICE", Value: "last"},
-			{Name: "REPLACED", Value: "workspace"},
-			{Name: "EMPTIED"},
-			{Name: "TF_WORKSPACE", Value: "workspace"},
-		}}, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")), onlyHere())
-		expectReady(t, c, ws)
-		c.remove(t, ws)
-		expectGone(t, c, ws)
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createReferring(t, namespacedScope, ns, references{env: []commonv1beta1.EnvVar{
+		{Name: "VALUE", Value: "value=with ${signs}"},
+		{Name: "CONFIGMAP", ConfigMapKeyReference: configMap},
+		{Name: "SECRET", SecretKeyReference: secret},
+		{Name: "VALUE_FIRST", Value: "value", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
+		{Name: "CONFIGMAP_NEXT", ConfigMapKeyReference: configMap, SecretKeyReference: secret},
+		{Name: "EMPTY"},
+		{Name: "EMPTY_KEY", SecretKeyReference: c.secretKey(t, ns, "")},
+		{Name: "TWICE", SecretKeyReference: secret},
+		{Name: "TWICE", Value: "last"},
+		{Name: "REPLACED", Value: "workspace"},
+		{Name: "EMPTIED"},
+		{Name: "TF_WORKSPACE", Value: "workspace"},
+	}}, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")), onlyHere())
+	expectReady(t, c, ws)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
 
-		for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
-			want := map[string]string{
-				"VALUE":          "value=with ${signs}",
-				"CONFIGMAP":      "configmap",
-				"SECRET":         "secret",
-				"VALUE_FIRST":    "value",
-				"CONFIGMAP_NEXT": "configmap",
-				"EMPTY":          "",
-				"EMPTY_KEY":      "",
-				"TWICE":          "last",
-				"INHERITED":      "provider",
-				"REPLACED":       "workspace",
-				"EMPTIED":        "",
-				// The name of the Terraform workspace is nobody else's business.
-				"TF_WORKSPACE": meta.GetExternalName(ws),
-			}
-			if _, ok := run.env["TF_WORKSPACE"]; !ok {
-				delete(want, "TF_WORKSPACE")
-			}
+	for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
+		want := map[string]string{
+			"VALUE":          "value=with ${signs}",
+			"CONFIGMAP":      "configmap",
+			"SECRET":         "secret",
+			"VALUE_FIRST":    "value",
+			"CONFIGMAP_NEXT": "configmap",
+			"EMPTY":          "",
+			"EMPTY_KEY":      "",
+			"TWICE":          "last",
+			"INHERITED":      "provider",
+			"REPLACED":       "workspace",
+			"EMPTIED":        "",
+			// The name of the Terraform workspace is nobody else's business.
+			"TF_WORKSPACE": meta.GetExternalName(ws),
+		}
+		if _, ok := run.env["TF_WORKSPACE"]; !ok {
+			delete(want, "TF_WORKSPACE")
+		}
 
-			have := map[string]string{}
+		have := map[string]string{}
 
-			for name := range want {
-				if v, ok := run.env[name]; ok {
-					have[name] = v
-				}
-			}
-
-			if diff := cmp.Diff(want, have); diff != "" {
-				t.Errorf("environment of %s: -want, +got:\n%s", run.args[0], diff)
+		for name := range want {
+			if v, ok := run.env[name]; ok {
+				have[name] = v
 			}
 		}
-	})
+
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Errorf("environment of %s: -want, +got:\n%s", run.args[0], diff)
+		}
+	}
 }
 
 // TestPluginCache keeps the runs of one of two Workspaces from using the plugin

@@ -46,72 +46,70 @@ func expectErroredStateIn(t *testing.T, i *instance, ws workspace.Workspace, ent
 // created. It is saved later, whoever is to serve the Workspace by then.
 func TestErroredState(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		const suffix = "errored"
 
-		c := shared.sharded.started(t)
-		ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-		b := startInstance(t, c, withShard(two), withCLI(cli))
+	const suffix = "errored"
 
-		cases := map[string]struct {
-			reason    string
-			meanwhile func(t *testing.T, ws workspace.Workspace)
-			after     func(t *testing.T, ws workspace.Workspace)
-		}{
-			"Stays": {
-				reason:    "The instance that has it saves it.",
-				meanwhile: func(*testing.T, workspace.Workspace) {},
-				after:     func(*testing.T, workspace.Workspace) {},
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	b := startInstance(t, c, withShard(two), withTerraform())
+
+	cases := map[string]struct {
+		reason    string
+		meanwhile func(t *testing.T, ws workspace.Workspace)
+		after     func(t *testing.T, ws workspace.Workspace)
+	}{
+		"Stays": {
+			reason:    "The instance that has it saves it.",
+			meanwhile: func(*testing.T, workspace.Workspace) {},
+			after:     func(*testing.T, workspace.Workspace) {},
+		},
+		"Moves": {
+			reason: "Nobody else has it: the claim is kept until it is saved.",
+			meanwhile: func(t *testing.T, ws workspace.Workspace) {
+				t.Helper()
+				c.relabel(t, ws, two)
+				expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+				expectNotServedBy(t, b, ws)
 			},
-			"Moves": {
-				reason: "Nobody else has it: the claim is kept until it is saved.",
-				meanwhile: func(t *testing.T, ws workspace.Workspace) {
-					t.Helper()
-					c.relabel(t, ws, two)
-					expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
-					expectNotServedBy(t, b, ws)
-				},
-				after: func(t *testing.T, ws workspace.Workspace) {
-					t.Helper()
-					expectClaimed(t, c, ws, leaseName+"-"+two)
-					expectServedBy(t, b, ws)
-				},
+			after: func(t *testing.T, ws workspace.Workspace) {
+				t.Helper()
+				expectClaimed(t, c, ws, leaseName+"-"+two)
+				expectServedBy(t, b, ws)
 			},
+		},
+	}
+
+	o := newOutage(t, c, "/secrets")
+	a := startInstance(t, c, withShard(one), withTerraform(), withCLIKubeconfig(o.kubeconfig))
+
+	for _, name := range []string{"Stays", "Moves"} {
+		tc := cases[name]
+
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+		ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+		o.begin()
+		e.write(t, "gate", "")
+		expectErroredState(t, a, ws, true)
+		tc.meanwhile(t, ws)
+		expectClaimed(t, c, ws, leaseName+"-"+one)
+
+		o.end()
+		expectEvent(t, c, ws, "SavedState")
+		expectErroredState(t, a, ws, false)
+		tc.after(t, ws)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectDone(t, e, "created")
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+
+		if t.Failed() {
+			t.Log(tc.reason)
 		}
 
-		o := newOutage(t, c, "/secrets")
-		a := startInstance(t, c, withShard(one), withCLI(cli), withCLIKubeconfig(o.kubeconfig))
-
-		for _, name := range []string{"Stays", "Moves"} {
-			tc := cases[name]
-
-			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-			ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
-
-			o.begin()
-			e.write(t, "gate", "")
-			expectErroredState(t, a, ws, true)
-			tc.meanwhile(t, ws)
-			expectClaimed(t, c, ws, leaseName+"-"+one)
-
-			o.end()
-			expectEvent(t, c, ws, "SavedState")
-			expectErroredState(t, a, ws, false)
-			tc.after(t, ws)
-			expectReady(t, c, ws)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-			expectDone(t, e, "created")
-
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-
-			if t.Failed() {
-				t.Log(tc.reason)
-			}
-
-			expectDone(t, e, "created", "destroyed")
-		}
-	})
+		expectDone(t, e, "created", "destroyed")
+	}
 }
 
 // TestStopWithoutBackend stops an instance that waits for its backend to come back.
@@ -126,7 +124,6 @@ func TestStopWithoutBackend(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "away"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
-
 	o.begin()
 	e.write(t, "gate", "")
 	expectErroredState(t, i, ws, true)
@@ -154,7 +151,6 @@ func TestErroredStateElsewhere(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elsewhere"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint("one"))
-
 	o.begin()
 	e.write(t, "gate", "")
 	expectErroredStateIn(t, i, ws, "one", true)

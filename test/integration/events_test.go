@@ -36,7 +36,7 @@ func TestEvents(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	configComponents := map[scope]string{
 		clusterScope:    "providerconfig/providerconfig.tf.upbound.io",
@@ -44,20 +44,14 @@ func TestEvents(t *testing.T) {
 	}
 
 	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "events"))
-		expect := func(t *testing.T, o client.Object, typ, reason string) corev1.Event {
-			t.Helper()
-
-			return expectEventFrom(t, c, o, controllerOf(s), typ, reason)
-		}
-
 		t.Run("Normal", func(t *testing.T) {
 			t.Parallel()
 
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "events"))
 			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
 			expectReady(t, c, ws)
 
-			created := expect(t, ws, corev1.EventTypeNormal, "CreatedExternalResource")
+			created := expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeNormal, "CreatedExternalResource")
 			if have, want := created.GetAnnotations()["external-name"], meta.GetExternalName(ws); have != want {
 				t.Errorf("want external name %q in the annotations of an event, got %q", want, have)
 			}
@@ -67,91 +61,18 @@ func TestEvents(t *testing.T) {
 			}
 
 			c.changeVars(t, ws, append(ws.GetParameters().Vars, commonv1beta1.Var{Key: "greeting", Value: "bye"})...)
-			expect(t, ws, corev1.EventTypeNormal, "UpdatedExternalResource")
+			expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeNormal, "UpdatedExternalResource")
 
 			c.request(t, ws)
-			expect(t, ws, corev1.EventTypeNormal, "ReconcileRequestHandled")
+			expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeNormal, "ReconcileRequestHandled")
 
 			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
-			expect(t, ws, corev1.EventTypeNormal, "ReconciliationPaused")
+			expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeNormal, "ReconciliationPaused")
 			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 
 			c.remove(t, ws)
 			expectGone(t, c, ws)
-			expect(t, ws, corev1.EventTypeNormal, "DeletedExternalResource")
-		})
-
-		t.Run("CannotConnect", func(t *testing.T) {
-			t.Parallel()
-
-			absent := newConfig(s, ns, withoutBackend())
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(absent), withModule(moduleFile(t, "outputs.tf")))
-			expect(t, ws, corev1.EventTypeWarning, "CannotConnectToProvider")
-		})
-
-		t.Run("CannotObserve", func(t *testing.T) {
-			t.Parallel()
-
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-			expect(t, ws, corev1.EventTypeWarning, "CannotObserveExternalResource")
-		})
-
-		t.Run("CannotCreateUpdateDelete", func(t *testing.T) {
-			t.Parallel()
-
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
-			expect(t, ws, corev1.EventTypeWarning, "CannotCreateExternalResource")
-			// What failed half way is there, and is updated from then on.
-			expect(t, ws, corev1.EventTypeWarning, "CannotUpdateExternalResource")
-
-			c.changeModule(t, ws, moduleFile(t, "failing.tf")+"\noutput \"unfinished\" {\n")
-			c.remove(t, ws)
-			expect(t, ws, corev1.EventTypeWarning, "CannotDeleteExternalResource")
-
-			c.changeModule(t, ws, moduleFile(t, "failing.tf"))
-			expectGone(t, c, ws)
-		})
-
-		t.Run("CannotDisconnect", func(t *testing.T) {
-			t.Parallel()
-
-			// The plan that was applied cannot be removed: the module has put something
-			// else in its place.
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`
-resource "terraform_data" "guest" {
-  provisioner "local-exec" {
-    command = "rm .crossplane.tfplan && mkdir .crossplane.tfplan && touch .crossplane.tfplan/guest"
-  }
-}
-`))
-			expect(t, ws, corev1.EventTypeWarning, "CannotDisconnectFromProvider")
-
-			if err := os.RemoveAll(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.tfplan")); err != nil {
-				t.Fatal(err)
-			}
-
-			expectReady(t, c, ws)
-		})
-
-		t.Run("CannotPublish", func(t *testing.T) {
-			t.Parallel()
-
-			secret := c.foreignSecret(t, ns, map[string][]byte{"text": []byte("theirs")})
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(`output "text" { value = "ours" }`))
-			expect(t, ws, corev1.EventTypeWarning, "CannotPublishConnectionDetails")
-			expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "theirs"})
-
-			// There is nothing to take back: the Secret goes with its Workspace.
-			c.remove(t, secret)
-			expectReady(t, c, ws)
-			expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "ours"})
-		})
-
-		t.Run("InvalidPolicy", func(t *testing.T) {
-			t.Parallel()
-
-			ws := c.createManaged(t, s, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expect(t, ws, corev1.EventTypeWarning, "CannotUseInvalidManagementPolicy")
+			expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeNormal, "DeletedExternalResource")
 		})
 
 		t.Run("ConfigInUse", func(t *testing.T) {
@@ -163,6 +84,86 @@ resource "terraform_data" "guest" {
 			c.remove(t, used)
 			expectEventFrom(t, c, used, configComponents[s], corev1.EventTypeWarning, "UsageAccounting")
 		})
+	})
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "events"))
+	expect := func(t *testing.T, o client.Object, typ, reason string) corev1.Event {
+		t.Helper()
+
+		return expectEventFrom(t, c, o, controllerOf(namespacedScope), typ, reason)
+	}
+
+	t.Run("CannotConnect", func(t *testing.T) {
+		t.Parallel()
+
+		absent := newConfig(namespacedScope, ns, withoutBackend())
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(absent), withModule(moduleFile(t, "outputs.tf")))
+		expect(t, ws, corev1.EventTypeWarning, "CannotConnectToProvider")
+	})
+
+	t.Run("CannotObserve", func(t *testing.T) {
+		t.Parallel()
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+		expect(t, ws, corev1.EventTypeWarning, "CannotObserveExternalResource")
+	})
+
+	t.Run("CannotCreateUpdateDelete", func(t *testing.T) {
+		t.Parallel()
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
+		expect(t, ws, corev1.EventTypeWarning, "CannotCreateExternalResource")
+		// What failed half way is there, and is updated from then on.
+		expect(t, ws, corev1.EventTypeWarning, "CannotUpdateExternalResource")
+
+		c.changeModule(t, ws, moduleFile(t, "failing.tf")+"\noutput \"unfinished\" {\n")
+		c.remove(t, ws)
+		expect(t, ws, corev1.EventTypeWarning, "CannotDeleteExternalResource")
+
+		c.changeModule(t, ws, moduleFile(t, "failing.tf"))
+		expectGone(t, c, ws)
+	})
+
+	t.Run("CannotDisconnect", func(t *testing.T) {
+		t.Parallel()
+
+		// The plan that was applied cannot be removed: the module has put something
+		// else in its place.
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "guest" {
+  provisioner "local-exec" {
+    command = "rm .crossplane.tfplan && mkdir .crossplane.tfplan && touch .crossplane.tfplan/guest"
+  }
+}
+`))
+		expect(t, ws, corev1.EventTypeWarning, "CannotDisconnectFromProvider")
+
+		if err := os.RemoveAll(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.tfplan")); err != nil {
+			t.Fatal(err)
+		}
+
+		expectReady(t, c, ws)
+	})
+
+	t.Run("CannotPublish", func(t *testing.T) {
+		t.Parallel()
+
+		secret := c.foreignSecret(t, ns, map[string][]byte{"text": []byte("theirs")})
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(`output "text" { value = "ours" }`))
+		expect(t, ws, corev1.EventTypeWarning, "CannotPublishConnectionDetails")
+		expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "theirs"})
+
+		// There is nothing to take back: the Secret goes with its Workspace.
+		c.remove(t, secret)
+		expectReady(t, c, ws)
+		expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "ours"})
+	})
+
+	t.Run("InvalidPolicy", func(t *testing.T) {
+		t.Parallel()
+
+		ws := c.createManaged(t, namespacedScope, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expect(t, ws, corev1.EventTypeWarning, "CannotUseInvalidManagementPolicy")
 	})
 }
 

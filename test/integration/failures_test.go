@@ -79,25 +79,24 @@ resource "terraform_data" "demanding" {
 // TestFailingApply creates a resource that fails at first.
 func TestFailingApply(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		e := newEvidence(t)
-		cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "failing"))
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", e))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse,
-			"local-exec provisioner error", "exit status 7", "terraform_data.broken")
-		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
-		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
 
-		other := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectReady(t, c, other)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "failing"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", e))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse,
+		"local-exec provisioner error", "exit status 7", "terraform_data.broken")
+	expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
 
-		e.write(t, "mended", "")
-		expectReady(t, c, ws)
-	})
+	other := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, other)
+
+	e.write(t, "mended", "")
+	expectReady(t, c, ws)
 }
 
 // TestFailingUpdate breaks a Workspace that was ready, in a way that plan notices
@@ -107,35 +106,33 @@ func TestFailingUpdate(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "update"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "update"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
 
-		good := moduleFile(t, "evidence.tf")
+	good := moduleFile(t, "evidence.tf")
 
-		for _, bad := range []string{moduleFile(t, "failing.tf"), moduleFile(t, "invalid.tf")} {
-			c.changeModule(t, ws, bad)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
-			expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
-
-			c.changeModule(t, ws, good)
-			expectReady(t, c, ws)
-		}
-
-		// So does what fails before there is anything to plan.
-		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "../elsewhere"}}})
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed")
+	for _, bad := range []string{moduleFile(t, "failing.tf"), moduleFile(t, "invalid.tf")} {
+		c.changeModule(t, ws, bad)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
 
-		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": nil}}})
+		c.changeModule(t, ws, good)
 		expectReady(t, c, ws)
+	}
 
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-	})
+	// So does what fails before there is anything to plan.
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "../elsewhere"}}})
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed")
+	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": nil}}})
+	expectReady(t, c, ws)
+
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 }
 
 // expectReadable fails the test unless a person can read the message.

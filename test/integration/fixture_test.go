@@ -35,7 +35,9 @@ const (
 	namespacedScope scope = "Namespaced"
 )
 
-// eachScope runs a test for both kinds of Workspace, one after the other.
+// eachScope runs a test for both kinds of Workspace, one after the other. One
+// implementation serves both: it is for what differs between them, such as what they
+// refer to, and for the few tests of everything. The others use one kind each.
 func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	t.Helper()
 
@@ -44,7 +46,8 @@ func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	}
 }
 
-// eachCLI runs a test with every CLI there is, at the same time.
+// eachCLI runs a test with every CLI there is, at the same time. It is for what depends on
+// how a CLI behaves, and for the few tests of everything. The others use one CLI each.
 func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 	t.Helper()
 

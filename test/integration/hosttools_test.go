@@ -31,31 +31,29 @@ func TestHostTools(t *testing.T) {
 		configuration := withBackend(ns, "tools")
 		*configuration.Configuration += "\nlocals {\n  origin = \"configuration\"\n}\n"
 
-		eachScope(t, func(t *testing.T, s scope) {
-			name := unique("repo")
-			repo := newRepository(t, filepath.Join(root, name), fetchedModule("old"))
+		name := unique("repo")
+		repo := newRepository(t, filepath.Join(root, name), fetchedModule("old"))
 
-			cfg := c.createConfig(t, s, ns, configuration)
-			far := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::"+web.url+"/"+name), withEntrypoint("live"))
-			near := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("live"))
-			want := map[string]string{"version": `"old"`, "origin": `"configuration"`, "region": `"none"`}
+		cfg := c.createConfig(t, clusterScope, ns, configuration)
+		far := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::"+web.url+"/"+name), withEntrypoint("live"))
+		near := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("live"))
+		want := map[string]string{"version": `"old"`, "origin": `"configuration"`, "region": `"none"`}
 
-			expectReady(t, c, far)
-			expectReady(t, c, near)
-			expectOutputs(t, c, far, want)
-			expectOutputs(t, c, near, want)
+		expectReady(t, c, far)
+		expectReady(t, c, near)
+		expectOutputs(t, c, far, want)
+		expectOutputs(t, c, near, want)
 
-			want["version"] = `"new"`
+		want["version"] = `"new"`
 
-			repo.commit(t, fetchedModule("new"))
-			expectOutputs(t, c, far, want)
-			expectOutputs(t, c, near, want)
+		repo.commit(t, fetchedModule("new"))
+		expectOutputs(t, c, far, want)
+		expectOutputs(t, c, near, want)
 
-			c.remove(t, far)
-			c.remove(t, near)
-			expectGone(t, c, far)
-			expectGone(t, c, near)
-		})
+		c.remove(t, far)
+		c.remove(t, near)
+		expectGone(t, c, far)
+		expectGone(t, c, near)
 	})
 }
 

@@ -26,62 +26,60 @@ func TestAdoption(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
-		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
 
-		former := c.createManaged(t, s, ns, policyNoDelete(), opts...)
-		expectReady(t, c, former)
-		c.remove(t, former)
-		expectGone(t, c, former)
+	former := c.createManaged(t, namespacedScope, ns, policyNoDelete(), opts...)
+	expectReady(t, c, former)
+	c.remove(t, former)
+	expectGone(t, c, former)
 
-		state := stateSecret(former, ns, suffix)
-		c.get(t, state)
-		version := state.GetResourceVersion()
+	state := stateSecret(former, ns, suffix)
+	c.get(t, state)
+	version := state.GetResourceVersion()
 
-		// One that only looks has no claim to the state, whatever it may do to itself.
-		late := newWorkspace(s, ns, opts...)
-		late.SetManagementPolicies([]xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize})
-		meta.SetExternalName(late, former.GetName())
-		c.create(t, late)
-		expectReady(t, c, late)
-		expectOutputs(t, c, late, map[string]string{"greeting": `"hello"`})
+	// One that only looks has no claim to the state, whatever it may do to itself.
+	late := newWorkspace(namespacedScope, ns, opts...)
+	late.SetManagementPolicies([]xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize})
+	meta.SetExternalName(late, former.GetName())
+	c.create(t, late)
+	expectReady(t, c, late)
+	expectOutputs(t, c, late, map[string]string{"greeting": `"hello"`})
 
-		secret := unique("connection")
-		ws := newWorkspace(s, ns, append(opts, withSecret(secret))...)
-		ws.SetManagementPolicies(policyObserve())
-		meta.SetExternalName(ws, former.GetName())
-		c.create(t, ws)
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-		expectSecret(t, c, ns, secret, map[string]string{"greeting": "hello"})
+	secret := unique("connection")
+	ws := newWorkspace(namespacedScope, ns, append(opts, withSecret(secret))...)
+	ws.SetManagementPolicies(policyObserve())
+	meta.SetExternalName(ws, former.GetName())
+	c.create(t, ws)
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	expectSecret(t, c, ns, secret, map[string]string{"greeting": "hello"})
 
-		c.get(t, state)
+	c.get(t, state)
 
-		if state.GetResourceVersion() != version || slices.Contains(i.runs.of(string(ws.GetUID())), "apply") {
-			t.Errorf("a Workspace that may only look changed the state: runs %q", i.runs.of(string(ws.GetUID())))
-		}
+	if state.GetResourceVersion() != version || slices.Contains(i.runs.of(string(ws.GetUID())), "apply") {
+		t.Errorf("a Workspace that may only look changed the state: runs %q", i.runs.of(string(ws.GetUID())))
+	}
 
-		if sum := ws.GetObservation().Checksum; sum != "" {
-			t.Errorf("a Workspace that may only look has the mark of an owner: checksum %q", sum)
-		}
+	if sum := ws.GetObservation().Checksum; sum != "" {
+		t.Errorf("a Workspace that may only look has the mark of an owner: checksum %q", sum)
+	}
 
-		c.changePolicies(t, ws, policyAll())
-		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-		expectReady(t, c, ws)
-		expectDone(t, e, "created")
+	c.changePolicies(t, ws, policyAll())
+	c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
 
-		if ws.GetObservation().Checksum == "" {
-			t.Error("a Workspace that took over a state does not own it: it has no checksum")
-		}
+	if ws.GetObservation().Checksum == "" {
+		t.Error("a Workspace that took over a state does not own it: it has no checksum")
+	}
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-		expectGone(t, c, state)
-	})
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+	expectGone(t, c, state)
 }
 
 // TestImportBlock imports what is there already into the state of a new Workspace.

@@ -36,6 +36,10 @@ func withPoll(d time.Duration) instanceOption { return func(c *instanceConfig) {
 // withCLI makes the instance run the program with the supplied path.
 func withCLI(path string) instanceOption { return func(c *instanceConfig) { c.cli = path } }
 
+// withTerraform makes the instance run Terraform in place of OpenTofu. About half of the
+// tests that are not about the difference do.
+func withTerraform() instanceOption { return withCLI(shared.terraform()) }
+
 // withRunsOf makes the instance run the same program as another one, down to its path.
 func withRunsOf(i *instance) instanceOption { return func(c *instanceConfig) { c.runs = i.runs } }
 

@@ -38,56 +38,54 @@ func TestMaxApplies(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withWorkers(limit+1), withArgs("--max-applies="+strconv.Itoa(limit)))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withWorkers(limit+1), withArgs("--max-applies="+strconv.Itoa(limit)))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "applies"))
-		polled := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		meta.AddAnnotations(polled, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
-		c.create(t, polled)
-		expectReady(t, c, polled)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "applies"))
+	polled := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	meta.AddAnnotations(polled, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
+	c.create(t, polled)
+	expectReady(t, c, polled)
 
-		all := []workspace.Workspace{}
-		traces := []evidence{}
+	all := []workspace.Workspace{}
+	traces := []evidence{}
 
-		for range 5 {
-			e := newEvidence(t)
-			all = append(all, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e)))
-			traces = append(traces, e)
-		}
+	for range 5 {
+		e := newEvidence(t)
+		all = append(all, c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e)))
+		traces = append(traces, e)
+	}
 
-		opened := []int{}
+	opened := []int{}
 
-		for len(opened) < len(all) {
-			want := min(len(opened)+limit, len(all))
+	for len(opened) < len(all) {
+		want := min(len(opened)+limit, len(all))
 
-			eventually(t, func() error {
-				if have := len(working(traces)); have != want {
-					return errors.Errorf("want %d applies to have begun when %d may have ended, got %d", want, len(opened), have)
-				}
-
-				return nil
-			})
-
-			// There has been time to begin another one.
-			for range 3 {
-				expectAnotherRun(t, i, polled, "plan")
+		eventually(t, func() error {
+			if have := len(working(traces)); have != want {
+				return errors.Errorf("want %d applies to have begun when %d may have ended, got %d", want, len(opened), have)
 			}
 
-			begun := working(traces)
-			if len(begun) != want {
-				t.Fatalf("want %d applies at once, got %d when %d may have ended", limit, len(begun), len(opened))
-			}
+			return nil
+		})
 
-			next := slices.IndexFunc(begun, func(n int) bool { return !slices.Contains(opened, n) })
-			opened = append(opened, begun[next])
-			traces[begun[next]].write(t, "gate", "")
+		// There has been time to begin another one.
+		for range 3 {
+			expectAnotherRun(t, i, polled, "plan")
 		}
 
-		for _, ws := range all {
-			expectReady(t, c, ws)
+		begun := working(traces)
+		if len(begun) != want {
+			t.Fatalf("want %d applies at once, got %d when %d may have ended", limit, len(begun), len(opened))
 		}
-	})
+
+		next := slices.IndexFunc(begun, func(n int) bool { return !slices.Contains(opened, n) })
+		opened = append(opened, begun[next])
+		traces[begun[next]].write(t, "gate", "")
+	}
+
+	for _, ws := range all {
+		expectReady(t, c, ws)
+	}
 }
 
 // A busy instance has one worker for a kind, which is at work until its gate opens.
@@ -180,50 +178,47 @@ func TestOrder(t *testing.T) {
 
 	c := shared.sharded.started(t)
 
-	eachScope(t, func(t *testing.T, s scope) {
-		ns, shard := c.namespace(t), unique("shard")
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "order"))
-		create := func(o ...workspaceOption) workspace.Workspace {
-			return c.createWorkspace(t, s, ns, append(o, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))...)
-		}
+	ns, shard := c.namespace(t), unique("shard")
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "order"))
+	create := func(o ...workspaceOption) workspace.Workspace {
+		return c.createWorkspace(t, clusterScope, ns, append(o, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))...)
+	}
 
-		var (
-			all              []workspace.Workspace
-			changed, deleted workspace.Workspace
-		)
+	var (
+		all              []workspace.Workspace
+		changed, deleted workspace.Workspace
+	)
 
-		b := startBusy(t, c, s, shard, func(*instance) {
-			changed, deleted = create(), create()
-			expectReady(t, c, changed)
-			expectReady(t, c, deleted)
+	b := startBusy(t, c, clusterScope, shard, func(*instance) {
+		changed, deleted = create(), create()
+		expectReady(t, c, changed)
+		expectReady(t, c, deleted)
 
-			for range polls {
-				ws := create()
-				c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
-				expectReady(t, c, ws)
-				all = append(all, ws)
-			}
-		})
-
-		// Nothing but a poll that is due brings one of them to the queue.
-		b.expectQueued(t, polls)
-
-		c.changeModule(t, changed, `output "changed" { value = "changed" }`)
-		c.remove(t, deleted)
-		b.expectQueued(t, polls+2)
-
-		fresh := create()
-
-		b.expectQueued(t, polls+3)
-
-		first := b.open(t, 4, append(all, changed, deleted, fresh)...)
-
-		for ws, limit := range map[workspace.Workspace]int{changed: 2, deleted: 2, fresh: 4} {
-			if at := slices.Index(first, ws.GetName()); at < 0 || at >= limit {
-				t.Errorf("want %q to be one of the first %d, before the polls, got %q", ws.GetName(), limit, first)
-			}
+		for range polls {
+			ws := create()
+			c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
+			expectReady(t, c, ws)
+			all = append(all, ws)
 		}
 	})
+
+	// Nothing but a poll that is due brings one of them to the queue.
+	b.expectQueued(t, polls)
+
+	c.changeModule(t, changed, `output "changed" { value = "changed" }`)
+	c.remove(t, deleted)
+	b.expectQueued(t, polls+2)
+
+	fresh := create()
+	b.expectQueued(t, polls+3)
+
+	first := b.open(t, 4, append(all, changed, deleted, fresh)...)
+
+	for ws, limit := range map[workspace.Workspace]int{changed: 2, deleted: 2, fresh: 4} {
+		if at := slices.Index(first, ws.GetName()); at < 0 || at >= limit {
+			t.Errorf("want %q to be one of the first %d, before the polls, got %q", ws.GetName(), limit, first)
+		}
+	}
 }
 
 // TestTenants has one tenant with a long queue, and another one with a short one. A
@@ -252,7 +247,6 @@ func TestTenants(t *testing.T) {
 		b.expectQueued(t, len(all))
 
 		one := create(few, 1)
-
 		b.expectQueued(t, len(all)+1)
 
 		if first := b.open(t, 2, append(all, one...)...); !slices.Contains(first, one[0].GetName()) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -20,8 +22,9 @@ import (
 // finalizer keeps a Workspace until its resources are destroyed.
 const finalizer = "finalizer.managedresource.crossplane.io"
 
-// TestLifecycle takes a Workspace of each kind from creation to deletion, with
-// each CLI and with its state in the kubernetes backend.
+// TestLifecycle takes a Workspace of each kind from creation to deletion, through changes,
+// drift and a failure, with each CLI and with its state in the kubernetes backend. Other
+// tests run one of the four combinations.
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
@@ -30,7 +33,18 @@ func TestLifecycle(t *testing.T) {
 		startInstance(t, c, withShard(shard), withCLI(cli))
 
 		eachScope(t, func(t *testing.T, s scope) {
-			const suffix = "lifecycle"
+			const (
+				suffix   = "lifecycle"
+				follower = `
+resource "terraform_data" "follower" {
+  input = file("${var.dir}/world")
+}
+
+output "world" {
+  value = terraform_data.follower.output
+}
+`
+			)
 
 			e := newEvidence(t)
 			cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
@@ -54,12 +68,19 @@ func TestLifecycle(t *testing.T) {
 			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
 			expectReady(t, c, ws)
 
-			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+`
-output "more" {
-  value = [1, 2]
-}
-`)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`, "more": "[1, 2]"})
+			e.write(t, "world", "old")
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+follower)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`, "world": `"old"`})
+			e.write(t, "world", "new")
+			c.request(t, ws)
+			expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`, "world": `"new"`})
+			expectReady(t, c, ws)
+
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+moduleFile(t, "invalid.tf"))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Reference to undeclared input variable")
+			expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
+			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+			c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
 			expectReady(t, c, ws)
 			expectDone(t, e, "created")
 
@@ -79,27 +100,25 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "deletion"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectDone(t, e, "created")
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "deletion"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectDone(t, e, "created")
 
-		c.remove(t, ws)
-		within(t, 20*time.Second, func() error { return isGone(t, c, ws) })
-		expectDone(t, e, "created", "destroyed")
-		expectGone(t, c, stateSecret(ws, ns, "deletion"))
+	c.remove(t, ws)
+	within(t, 20*time.Second, func() error { return isGone(t, c, ws) })
+	expectDone(t, e, "created", "destroyed")
+	expectGone(t, c, stateSecret(ws, ns, "deletion"))
 
-		e = newEvidence(t)
-		ws = c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
-		c.annotate(t, ws, meta.AnnotationKeyExternalCreateSucceeded, time.Now().Add(time.Hour).Format(time.RFC3339))
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-	})
+	e = newEvidence(t)
+	ws = c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+	c.annotate(t, ws, meta.AnnotationKeyExternalCreateSucceeded, time.Now().Add(time.Hour).Format(time.RFC3339))
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
 }
 
 // TestNothingToCreate has a module that asks for nothing. It is complete as it is, for
@@ -109,50 +128,47 @@ func TestNothingToCreate(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "nothing"))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "nothing"))
 
-		for name, policies := range map[string][]xpv2.ManagementAction{"All": policyAll(), "Observe": policyObserve()} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for name, policies := range map[string][]xpv2.ManagementAction{"All": policyAll(), "Observe": policyObserve()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				ws := c.createManaged(t, s, ns, policies, inShard(shard), withConfig(cfg), withModule("locals {}"), onlyHere())
-				expectReady(t, c, ws)
-				c.request(t, ws)
-				expectReady(t, c, ws)
+			ws := c.createManaged(t, namespacedScope, ns, policies, inShard(shard), withConfig(cfg), withModule("locals {}"), onlyHere())
+			expectReady(t, c, ws)
+			c.request(t, ws)
+			expectReady(t, c, ws)
 
-				if runs := i.runs.of(string(ws.GetUID())); slices.Contains(runs, "apply") {
-					t.Errorf("want nothing to be applied, got %q", runs)
-				}
+			if runs := i.runs.of(string(ws.GetUID())); slices.Contains(runs, "apply") {
+				t.Errorf("want nothing to be applied, got %q", runs)
+			}
 
-				c.remove(t, ws)
-				expectGone(t, c, ws)
-			})
-		}
-	})
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+		})
+	}
 }
 
 // TestLocalBackend runs a Workspace that says nothing about a backend: its state
 // stays in the workdir.
 func TestLocalBackend(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		e := newEvidence(t)
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
-		expectDone(t, e, "created")
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-	})
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
 }
 
 // TestPoll changes the world behind a Workspace and waits for the next look at it.
@@ -161,32 +177,30 @@ func TestPoll(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		e.write(t, "world", "old")
+	e := newEvidence(t)
+	e.write(t, "world", "old")
 
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "poll"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "poll"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
-		// A look that finds nothing to do changes nothing.
-		expectAnotherRun(t, i, ws, "plan")
-		expectAnotherRun(t, i, ws, "plan")
-		expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+	// A look that finds nothing to do changes nothing.
+	expectAnotherRun(t, i, ws, "plan")
+	expectAnotherRun(t, i, ws, "plan")
+	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
-		generation := ws.GetGeneration()
+	generation := ws.GetGeneration()
 
-		e.write(t, "world", "new")
-		expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
-		expectReady(t, c, ws)
+	e.write(t, "world", "new")
+	expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
+	expectReady(t, c, ws)
 
-		if ws.GetGeneration() != generation {
-			t.Errorf("generation: want %d as before, got %d", generation, ws.GetGeneration())
-		}
-	})
+	if ws.GetGeneration() != generation {
+		t.Errorf("generation: want %d as before, got %d", generation, ws.GetGeneration())
+	}
 }
 
 // TestRequestedReconcile asks for a look at a Workspace before the next poll.

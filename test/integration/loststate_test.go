@@ -57,180 +57,177 @@ func TestLostState(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 
-		lose := func(t *testing.T) (workspace.Workspace, evidence, string) {
-			t.Helper()
+	lose := func(t *testing.T) (workspace.Workspace, evidence, string) {
+		t.Helper()
 
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			c.annotate(t, ws, requestedAt, "first")
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
 
-			lineage := expectRemembered(t, c, ws)
-			c.remove(t, stateSecret(ws, ns, suffix))
+		lineage := expectRemembered(t, c, ws)
+		c.remove(t, stateSecret(ws, ns, suffix))
 
-			return ws, e, lineage
+		return ws, e, lineage
+	}
+
+	t.Run("Accepted", func(t *testing.T) {
+		t.Parallel()
+
+		ws, e, lineage := lose(t)
+
+		c.annotate(t, ws, requestedAt, "second")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", lineage, acceptLostState+"="+lineage)
+
+		c.annotate(t, ws, acceptLostState, "another")
+		expectAnotherRun(t, i, ws, "plan")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+		expectDone(t, e, "created")
+
+		c.annotate(t, ws, acceptLostState, lineage)
+		expectDone(t, e, "created", "created")
+		expectReady(t, c, ws)
+	})
+
+	t.Run("Deleted", func(t *testing.T) {
+		t.Parallel()
+
+		ws, e, lineage := lose(t)
+
+		c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+		c.remove(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
+		expectExists(t, c, ws)
+
+		c.annotate(t, ws, acceptLostState, lineage)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created")
+	})
+
+	t.Run("DeletedUnseen", func(t *testing.T) {
+		t.Parallel()
+
+		ws, e, lineage := lose(t)
+
+		// Nobody has looked since.
+		c.remove(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
+		expectExists(t, c, ws)
+		expectDone(t, e, "created")
+
+		c.annotate(t, ws, acceptLostState, lineage)
+		expectGone(t, c, ws)
+	})
+
+	t.Run("OldCopy", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
+		expectHandled(t, c, ws, "first")
+		lineage := expectRemembered(t, c, ws)
+
+		backup := stateSecret(ws, ns, suffix)
+		c.get(t, backup)
+		serial := ws.GetObservation().State.Serial
+
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "second")
+		expectHandled(t, c, ws, "second")
+
+		if have := ws.GetObservation().State.Serial; have <= serial {
+			t.Errorf("want a serial greater than %d, got %d", serial, have)
 		}
 
-		t.Run("Accepted", func(t *testing.T) {
-			t.Parallel()
+		c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": backup.Data})
+		c.annotate(t, ws, requestedAt, "third")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", lineage, fmt.Sprintf("found serial %d", serial))
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectDone(t, e, "created")
 
-			ws, e, lineage := lose(t)
+		// To accept the copy is not to accept that it goes away one day.
+		c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d", lineage, ws.GetObservation().State.Serial))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "fourth")
+		expectHandled(t, c, ws, "fourth")
+		c.remove(t, stateSecret(ws, ns, suffix))
+		c.annotate(t, ws, requestedAt, "fifth")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
+	})
 
-			c.annotate(t, ws, requestedAt, "second")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", lineage, acceptLostState+"="+lineage)
+	t.Run("Observed", func(t *testing.T) {
+		t.Parallel()
 
-			c.annotate(t, ws, acceptLostState, "another")
-			expectAnotherRun(t, i, ws, "plan")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
-			expectDone(t, e, "created")
+		// Whoever only looks has no state to lose, and nothing to accept.
+		e := newEvidence(t)
+		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
+		former := c.createManaged(t, namespacedScope, ns, policyNoDelete(), opts...)
+		expectReady(t, c, former)
+		c.remove(t, former)
+		expectGone(t, c, former)
 
-			c.annotate(t, ws, acceptLostState, lineage)
-			expectDone(t, e, "created", "created")
-			expectReady(t, c, ws)
-		})
+		ws := newWorkspace(namespacedScope, ns, opts...)
+		ws.SetManagementPolicies(policyObserve())
+		meta.SetExternalName(ws, former.GetName())
+		c.create(t, ws)
+		expectReady(t, c, ws)
+		lineage := expectRemembered(t, c, ws)
 
-		t.Run("Deleted", func(t *testing.T) {
-			t.Parallel()
+		c.remove(t, stateSecret(former, ns, suffix))
+		c.annotate(t, ws, requestedAt, "first")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
 
-			ws, e, lineage := lose(t)
+		heir := newWorkspace(namespacedScope, ns, append(opts, withVar("greeting", "bye"))...)
+		meta.SetExternalName(heir, former.GetName())
+		c.create(t, heir)
+		expectReady(t, c, heir)
 
-			c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
-			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
-			expectExists(t, c, ws)
+		c.changeVars(t, ws, heir.GetParameters().Vars...)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
 
-			c.annotate(t, ws, acceptLostState, lineage)
-			expectGone(t, c, ws)
-			expectDone(t, e, "created")
-		})
+		if now := expectRemembered(t, c, ws); now == lineage {
+			t.Errorf("want another lineage than that of the state that was lost, got %q", now)
+		}
+	})
 
-		t.Run("DeletedUnseen", func(t *testing.T) {
-			t.Parallel()
+	t.Run("NothingToLose", func(t *testing.T) {
+		t.Parallel()
 
-			ws, e, lineage := lose(t)
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
+		expectHandled(t, c, ws, "first")
+		expectRemembered(t, c, ws)
 
-			// Nobody has looked since.
-			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
-			expectExists(t, c, ws)
-			expectDone(t, e, "created")
-
-			c.annotate(t, ws, acceptLostState, lineage)
-			expectGone(t, c, ws)
-		})
-
-		t.Run("OldCopy", func(t *testing.T) {
-			t.Parallel()
-
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			c.annotate(t, ws, requestedAt, "first")
-			expectHandled(t, c, ws, "first")
-			lineage := expectRemembered(t, c, ws)
-
-			backup := stateSecret(ws, ns, suffix)
-			c.get(t, backup)
-
-			serial := ws.GetObservation().State.Serial
-
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectReady(t, c, ws)
-			c.annotate(t, ws, requestedAt, "second")
-			expectHandled(t, c, ws, "second")
-
-			if have := ws.GetObservation().State.Serial; have <= serial {
-				t.Errorf("want a serial greater than %d, got %d", serial, have)
-			}
-
-			c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": backup.Data})
-			c.annotate(t, ws, requestedAt, "third")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", lineage, fmt.Sprintf("found serial %d", serial))
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectDone(t, e, "created")
-
-			// To accept the copy is not to accept that it goes away one day.
-			c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d", lineage, ws.GetObservation().State.Serial))
-			expectReady(t, c, ws)
-			c.annotate(t, ws, requestedAt, "fourth")
-			expectHandled(t, c, ws, "fourth")
-			c.remove(t, stateSecret(ws, ns, suffix))
-			c.annotate(t, ws, requestedAt, "fifth")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
-		})
-
-		t.Run("Observed", func(t *testing.T) {
-			t.Parallel()
-
-			// Whoever only looks has no state to lose, and nothing to accept.
-			e := newEvidence(t)
-			opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
-			former := c.createManaged(t, s, ns, policyNoDelete(), opts...)
-			expectReady(t, c, former)
-			c.remove(t, former)
-			expectGone(t, c, former)
-
-			ws := newWorkspace(s, ns, opts...)
-			ws.SetManagementPolicies(policyObserve())
-			meta.SetExternalName(ws, former.GetName())
-			c.create(t, ws)
-			expectReady(t, c, ws)
-			lineage := expectRemembered(t, c, ws)
-
-			c.remove(t, stateSecret(former, ns, suffix))
-			c.annotate(t, ws, requestedAt, "first")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
-
-			heir := newWorkspace(s, ns, append(opts, withVar("greeting", "bye"))...)
-			meta.SetExternalName(heir, former.GetName())
-			c.create(t, heir)
-			expectReady(t, c, heir)
-
-			c.changeVars(t, ws, heir.GetParameters().Vars...)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-			expectReady(t, c, ws)
-
-			if now := expectRemembered(t, c, ws); now == lineage {
-				t.Errorf("want another lineage than that of the state that was lost, got %q", now)
-			}
-		})
-
-		t.Run("NothingToLose", func(t *testing.T) {
-			t.Parallel()
-
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			c.annotate(t, ws, requestedAt, "first")
-			expectHandled(t, c, ws, "first")
-			expectRemembered(t, c, ws)
-
-			c.changeModule(t, ws, `
+		c.changeModule(t, ws, `
 variable "dir" {}
 output "nothing" { value = "left" }
 `)
-			expectOutputs(t, c, ws, map[string]string{"nothing": `"left"`})
-			expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"nothing": `"left"`})
+		expectReady(t, c, ws)
 
-			c.annotate(t, ws, requestedAt, "second")
-			expectHandled(t, c, ws, "second")
+		c.annotate(t, ws, requestedAt, "second")
+		expectHandled(t, c, ws, "second")
 
-			if have := ws.GetObservation().State.Resources; have != 0 {
-				t.Errorf("want no resources to be left, got %d", have)
-			}
+		if have := ws.GetObservation().State.Resources; have != 0 {
+			t.Errorf("want no resources to be left, got %d", have)
+		}
 
-			c.remove(t, stateSecret(ws, ns, suffix))
-			c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
-			expectDone(t, e, "created", "created")
-			expectReady(t, c, ws)
-		})
+		c.remove(t, stateSecret(ws, ns, suffix))
+		c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+		expectDone(t, e, "created", "created")
+		expectReady(t, c, ws)
 	})
 }
 
@@ -297,25 +294,23 @@ func TestLostDisk(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one))
-	startInstance(t, c, withShard(two))
+	startInstance(t, c, withShard(one), withTerraform())
+	startInstance(t, c, withShard(two), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		ws := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
-		c.annotate(t, ws, requestedAt, "now")
-		lineage := expectRemembered(t, c, ws)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+	c.annotate(t, ws, requestedAt, "now")
+	lineage := expectRemembered(t, c, ws)
 
-		c.relabel(t, ws, two)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is gone", lineage, "no backend", "on the disk")
+	c.relabel(t, ws, two)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is gone", lineage, "no backend", "on the disk")
 
-		c.relabel(t, ws, one)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
-		expectReady(t, c, ws)
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-	})
+	c.relabel(t, ws, one)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
+	expectReady(t, c, ws)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
 }

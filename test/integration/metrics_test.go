@@ -21,7 +21,7 @@ func TestMetrics(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withArgs("--poll-state-metric=1s"))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--poll-state-metric=1s"))
 
 	gvks := map[scope]string{
 		clusterScope:    "tf.upbound.io/v1beta1, Kind=Workspace",

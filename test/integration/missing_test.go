@@ -87,28 +87,26 @@ func TestMissingReference(t *testing.T) {
 		"CredentialsNoFs":        {credentials: noCredentials(xpv2.CredentialsSourceFilesystem), want: []string{`"needed.txt"`, "fs is not set"}},
 	}
 
-	eachScope(t, func(t *testing.T, s scope) {
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				step := "connect failed"
-				if len(tc.varFiles) > 0 {
-					step = "observe failed"
-				}
+			step := "connect failed"
+			if len(tc.varFiles) > 0 {
+				step = "observe failed"
+			}
 
-				spec := withoutBackend()
-				if tc.credentials != nil {
-					spec.Credentials = append(spec.Credentials, *tc.credentials)
-				}
+			spec := withoutBackend()
+			if tc.credentials != nil {
+				spec.Credentials = append(spec.Credentials, *tc.credentials)
+			}
 
-				cfg := c.createConfig(t, s, ns, spec)
-				ws := c.createReferring(t, s, ns, tc.references, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, step)...)
-				expectRuns(t, i, ws, []string{}...)
-			})
-		}
-	})
+			cfg := c.createConfig(t, namespacedScope, ns, spec)
+			ws := c.createReferring(t, namespacedScope, ns, tc.references, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, step)...)
+			expectRuns(t, i, ws, []string{}...)
+		})
+	}
 }
 
 // TestReferenceAppears creates what a Workspace refers to after it was missed.
@@ -119,17 +117,13 @@ func TestReferenceAppears(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Parallel()
+	late := &keyReference{Namespace: ns, Name: unique("late"), Key: "key"}
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createReferring(t, clusterScope, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(late, nil)}},
+		inShard(shard), withConfig(cfg), withModule(echo("late")))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, late.Name)
 
-		late := &keyReference{Namespace: ns, Name: unique("late"), Key: "key"}
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		ws := c.createReferring(t, s, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(late, nil)}},
-			inShard(shard), withConfig(cfg), withModule(echo("late")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, late.Name)
-
-		c.createSecret(t, late, `late = "but here"`)
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
-	})
+	c.createSecret(t, late, `late = "but here"`)
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
 }

@@ -137,33 +137,30 @@ func TestLogs(t *testing.T) {
 // which of them that is.
 func TestCLILog(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli), withArgs("--log-encoding=json"))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "log"))
-			module := withModule(`resource "terraform_data" "logged" {}`)
-			loud := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), module,
-				withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
-			quiet := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), module)
-			expectReady(t, c, loud)
-			expectReady(t, c, quiet)
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--log-encoding=json"))
 
-			eventually(t, func() error {
-				if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
-					return errors.Errorf("want what the CLI printed for %q in the log, got %s", loud.GetName(), have)
-				}
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "log"))
+	module := withModule(`resource "terraform_data" "logged" {}`)
+	loud := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module,
+		withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+	quiet := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module)
+	expectReady(t, c, loud)
+	expectReady(t, c, quiet)
 
-				return nil
-			})
+	eventually(t, func() error {
+		if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
+			return errors.Errorf("want what the CLI printed for %q in the log, got %s", loud.GetName(), have)
+		}
 
-			if have := saidFor(i, quiet); strings.Contains(have, "Apply complete!") {
-				t.Errorf("want nothing that the CLI printed for %q in the log, got %s", quiet.GetName(), have)
-			}
-		})
+		return nil
 	})
+
+	if have := saidFor(i, quiet); strings.Contains(have, "Apply complete!") {
+		t.Errorf("want nothing that the CLI printed for %q in the log, got %s", quiet.GetName(), have)
+	}
 }
 
 // saidFor returns the messages in the log of the instance that are about the

@@ -83,20 +83,18 @@ func TestInlineJSON(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "json"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg),
-			withJSONModule(`{"output": {"syntax": {"value": "JSON"}}}`))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"syntax": `"JSON"`})
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "json"))
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg),
+		withJSONModule(`{"output": {"syntax": {"value": "JSON"}}}`))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"syntax": `"JSON"`})
 
-		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
-			"inlineFormat": "HCL",
-			"module":       `output "syntax" { value = "HCL" }`,
-		}}})
-		expectOutputs(t, c, ws, map[string]string{"syntax": `"HCL"`})
-		expectReady(t, c, ws)
-	})
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
+		"inlineFormat": "HCL",
+		"module":       `output "syntax" { value = "HCL" }`,
+	}}})
+	expectOutputs(t, c, ws, map[string]string{"syntax": `"HCL"`})
+	expectReady(t, c, ws)
 }

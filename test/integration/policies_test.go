@@ -68,99 +68,97 @@ func TestManagementPolicies(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
-		expectReady(t, c, c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
 
-		t.Run("NoDelete", func(t *testing.T) {
-			t.Parallel()
+	t.Run("NoDelete", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		ws := c.createManaged(t, namespacedScope, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		expectReady(t, c, ws)
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectExists(t, c, stateSecret(ws, ns, suffix))
-			expectRuns(t, i, ws, "init", "plan", "apply")
-			expectDone(t, e, "created")
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectExists(t, c, stateSecret(ws, ns, suffix))
+		expectRuns(t, i, ws, "init", "plan", "apply")
+		expectDone(t, e, "created")
+	})
 
-		t.Run("NoUpdate", func(t *testing.T) {
-			t.Parallel()
+	t.Run("NoUpdate", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		ws := c.createManaged(t, namespacedScope, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		expectReady(t, c, ws)
 
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-			expectRuns(t, i, ws, "init", "plan", "apply", "plan")
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectRuns(t, i, ws, "init", "plan", "apply", "plan")
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
 
-		t.Run("NoCreate", func(t *testing.T) {
-			t.Parallel()
+	t.Run("NoCreate", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyNoCreate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
-			expectDone(t, e, []string{}...)
+		e := newEvidence(t)
+		ws := c.createManaged(t, namespacedScope, ns, policyNoCreate(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+		expectDone(t, e, []string{}...)
 
-			c.changePolicies(t, ws, policyAll())
-			expectReady(t, c, ws)
-			expectDone(t, e, "created")
-		})
+		c.changePolicies(t, ws, policyAll())
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
+	})
 
-		t.Run("ObserveNothing", func(t *testing.T) {
-			t.Parallel()
+	t.Run("ObserveNothing", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createManaged(t, s, ns, policyObserve(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
-			expectDone(t, e, []string{}...)
+		e := newEvidence(t)
+		ws := c.createManaged(t, namespacedScope, ns, policyObserve(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
+		expectDone(t, e, []string{}...)
 
-			// No Terraform workspace is made for it, either.
-			for _, run := range i.runs.of(string(ws.GetUID())) {
-				if run != "init" && run != "plan" {
-					t.Errorf("want nothing but looks, got run %q", run)
-				}
+		// No Terraform workspace is made for it, either.
+		for _, run := range i.runs.of(string(ws.GetUID())) {
+			if run != "init" && run != "plan" {
+				t.Errorf("want nothing but looks, got run %q", run)
 			}
+		}
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+	})
 
-		t.Run("None", func(t *testing.T) {
-			t.Parallel()
+	t.Run("None", func(t *testing.T) {
+		t.Parallel()
 
-			e := newEvidence(t)
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		expectReady(t, c, ws)
 
-			c.changePolicies(t, ws, []xpv2.ManagementAction{})
-			c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-			expectRuns(t, i, ws, "init", "plan", "apply")
+		c.changePolicies(t, ws, []xpv2.ManagementAction{})
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		expectRuns(t, i, ws, "init", "plan", "apply")
 
-			c.changePolicies(t, ws, policyAll())
-			expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-		})
+		c.changePolicies(t, ws, policyAll())
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+	})
 
-		t.Run("Unsupported", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Unsupported", func(t *testing.T) {
+		t.Parallel()
 
-			ws := c.createManaged(t, s, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
-			expectNotServedBy(t, i, ws)
-		})
+		ws := c.createManaged(t, namespacedScope, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+		expectNotServedBy(t, i, ws)
 	})
 }
 
@@ -172,7 +170,7 @@ func TestOrphan(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
@@ -221,19 +219,17 @@ func TestNoManagementPolicies(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard), withArgs("--no-enable-management-policies"))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		text := withModule(moduleFile(t, "outputs.tf"))
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	text := withModule(moduleFile(t, "outputs.tf"))
 
-		limited := c.createManaged(t, s, ns, policyNoDelete(), inShard(shard), withConfig(cfg), text)
-		expectCondition(t, c, limited, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
-		expectNotServedBy(t, i, limited)
+	limited := c.createManaged(t, clusterScope, ns, policyNoDelete(), inShard(shard), withConfig(cfg), text)
+	expectCondition(t, c, limited, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies")
+	expectNotServedBy(t, i, limited)
 
-		normal := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), text)
-		expectReady(t, c, normal)
+	normal := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), text)
+	expectReady(t, c, normal)
 
-		if diff := cmp.Diff(xpv2.ManagementPolicies(policyAll()), normal.GetManagementPolicies()); diff != "" {
-			t.Errorf("default policies: -want, +got:\n%s", diff)
-		}
-	})
+	if diff := cmp.Diff(xpv2.ManagementPolicies(policyAll()), normal.GetManagementPolicies()); diff != "" {
+		t.Errorf("default policies: -want, +got:\n%s", diff)
+	}
 }

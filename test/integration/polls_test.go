@@ -56,21 +56,19 @@ func TestPollsBesideConfigs(t *testing.T) {
 
 	c := shared.sharded.started(t)
 
-	eachScope(t, func(t *testing.T, s scope) {
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withWorkers(1), withPoll(pollOften))
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withWorkers(1), withPoll(pollOften))
 
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, "beside"))), withModule(moduleFile(t, "outputs.tf")))
-		expectReady(t, c, ws)
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "beside"))), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
 
-		for range configs {
-			c.createConfig(t, s, ns, withoutBackend())
-		}
+	for range configs {
+		c.createConfig(t, namespacedScope, ns, withoutBackend())
+	}
 
-		for range 3 {
-			expectAnotherRun(t, i, ws, "plan")
-		}
-	})
+	for range 3 {
+		expectAnotherRun(t, i, ws, "plan")
+	}
 }
 
 // lasting returns what tells, for every file of a directory that outlives a run,

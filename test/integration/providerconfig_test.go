@@ -49,7 +49,7 @@ func TestConfiguration(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
 		configuration := `
@@ -79,7 +79,7 @@ func TestCredentials(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("credentials")},
@@ -232,34 +232,32 @@ func TestChangedBackend(t *testing.T) {
 		ns, shard := c.namespace(t), unique("shard")
 		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "before"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
+		e := newEvidence(t)
+		cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "before"))
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
 
-			c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, "after").Configuration}})
-			c.request(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Backend configuration changed")
-			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
-			expectGone(t, c, stateSecret(ws, ns, "after"))
+		c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, "after").Configuration}})
+		c.request(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Backend configuration changed")
+		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+		expectGone(t, c, stateSecret(ws, ns, "after"))
 
-			state := stateSecret(ws, ns, "before")
-			c.get(t, state)
+		state := stateSecret(ws, ns, "before")
+		c.get(t, state)
 
-			moved := stateSecret(ws, ns, "after")
-			moved.Labels, moved.Data = state.GetLabels(), state.Data
-			moved.Labels["tfstateSecretSuffix"] = "after"
-			c.create(t, moved)
-			c.changeArguments(t, ws, "initArgs", "-reconfigure")
-			expectReady(t, c, ws)
-			expectDone(t, e, "created")
+		moved := stateSecret(ws, ns, "after")
+		moved.Labels, moved.Data = state.GetLabels(), state.Data
+		moved.Labels["tfstateSecretSuffix"] = "after"
+		c.create(t, moved)
+		c.changeArguments(t, ws, "initArgs", "-reconfigure")
+		expectReady(t, c, ws)
+		expectDone(t, e, "created")
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectGone(t, c, moved)
-			expectDone(t, e, "created", "destroyed")
-		})
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectGone(t, c, moved)
+		expectDone(t, e, "created", "destroyed")
 	})
 }
 
@@ -270,7 +268,7 @@ func TestChangedConfig(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	origin := func(text string) *string { return new("locals {\n  origin = \"" + text + "\"\n}\n") }
 

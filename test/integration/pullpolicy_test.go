@@ -56,62 +56,60 @@ func TestPullAlways(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withoutBackend())
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 
-		eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
-			both := versionFiles("1")
-			both["more.tf"] = `output "more" { value = true }`
-			u := newUpstream(t, both)
+	eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
+		both := versionFiles("1")
+		both["more.tf"] = `output "more" { value = true }`
+		u := newUpstream(t, both)
 
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u))
-			expectReady(t, c, ws)
-			expectOutputs(t, c, ws, map[string]string{"version": `"1"`, "more": "true"})
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(u))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, map[string]string{"version": `"1"`, "more": "true"})
 
-			downloads := u.door.count()
+		downloads := u.door.count()
 
-			for range 2 {
-				c.request(t, ws)
-			}
+		for range 2 {
+			c.request(t, ws)
+		}
 
-			if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
-				t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
-			}
+		if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
+			t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
+		}
 
-			// Any annotation is enough to bring in what is new, long before the next poll. A
-			// file that is gone takes no part in the plan.
-			u.publish(t, versionFiles("2"))
-			c.annotate(t, ws, "example.org/refresh", "1")
-			expectOutputs(t, c, ws, versions("2"))
+		// Any annotation is enough to bring in what is new, long before the next poll. A
+		// file that is gone takes no part in the plan.
+		u.publish(t, versionFiles("2"))
+		c.annotate(t, ws, "example.org/refresh", "1")
+		expectOutputs(t, c, ws, versions("2"))
 
-			if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {
-				t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
-			}
+		if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {
+			t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
+		}
 
-			// What came in half does not replace what is there.
-			u.door.set(doorBreaks)
-			u.publish(t, versionFiles("3"))
-			c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
-			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
-			expectOutputs(t, c, ws, versions("2"))
+		// What came in half does not replace what is there.
+		u.door.set(doorBreaks)
+		u.publish(t, versionFiles("3"))
+		c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
+		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+		expectOutputs(t, c, ws, versions("2"))
 
-			have, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), "main.tf"))
-			if diff := cmp.Diff(versionFiles("2")["main.tf"], string(have)); diff != "" || err != nil {
-				t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
-			}
+		have, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), "main.tf"))
+		if diff := cmp.Diff(versionFiles("2")["main.tf"], string(have)); diff != "" || err != nil {
+			t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
+		}
 
-			// What is there is still what was asked for.
-			if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
-				t.Errorf("want the Workspace to be ready, got %s", describe(have))
-			}
+		// What is there is still what was asked for.
+		if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
+			t.Errorf("want the Workspace to be ready, got %s", describe(have))
+		}
 
-			u.door.set(doorOpen)
-			expectOutputs(t, c, ws, versions("3"))
-			expectReady(t, c, ws)
-		})
+		u.door.set(doorOpen)
+		expectOutputs(t, c, ws, versions("3"))
+		expectReady(t, c, ws)
 	})
 }
 
@@ -123,72 +121,69 @@ func TestPullIfNotPresent(t *testing.T) {
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withoutBackend())
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 
-		t.Run("Same", func(t *testing.T) {
-			t.Parallel()
+	t.Run("Same", func(t *testing.T) {
+		t.Parallel()
 
-			for name, newUpstream := range map[string]func(t *testing.T, files tree) *upstream{"Git": newGitUpstream, "Archive": newArchiveUpstream} {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
+		for name, newUpstream := range map[string]func(t *testing.T, files tree) *upstream{"Git": newGitUpstream, "Archive": newArchiveUpstream} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 
-					u := newUpstream(t, versionFiles("1"))
-					ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
-					expectReady(t, c, ws)
-					expectOutputs(t, c, ws, versions("1"))
+				u := newUpstream(t, versionFiles("1"))
+				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+				expectReady(t, c, ws)
+				expectOutputs(t, c, ws, versions("1"))
 
-					if diff := cmp.Diff(1, u.door.count()); diff != "" {
-						t.Errorf("downloads: -want, +got:\n%s", diff)
-					}
+				if diff := cmp.Diff(1, u.door.count()); diff != "" {
+					t.Errorf("downloads: -want, +got:\n%s", diff)
+				}
 
-					// Nobody even knocks at the door.
-					u.publish(t, versionFiles("2"))
-					u.door.set(doorShut)
-					c.request(t, ws)
-					expectReady(t, c, ws)
-					expectOutputs(t, c, ws, versions("1"))
-				})
-			}
-		})
+				// Nobody even knocks at the door.
+				u.publish(t, versionFiles("2"))
+				u.door.set(doorShut)
+				c.request(t, ws)
+				expectReady(t, c, ws)
+				expectOutputs(t, c, ws, versions("1"))
+			})
+		}
+	})
 
-		t.Run("AnotherRef", func(t *testing.T) {
-			t.Parallel()
+	t.Run("AnotherRef", func(t *testing.T) {
+		t.Parallel()
 
-			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), versionFiles("1"))
-			repo.git(t, "tag", "v1")
-			repo.commit(t, versionFiles("2"))
-			repo.git(t, "tag", "v2")
+		repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), versionFiles("1"))
+		repo.git(t, "tag", "v1")
+		repo.commit(t, versionFiles("2"))
+		repo.git(t, "tag", "v2")
 
-			address := "git::file://" + repo.dir + "?ref="
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address+"v1"), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
-			expectReady(t, c, ws)
-			expectOutputs(t, c, ws, versions("1"))
+		address := "git::file://" + repo.dir + "?ref="
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address+"v1"), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, versions("1"))
 
-			c.changeModule(t, ws, address+"v2")
-			expectOutputs(t, c, ws, versions("2"))
-			expectSource(t, c, ws, address+"v2")
-		})
+		c.changeModule(t, ws, address+"v2")
+		expectOutputs(t, c, ws, versions("2"))
+		expectSource(t, c, ws, address+"v2")
+	})
 
-		t.Run("AnotherArtifact", func(t *testing.T) {
-			t.Parallel()
+	t.Run("AnotherArtifact", func(t *testing.T) {
+		t.Parallel()
 
-			// The URL of an artifact is another one when there is another version.
-			u := newFluxUpstream(t, c, "GitRepository", ns, versionFiles("1"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
-			expectReady(t, c, ws)
+		// The URL of an artifact is another one when there is another version.
+		u := newFluxUpstream(t, c, "GitRepository", ns, versionFiles("1"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+		expectReady(t, c, ws)
 
-			downloads := u.door.count()
+		downloads := u.door.count()
+		c.request(t, ws)
 
-			c.request(t, ws)
+		if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
+			t.Errorf("downloads: -want, +got:\n%s", diff)
+		}
 
-			if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
-				t.Errorf("downloads: -want, +got:\n%s", diff)
-			}
-
-			u.publish(t, versionFiles("2"))
-			c.request(t, ws)
-			expectOutputs(t, c, ws, versions("2"))
-		})
+		u.publish(t, versionFiles("2"))
+		c.request(t, ws)
+		expectOutputs(t, c, ws, versions("2"))
 	})
 }

@@ -55,7 +55,7 @@ func TestReasons(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 	create := func(t *testing.T, opts ...workspaceOption) workspace.Workspace {

@@ -27,7 +27,7 @@ func TestUsage(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
 		t.Parallel()
@@ -108,18 +108,16 @@ func TestInterruptedCreation(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "interrupted"))
-		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		meta.SetExternalName(ws, ws.GetName())
-		meta.SetExternalCreatePending(ws, time.Now())
-		c.create(t, ws)
-		expectReady(t, c, ws)
-		expectDone(t, e, "created")
-	})
+	e := newEvidence(t)
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "interrupted"))
+	ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	meta.SetExternalName(ws, ws.GetName())
+	meta.SetExternalCreatePending(ws, time.Now())
+	c.create(t, ws)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
 }
 
 // TestForeignFinalizer deletes a Workspace that somebody else still needs: it is
@@ -129,28 +127,26 @@ func TestForeignFinalizer(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withPoll(pollOften))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		e := newEvidence(t)
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "finalizer"))
-		ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		ws.SetFinalizers([]string{"example.org/needed"})
-		c.create(t, ws)
-		expectReady(t, c, ws)
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "finalizer"))
+	ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	ws.SetFinalizers([]string{"example.org/needed"})
+	c.create(t, ws)
+	expectReady(t, c, ws)
 
-		other := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectReady(t, c, other)
+	other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, other)
 
-		c.remove(t, ws)
-		// The queue is served meanwhile.
-		expectAnotherRun(t, i, other, "plan")
-		expectAnotherRun(t, i, other, "plan")
-		expectDone(t, e, "created")
+	c.remove(t, ws)
+	// The queue is served meanwhile.
+	expectAnotherRun(t, i, other, "plan")
+	expectAnotherRun(t, i, other, "plan")
+	expectDone(t, e, "created")
 
-		c.get(t, ws)
-		c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}})
-		expectGone(t, c, ws)
-		expectDone(t, e, "created", "destroyed")
-	})
+	c.get(t, ws)
+	c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}})
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
 }

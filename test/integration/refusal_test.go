@@ -58,32 +58,30 @@ func TestRefusedRecords(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "refused"))
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "refused"))
 
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				e := newEvidence(t)
-				ws := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-				policy := c.refuseAnnotation(t, ws, tc.annotation)
-				c.create(t, ws)
+			e := newEvidence(t)
+			ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			policy := c.refuseAnnotation(t, ws, tc.annotation)
+			c.create(t, ws)
 
-				expectEventFrom(t, c, ws, controllerOf(s), corev1.EventTypeWarning, tc.event)
+			expectEventFrom(t, c, ws, controllerOf(clusterScope), corev1.EventTypeWarning, tc.event)
 
-				if diff := cmp.Diff(tc.want, e.lines()); diff != "" {
-					t.Errorf("%s: what the module did: -want, +got:\n%s", tc.reason, diff)
-				}
+			if diff := cmp.Diff(tc.want, e.lines()); diff != "" {
+				t.Errorf("%s: what the module did: -want, +got:\n%s", tc.reason, diff)
+			}
 
-				c.remove(t, policy)
-				expectReady(t, c, ws)
-				expectDone(t, e, "created")
-			})
-		}
-	})
+			c.remove(t, policy)
+			expectReady(t, c, ws)
+			expectDone(t, e, "created")
+		})
+	}
 }
 
 // refuseAnnotation makes the API server refuse to store the Workspace, which need not

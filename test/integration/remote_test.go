@@ -67,65 +67,62 @@ func expectSource(t *testing.T, c *cluster, ws workspace.Workspace, want string)
 // TestRemote fetches modules from everywhere that needs no network.
 func TestRemote(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		root := t.TempDir()
-		repo := newRepository(t, filepath.Join(root, "repo"), fetchedModule("old"))
-		repo.git(t, "tag", "v1.0.0")
-		repo.commit(t, fetchedModule("new"))
-		web := newDoor(t, newGitHandler(t, root))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
 
-		archives := &archiveServer{archives: map[string][]byte{"/module.tar.gz": archive(t, fetchedModule("new"))}}
-		files := newDoor(t, archives)
+	root := t.TempDir()
+	repo := newRepository(t, filepath.Join(root, "repo"), fetchedModule("old"))
+	repo.git(t, "tag", "v1.0.0")
+	repo.commit(t, fetchedModule("new"))
+	web := newDoor(t, newGitHandler(t, root))
 
-		cases := map[string]struct {
-			reason     string
-			module     string
-			entrypoint string
-			want       string
-		}{
-			"GitFile":           {reason: "A repository on this machine.", module: "git::file://" + repo.dir, want: "new"},
-			"GitHTTPDirectory":  {reason: "One directory of a tag.", module: "git::" + web.url + "/repo//common?ref=v1.0.0", want: "old"},
-			"Archive":           {reason: "An archive on a server.", module: files.url + "/module.tar.gz", want: "new"},
-			"Directory":         {reason: "A directory on this machine.", module: "file://" + repo.dir, want: "new"},
-			"GitHTTPEntrypoint": {reason: "The CLI runs in a directory and sees those beside it.", module: "git::" + web.url + "/repo?ref=v1.0.0", entrypoint: "live", want: "old"},
-			"ArchiveEntrypoint": {reason: "It is the same for an archive.", module: files.url + "/module.tar.gz", entrypoint: "live", want: "new"},
-		}
+	archives := &archiveServer{archives: map[string][]byte{"/module.tar.gz": archive(t, fetchedModule("new"))}}
+	files := newDoor(t, archives)
 
-		configuration := "locals {\n  origin = \"configuration\"\n}\n"
+	cases := map[string]struct {
+		reason     string
+		module     string
+		entrypoint string
+		want       string
+	}{
+		"GitFile":           {reason: "A repository on this machine.", module: "git::file://" + repo.dir, want: "new"},
+		"GitHTTPDirectory":  {reason: "One directory of a tag.", module: "git::" + web.url + "/repo//common?ref=v1.0.0", want: "old"},
+		"Archive":           {reason: "An archive on a server.", module: files.url + "/module.tar.gz", want: "new"},
+		"Directory":         {reason: "A directory on this machine.", module: "file://" + repo.dir, want: "new"},
+		"GitHTTPEntrypoint": {reason: "The CLI runs in a directory and sees those beside it.", module: "git::" + web.url + "/repo?ref=v1.0.0", entrypoint: "live", want: "old"},
+		"ArchiveEntrypoint": {reason: "It is the same for an archive.", module: files.url + "/module.tar.gz", entrypoint: "live", want: "new"},
+	}
 
-		eachScope(t, func(t *testing.T, s scope) {
-			cfg := c.createConfig(t, s, ns, configSpec{Configuration: &configuration})
+	configuration := "locals {\n  origin = \"configuration\"\n}\n"
 
-			for name, tc := range cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
+	cfg := c.createConfig(t, clusterScope, ns, configSpec{Configuration: &configuration})
 
-					opts := []workspaceOption{inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, tc.module), withEntrypoint(tc.entrypoint)}
-					want := map[string]string{"version": `"` + tc.want + `"`, "origin": `"configuration"`}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-					switch {
-					case tc.entrypoint != "":
-						opts = append(opts, withVar("region", "here"))
-						want["region"] = `"here"`
-					case strings.Contains(tc.module, "//common"):
-						delete(want, "origin")
-					}
+			opts := []workspaceOption{inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, tc.module), withEntrypoint(tc.entrypoint)}
+			want := map[string]string{"version": `"` + tc.want + `"`, "origin": `"configuration"`}
 
-					ws := c.createWorkspace(t, s, ns, opts...)
-					expectReady(t, c, ws)
-					expectOutputs(t, c, ws, want)
-					expectSource(t, c, ws, tc.module)
-
-					c.remove(t, ws)
-					expectGone(t, c, ws)
-				})
+			switch {
+			case tc.entrypoint != "":
+				opts = append(opts, withVar("region", "here"))
+				want["region"] = `"here"`
+			case strings.Contains(tc.module, "//common"):
+				delete(want, "origin")
 			}
+
+			ws := c.createWorkspace(t, clusterScope, ns, opts...)
+			expectReady(t, c, ws)
+			expectOutputs(t, c, ws, want)
+			expectSource(t, c, ws, tc.module)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
 		})
-	})
+	}
 }
 
 // TestRemoteEntrypoint runs only where the module has something to run, and never
@@ -135,7 +132,7 @@ func TestRemoteEntrypoint(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	outside := t.TempDir()
 	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{
@@ -161,33 +158,31 @@ func TestRemoteEntrypoint(t *testing.T) {
 		"Slash":    {reason: "A leading slash means the module.", entrypoint: "/inner/", want: `"configuration inner"`},
 	}
 
-	eachScope(t, func(t *testing.T, s scope) {
-		// What is written beside a module has to be where the CLI runs.
-		configuration := "locals {\n  origin = \"configuration\"\n}\n"
-		cfg := c.createConfig(t, s, ns, configSpec{Configuration: &configuration})
+	// What is written beside a module has to be where the CLI runs.
+	configuration := "locals {\n  origin = \"configuration\"\n}\n"
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Configuration: &configuration})
 
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint(tc.entrypoint), withVar("where", "inner"))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint(tc.entrypoint), withVar("where", "inner"))
 
-				if tc.refused == "" {
-					expectReady(t, c, ws)
-					expectOutputs(t, c, ws, map[string]string{"where": tc.want})
+			if tc.refused == "" {
+				expectReady(t, c, ws)
+				expectOutputs(t, c, ws, map[string]string{"where": tc.want})
 
-					return
-				}
+				return
+			}
 
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.entrypoint", tc.refused)
-				expectNamedOnce(t, ws, tc.refused)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.entrypoint", tc.refused)
+			expectNamedOnce(t, ws, tc.refused)
 
-				if runs := i.runs.of(string(ws.GetUID())); len(runs) > 0 {
-					t.Errorf("%s: want no run of the CLI, got %q", tc.reason, runs)
-				}
-			})
-		}
-	})
+			if runs := i.runs.of(string(ws.GetUID())); len(runs) > 0 {
+				t.Errorf("%s: want no run of the CLI, got %q", tc.reason, runs)
+			}
+		})
+	}
 }
 
 // TestRemoteEscape refuses modules with symbolic links that lead out of them, used
@@ -202,23 +197,21 @@ func TestRemoteEscape(t *testing.T) {
 	outside := t.TempDir()
 	filesystem.Write(t, outside, versionFiles("outside"))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withoutBackend())
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 
-		for name, target := range map[string]string{"Absolute": outside, "Parent": ".."} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+	for name, target := range map[string]string{"Absolute": outside, "Parent": ".."} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-				repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{"main.tf": versionFiles("inside")["main.tf"], "escape": "-> " + target})
-				ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("escape"))
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"escape"`, "leads out of the module")
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{"main.tf": versionFiles("inside")["main.tf"], "escape": "-> " + target})
+			ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("escape"))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"escape"`, "leads out of the module")
 
-				if runs := i.runs.of(string(ws.GetUID())); len(runs) > 0 {
-					t.Errorf("want no run of the CLI, got %q", runs)
-				}
-			})
-		}
-	})
+			if runs := i.runs.of(string(ws.GetUID())); len(runs) > 0 {
+				t.Errorf("want no run of the CLI, got %q", runs)
+			}
+		})
+	}
 }
 
 // expectNamedOnce fails the test unless the condition Synced has the quoted text once.
@@ -238,7 +231,7 @@ func TestPrivateRepositories(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
 	root := t.TempDir()
 	web := newDoor(t, newGitHandler(t, root))
@@ -252,36 +245,34 @@ func TestPrivateRepositories(t *testing.T) {
 		return withSource(commonv1beta1.ModuleSourceRemote, "git::"+web.url+"/"+tenant)
 	}
 
-	eachScope(t, func(t *testing.T, s scope) {
-		for _, tenant := range []string{"one", "two"} {
-			t.Run(tenant, func(t *testing.T) {
-				t.Parallel()
+	for _, tenant := range []string{"one", "two"} {
+		t.Run(tenant, func(t *testing.T) {
+			t.Parallel()
 
-				other := map[string]string{"one": "two", "two": "one"}[tenant]
-				secret := "http://git:password-of-" + tenant + "@" + web.host()
-				cfg := c.createConfig(t, s, ns, configSpec{
-					Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\n"))},
-				})
-
-				own := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), address(tenant))
-				foreign := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), address(other))
-
-				expectReady(t, c, own)
-				expectOutputs(t, c, own, map[string]string{"owner": `"` + tenant + `"`})
-
-				expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module", "/"+other)
-				expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
-
-				for _, ws := range []workspace.Workspace{own, foreign} {
-					expectNothingOnDisk(t, i, ws, "password-of-"+tenant)
-				}
-
-				if strings.Contains(foreign.GetCondition(xpv2.TypeSynced).Message, "password") {
-					t.Errorf("the condition has the password: %s", describe(foreign.GetCondition(xpv2.TypeSynced)))
-				}
+			other := map[string]string{"one": "two", "two": "one"}[tenant]
+			secret := "http://git:password-of-" + tenant + "@" + web.host()
+			cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+				Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\n"))},
 			})
-		}
-	})
+
+			own := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), address(tenant))
+			foreign := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), address(other))
+
+			expectReady(t, c, own)
+			expectOutputs(t, c, own, map[string]string{"owner": `"` + tenant + `"`})
+
+			expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module", "/"+other)
+			expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
+
+			for _, ws := range []workspace.Workspace{own, foreign} {
+				expectNothingOnDisk(t, i, ws, "password-of-"+tenant)
+			}
+
+			if strings.Contains(foreign.GetCondition(xpv2.TypeSynced).Message, "password") {
+				t.Errorf("the condition has the password: %s", describe(foreign.GetCondition(xpv2.TypeSynced)))
+			}
+		})
+	}
 
 	if strings.Contains(i.output.String(), "password-of-") {
 		t.Errorf("the log has a password:\n%s", linesWith(i.output.String(), "password-of-"))
@@ -292,38 +283,35 @@ func TestPrivateRepositories(t *testing.T) {
 // the credentials of its Workspace, and no others.
 func TestPrivateModules(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		root := t.TempDir()
-		web := newDoor(t, newGitHandler(t, root))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-		for _, tenant := range []string{"one", "two"} {
-			newRepository(t, filepath.Join(root, tenant), tree{"main.tf": `output "owner" { value = "` + tenant + `" }`})
-			web.restrict(tenant, "password-of-"+tenant)
-		}
+	root := t.TempDir()
+	web := newDoor(t, newGitHandler(t, root))
 
-		eachScope(t, func(t *testing.T, s scope) {
-			secret := "http://git:password-of-one@" + web.host()
-			cfg := c.createConfig(t, s, ns, configSpec{
-				Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\n"))},
-			})
-			using := func(tenant string) workspaceOption {
-				return withModule("module \"used\" {\n  source = \"git::" + web.url + "/" + tenant + "\"\n}\noutput \"owner\" { value = module.used.owner }\n")
-			}
+	for _, tenant := range []string{"one", "two"} {
+		newRepository(t, filepath.Join(root, tenant), tree{"main.tf": `output "owner" { value = "` + tenant + `" }`})
+		web.restrict(tenant, "password-of-"+tenant)
+	}
 
-			own := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), using("one"), withEntrypoint("live"))
-			foreign := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), using("two"))
-			expectReady(t, c, own)
-			expectOutputs(t, c, own, map[string]string{"owner": `"one"`})
-			expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize")
-			expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
-
-			for _, ws := range []workspace.Workspace{own, foreign} {
-				expectNothingOnDisk(t, i, ws, "password-of-one")
-			}
-		})
+	secret := "http://git:password-of-one@" + web.host()
+	cfg := c.createConfig(t, clusterScope, ns, configSpec{
+		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\n"))},
 	})
+	using := func(tenant string) workspaceOption {
+		return withModule("module \"used\" {\n  source = \"git::" + web.url + "/" + tenant + "\"\n}\noutput \"owner\" { value = module.used.owner }\n")
+	}
+
+	own := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), using("one"), withEntrypoint("live"))
+	foreign := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), using("two"))
+	expectReady(t, c, own)
+	expectOutputs(t, c, own, map[string]string{"owner": `"one"`})
+	expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize")
+	expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
+
+	for _, ws := range []workspace.Workspace{own, foreign} {
+		expectNothingOnDisk(t, i, ws, "password-of-one")
+	}
 }

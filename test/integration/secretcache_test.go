@@ -26,15 +26,13 @@ func TestNoSecretCache(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"*"}},
 	)))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, configSpec{
-			Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
-		})
-		connection := unique("connection")
-		ws := c.createReferring(t, s, ns, references{
-			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "file"`), nil)},
-		}, inShard(shard), withConfig(cfg), withSecret(connection), withModule(echo("file")))
-		expectReady(t, c, ws)
-		expectSecret(t, c, ns, connection, map[string]string{"file": "file"})
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
 	})
+	connection := unique("connection")
+	ws := c.createReferring(t, namespacedScope, ns, references{
+		varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "file"`), nil)},
+	}, inShard(shard), withConfig(cfg), withSecret(connection), withModule(echo("file")))
+	expectReady(t, c, ws)
+	expectSecret(t, c, ns, connection, map[string]string{"file": "file"})
 }

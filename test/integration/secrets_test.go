@@ -283,54 +283,53 @@ func linesWith(text, part string) string {
 // variables and files of the same names. Each has its own, and nothing of the other's.
 func TestSecretsOfTenants(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		type tenant struct {
-			evidence
-			workspace.Workspace
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
 
-			name string
+	type tenant struct {
+		evidence
+		workspace.Workspace
+
+		name string
+	}
+
+	var tenants []tenant
+
+	for name, s := range map[string]scope{"red": clusterScope, "blue": namespacedScope} {
+		e := newEvidence(t)
+		cfg := c.createConfig(t, s, ns, configSpec{
+			Credentials: []commonv1beta1.ProviderCredentials{
+				secretCredentials("credentials.txt", c.secretKey(t, ns, name+"-credentials")),
+				secretCredentials(".git-credentials", c.secretKey(t, ns, name+"-git")),
+			},
+		})
+		ws := c.createReferring(t, s, ns, references{
+			env: []commonv1beta1.EnvVar{
+				{Name: "TOKEN", SecretKeyReference: c.secretKey(t, ns, name+"-env")},
+				{Name: "ONLY_" + name, SecretKeyReference: c.secretKey(t, ns, "only-"+name)},
+			},
+			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "`+name+`-file"`), nil)},
+		}, inShard(shard), withConfig(cfg), withEvidence(t, "tenant.tf", e))
+		tenants = append(tenants, tenant{evidence: e, Workspace: ws, name: name})
+	}
+
+	// Both are at it before either goes on.
+	for _, own := range tenants {
+		expectDone(t, own.evidence, "started")
+	}
+
+	for _, own := range tenants {
+		own.write(t, "gate", "")
+	}
+
+	for _, own := range tenants {
+		expectReady(t, c, own.Workspace)
+
+		want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file", own.name + "-git", "only-" + own.name}
+		if diff := cmp.Diff(want, own.lines()); diff != "" {
+			t.Errorf("what %s saw: -want, +got:\n%s", own.name, diff)
 		}
-
-		var tenants []tenant
-
-		for name, s := range map[string]scope{"red": clusterScope, "blue": namespacedScope} {
-			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, configSpec{
-				Credentials: []commonv1beta1.ProviderCredentials{
-					secretCredentials("credentials.txt", c.secretKey(t, ns, name+"-credentials")),
-					secretCredentials(".git-credentials", c.secretKey(t, ns, name+"-git")),
-				},
-			})
-			ws := c.createReferring(t, s, ns, references{
-				env: []commonv1beta1.EnvVar{
-					{Name: "TOKEN", SecretKeyReference: c.secretKey(t, ns, name+"-env")},
-					{Name: "ONLY_" + name, SecretKeyReference: c.secretKey(t, ns, "only-"+name)},
-				},
-				varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "`+name+`-file"`), nil)},
-			}, inShard(shard), withConfig(cfg), withEvidence(t, "tenant.tf", e))
-			tenants = append(tenants, tenant{evidence: e, Workspace: ws, name: name})
-		}
-
-		// Both are at it before either goes on.
-		for _, own := range tenants {
-			expectDone(t, own.evidence, "started")
-		}
-
-		for _, own := range tenants {
-			own.write(t, "gate", "")
-		}
-
-		for _, own := range tenants {
-			expectReady(t, c, own.Workspace)
-
-			want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file", own.name + "-git", "only-" + own.name}
-			if diff := cmp.Diff(want, own.lines()); diff != "" {
-				t.Errorf("what %s saw: -want, +got:\n%s", own.name, diff)
-			}
-		}
-	})
+	}
 }

@@ -26,31 +26,30 @@ import (
 // instance finishes the work.
 func TestStopInterruptsApply(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		const suffix = "interrupted"
 
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli), withArgs("--shutdown-grace=1s"))
+	const suffix = "interrupted"
 
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-		ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
-		expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--shutdown-grace=1s"))
 
-		i.stop(t)
-		expectUnlocked(t, c, ws, ns, suffix)
-		expectEndedProcess(t, e)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 
-		e.write(t, "gate", "")
-		startInstance(t, c, withShard(shard), withCLI(cli))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-		expectUnlocked(t, c, ws, ns, suffix)
+	i.stop(t)
+	expectUnlocked(t, c, ws, ns, suffix)
+	expectEndedProcess(t, e)
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectGone(t, c, stateSecret(ws, ns, suffix))
-	})
+	e.write(t, "gate", "")
+	startInstance(t, c, withShard(shard), withTerraform())
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+	expectUnlocked(t, c, ws, ns, suffix)
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectGone(t, c, stateSecret(ws, ns, suffix))
 }
 
 // TestStopEndsWait stops an instance that waits until another one has got a provider.
@@ -156,7 +155,7 @@ func TestStopWaitsForApply(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withArgs("--shutdown-grace=1m", "--lease-retry-period=500ms"))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--shutdown-grace=1m", "--lease-retry-period=500ms"))
 
 	applying := []workspace.Workspace{}
 	traces := []evidence{}
@@ -189,7 +188,7 @@ func TestStopWaitsForApply(t *testing.T) {
 		}
 	}
 
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
 	for n, ws := range applying {
 		expectReady(t, c, ws)
@@ -206,7 +205,7 @@ func TestRestart(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard, root := c.namespace(t), unique("shard"), t.TempDir()
-	first := startInstance(t, c, withShard(shard), withRoot(root))
+	first := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 	create := func() (workspace.Workspace, evidence, *corev1.Secret) {
@@ -227,7 +226,7 @@ func TestRestart(t *testing.T) {
 	first.stop(t)
 	c.patch(t, secret, map[string]any{"stringData": map[string]string{"key": `greeting = "good night"`}})
 
-	second := startInstance(t, c, withShard(shard), withRoot(root))
+	second := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root))
 	expectClaimed(t, c, ws, leaseName+"-"+shard)
 
 	// It has had its chance to plan the first one: it has served one that came later.
@@ -248,7 +247,7 @@ func TestRestart(t *testing.T) {
 	expectAnotherRun(t, second, ws, "plan")
 	second.stop(t)
 
-	third := startInstance(t, c, withShard(shard), withRoot(root), withPoll(pollOften))
+	third := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root), withPoll(pollOften))
 	expectAnotherRun(t, third, ws, "plan")
 	expectDone(t, e, "created")
 

@@ -23,62 +23,58 @@ func TestStalled(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	i := startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Parallel()
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "stalled"))
+	healthy := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	meta.AddAnnotations(healthy, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
+	c.create(t, healthy)
 
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "stalled"))
-		healthy := newWorkspace(s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		meta.AddAnnotations(healthy, map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()})
-		c.create(t, healthy)
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
+	expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "The next try is at ")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Reference to undeclared input variable")
+	expectReadable(t, ws.GetCondition("Stalled"))
 
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "The next try is at ")
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Reference to undeclared input variable")
-		expectReadable(t, ws.GetCondition("Stalled"))
+	// A try that finds no ProviderConfig, because the cache does not have it yet,
+	// fails before it comes to a run.
+	tries := i.runs.of(string(ws.GetUID()))
+	before := count(tries, "plan")
 
-		// A try that finds no ProviderConfig, because the cache does not have it yet,
-		// fails before it comes to a run.
-		tries := i.runs.of(string(ws.GetUID()))
-		before := count(tries, "plan")
+	if before < 2 || before > 5 {
+		t.Errorf("want 5 tries at most before a Workspace is stalled, got %d", before)
+	}
 
-		if before < 2 || before > 5 {
-			t.Errorf("want 5 tries at most before a Workspace is stalled, got %d", before)
-		}
+	// Healthy ones are served meanwhile. A Workspace that is not stalled would
+	// be tried again in this time.
+	expectReady(t, c, healthy)
 
-		// Healthy ones are served meanwhile. A Workspace that is not stalled would
-		// be tried again in this time.
-		expectReady(t, c, healthy)
+	for range 10 {
+		expectAnotherRun(t, i, healthy, "plan")
+	}
 
-		for range 10 {
-			expectAnotherRun(t, i, healthy, "plan")
-		}
+	if diff := cmp.Diff(tries, i.runs.of(string(ws.GetUID()))); diff != "" {
+		t.Errorf("runs for a stalled Workspace: -want, +got:\n%s", diff)
+	}
 
-		if diff := cmp.Diff(tries, i.runs.of(string(ws.GetUID()))); diff != "" {
-			t.Errorf("runs for a stalled Workspace: -want, +got:\n%s", diff)
-		}
+	// Pausing it does not have to wait for its turn.
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+	expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 
-		// Pausing it does not have to wait for its turn.
-		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
-		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+	// A request is served at once, but does not mend anything.
+	token := unique("request")
+	c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
+	expectHandled(t, c, ws, token)
 
-		// A request is served at once, but does not mend anything.
-		token := unique("request")
-		c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, token)
-		expectHandled(t, c, ws, token)
+	if have := count(i.runs.of(string(ws.GetUID())), "plan"); have <= before {
+		t.Errorf("want another try on request, got %d after %d", have, before)
+	}
 
-		if have := count(i.runs.of(string(ws.GetUID())), "plan"); have <= before {
-			t.Errorf("want another try on request, got %d after %d", have, before)
-		}
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
-
-		c.changeModule(t, ws, moduleFile(t, "outputs.tf"))
-		expectReady(t, c, ws)
-		expectCondition(t, c, ws, "Stalled", corev1.ConditionFalse)
-	})
+	c.changeModule(t, ws, moduleFile(t, "outputs.tf"))
+	expectReady(t, c, ws)
+	expectCondition(t, c, ws, "Stalled", corev1.ConditionFalse)
 }
 
 func count(runs []string, command string) int {

@@ -24,6 +24,8 @@ import (
 	"github.com/go-logr/logr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -46,8 +48,7 @@ type suite struct {
 	// provider is the path of the program under test.
 	provider string
 
-	// clis are the paths of the programs that the provider runs, by their name:
-	// tofu always, terraform where there is one.
+	// clis are the paths of the programs that the provider runs, by their name.
 	clis map[string]string
 
 	// mirror is a directory of provider plugins, as the CLI's filesystem_mirror
@@ -63,8 +64,10 @@ type suite struct {
 	ports atomic.Uint32
 }
 
-// tofu is the CLI of every test that is not about the difference between CLIs.
+// tofu is the CLI of every instance that is not given another one.
 func (s *suite) tofu() string { return s.clis["tofu"] }
+
+func (s *suite) terraform() string { return s.clis["terraform"] }
 
 // shared is set once, before any test runs: TestMain has no other way to hand
 // something to a test.
@@ -108,6 +111,11 @@ func newSuite(dir string) (*suite, error) {
 		return nil, err
 	}
 
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		return nil, errors.Wrap(err, "run `make test`, which builds what this test needs")
+	}
+
 	assets, err := program.Find(envAssets, "test")
 	if err != nil {
 		return nil, err
@@ -129,17 +137,13 @@ func newSuite(dir string) (*suite, error) {
 	s := &suite{
 		source:    root,
 		provider:  filepath.Join(dir, "provider"),
-		clis:      map[string]string{"tofu": tofu},
+		clis:      map[string]string{"tofu": tofu, "terraform": terraform},
 		mirror:    mirror,
 		sharded:   newCluster(assets, filepath.Join(dir, "sharded"), ours, flux),
 		unsharded: newCluster(assets, filepath.Join(dir, "unsharded"), ours),
 	}
 
 	s.ports.Store(rand.Uint32())
-
-	if path, err := exec.LookPath("terraform"); err == nil {
-		s.clis["terraform"] = path
-	}
 
 	return s, program.Build(root, s.provider, "./cmd/provider", "-race")
 }

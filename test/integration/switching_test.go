@@ -21,7 +21,7 @@ func TestRemovedInputs(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	rec := newRecorder(t, shared.tofu())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	startInstance(t, c, withShard(shard), withTerraform(), withCLI(rec.cli))
 
 	inputs := []string{
 		"main.tf",
@@ -47,48 +47,44 @@ func TestRemovedInputs(t *testing.T) {
 		return names
 	}
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Parallel()
-
-		// The CLI warns of a backend file without a backend, and goes on.
-		configuration, backend := "locals {\n  origin = \"configuration\"\n}\n", `path = "terraform.tfstate"`
-		cfg := c.createConfig(t, s, ns, configSpec{
-			Configuration: &configuration,
-			BackendFile:   &backend,
-			Credentials:   []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
-		})
-		ws := c.createReferring(t, s, ns, references{
-			varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `file = "file"`), nil)},
-		}, inShard(shard), withConfig(cfg), withModule(echo("var", "file", "map")), withVar("var", `"var"`), withVarMap(`{"map": "map"}`))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"var": `"var"`, "file": `"file"`, "map": `"map"`})
-
-		want := []string{
-			"main.tf",
-			"credentials.txt",
-			"crossplane-provider-config.tf",
-			"crossplane.remote.tfbackend",
-			"crossplane-provider-terraform-vars.tfvars",
-			"crossplane-provider-terraform-0.tfvars",
-			"crossplane-provider-terraform-1.tfvars.json",
-		}
-		if diff := cmp.Diff(want, present(last(t, rec.of(t, string(ws.GetUID())), "plan"))); diff != "" {
-			t.Errorf("inputs at first: -want, +got:\n%s", diff)
-		}
-
-		c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": nil, "backendFile": nil, "credentials": nil}})
-		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
-			"inlineFormat": "JSON",
-			"module":       `{"output": {"syntax": {"value": "JSON"}}}`,
-			"vars":         nil,
-			"varFiles":     nil,
-			"varmap":       nil,
-		}}})
-		expectOutputs(t, c, ws, map[string]string{"syntax": `"JSON"`})
-		expectReady(t, c, ws)
-
-		if diff := cmp.Diff([]string{"main.tf.json"}, present(last(t, rec.of(t, string(ws.GetUID())), "plan"))); diff != "" {
-			t.Errorf("inputs that are left: -want, +got:\n%s", diff)
-		}
+	// The CLI warns of a backend file without a backend, and goes on.
+	configuration, backend := "locals {\n  origin = \"configuration\"\n}\n", `path = "terraform.tfstate"`
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+		Configuration: &configuration,
+		BackendFile:   &backend,
+		Credentials:   []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
 	})
+	ws := c.createReferring(t, namespacedScope, ns, references{
+		varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `file = "file"`), nil)},
+	}, inShard(shard), withConfig(cfg), withModule(echo("var", "file", "map")), withVar("var", `"var"`), withVarMap(`{"map": "map"}`))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"var": `"var"`, "file": `"file"`, "map": `"map"`})
+
+	want := []string{
+		"main.tf",
+		"credentials.txt",
+		"crossplane-provider-config.tf",
+		"crossplane.remote.tfbackend",
+		"crossplane-provider-terraform-vars.tfvars",
+		"crossplane-provider-terraform-0.tfvars",
+		"crossplane-provider-terraform-1.tfvars.json",
+	}
+	if diff := cmp.Diff(want, present(last(t, rec.of(t, string(ws.GetUID())), "plan"))); diff != "" {
+		t.Errorf("inputs at first: -want, +got:\n%s", diff)
+	}
+
+	c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": nil, "backendFile": nil, "credentials": nil}})
+	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
+		"inlineFormat": "JSON",
+		"module":       `{"output": {"syntax": {"value": "JSON"}}}`,
+		"vars":         nil,
+		"varFiles":     nil,
+		"varmap":       nil,
+	}}})
+	expectOutputs(t, c, ws, map[string]string{"syntax": `"JSON"`})
+	expectReady(t, c, ws)
+
+	if diff := cmp.Diff([]string{"main.tf.json"}, present(last(t, rec.of(t, string(ws.GetUID())), "plan"))); diff != "" {
+		t.Errorf("inputs that are left: -want, +got:\n%s", diff)
+	}
 }

@@ -25,57 +25,53 @@ func TestDeletionWithoutSource(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns := c.namespace(t)
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Parallel()
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
 
-		cfg := c.createConfig(t, s, ns, withBackend(ns, suffix))
+	eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
+		shard, namespace := unique("shard"), c.namespace(t)
+		first := startInstance(t, c, withShard(shard), withTerraform(), withNamespace(namespace))
 
-		eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
-			shard, namespace := unique("shard"), c.namespace(t)
-			first := startInstance(t, c, withShard(shard), withNamespace(namespace))
+		kept, lost := newEvidence(t), newEvidence(t)
+		u := newUpstream(t, tree{"main.tf": moduleFile(t, "evidence.tf")})
+		empty := newUpstream(t, versionFiles("1"))
 
-			kept, lost := newEvidence(t), newEvidence(t)
-			u := newUpstream(t, tree{"main.tf": moduleFile(t, "evidence.tf")})
-			empty := newUpstream(t, versionFiles("1"))
+		withDisk := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withVar("dir", string(kept)))
+		withoutDisk := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withVar("dir", string(lost)))
+		nothing := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(empty))
+		expectReady(t, c, withDisk)
+		expectReady(t, c, withoutDisk)
+		expectReady(t, c, nothing)
 
-			withDisk := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withVar("dir", string(kept)))
-			withoutDisk := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(u), withVar("dir", string(lost)))
-			nothing := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withUpstream(empty))
-			expectReady(t, c, withDisk)
-			expectReady(t, c, withoutDisk)
-			expectReady(t, c, nothing)
+		u.vanish(t, c)
+		empty.vanish(t, c)
 
-			u.vanish(t, c)
-			empty.vanish(t, c)
+		c.remove(t, withDisk)
+		expectGone(t, c, withDisk)
+		expectDone(t, kept, "created", "destroyed")
+		expectGone(t, c, stateSecret(withDisk, ns, suffix))
 
-			c.remove(t, withDisk)
-			expectGone(t, c, withDisk)
-			expectDone(t, kept, "created", "destroyed")
-			expectGone(t, c, stateSecret(withDisk, ns, suffix))
+		// Another instance has nothing on disk.
+		first.stop(t)
+		second := startInstance(t, c, withShard(shard), withTerraform(), withNamespace(namespace))
 
-			// Another instance has nothing on disk.
-			first.stop(t)
-			second := startInstance(t, c, withShard(shard), withNamespace(namespace))
+		c.remove(t, nothing)
+		expectGone(t, c, nothing)
+		expectGone(t, c, stateSecret(nothing, ns, suffix))
 
-			c.remove(t, nothing)
-			expectGone(t, c, nothing)
-			expectGone(t, c, stateSecret(nothing, ns, suffix))
+		c.remove(t, withoutDisk)
+		expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed: cannot ")
+		expectAnotherRun(t, second, withoutDisk, "state pull")
+		expectExists(t, c, withoutDisk)
+		expectExists(t, c, stateSecret(withoutDisk, ns, suffix))
+		expectDone(t, lost, "created")
 
-			c.remove(t, withoutDisk)
-			expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed: cannot ")
-			expectAnotherRun(t, second, withoutDisk, "state pull")
-			expectExists(t, c, withoutDisk)
-			expectExists(t, c, stateSecret(withoutDisk, ns, suffix))
-			expectDone(t, lost, "created")
-
-			// The module may be anywhere when it is found again.
-			back := newArchiveUpstream(t, tree{"main.tf": moduleFile(t, "evidence.tf")})
-			c.patch(t, withoutDisk, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
-				"source": commonv1beta1.ModuleSourceRemote,
-				"module": back.module,
-			}}})
-			expectGone(t, c, withoutDisk)
-			expectDone(t, lost, "created", "destroyed")
-		})
+		// The module may be anywhere when it is found again.
+		back := newArchiveUpstream(t, tree{"main.tf": moduleFile(t, "evidence.tf")})
+		c.patch(t, withoutDisk, map[string]any{"spec": map[string]any{"forProvider": map[string]any{
+			"source": commonv1beta1.ModuleSourceRemote,
+			"module": back.module,
+		}}})
+		expectGone(t, c, withoutDisk)
+		expectDone(t, lost, "created", "destroyed")
 	})
 }

@@ -36,35 +36,34 @@ func echo(variables ...string) string {
 // simple types, whatever characters it has, and an expression for the others.
 func TestVariableTypes(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg),
-			withModule(moduleFile(t, "variables.tf")),
-			withVar("untyped", `["no", "list"]`),
-			withVar("text", "\"quoted\" ${word} %{if}\nC:\\new\n"),
-			withVar("number", "9007199254740993"),
-			withVar("flag", "true"),
-			withVar("list", `["a", "b", ]`),
-			withVar("object", `{ name = "n", size = 2 }`),
-			withVar("anything", "[\n  1,\n  { deep = null },\n] # one"),
-			withVar("twice", "first"),
-			withVar("twice", "last"),
-		)
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{
-			"untyped":  `"[\"no\", \"list\"]"`,
-			"text":     `"\"quoted\" ${word} %{if}\nC:\\new\n"`,
-			"number":   `9007199254740993`,
-			"flag":     `true`,
-			"list":     `["a", "b"]`,
-			"object":   `{"name": "n", "size": 2, "color": "red"}`,
-			"anything": `[1, {"deep": null}]`,
-			"twice":    `"last"`,
-		})
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withTerraform())
+
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg),
+		withModule(moduleFile(t, "variables.tf")),
+		withVar("untyped", `["no", "list"]`),
+		withVar("text", "\"quoted\" ${word} %{if}\nC:\\new\n"),
+		withVar("number", "9007199254740993"),
+		withVar("flag", "true"),
+		withVar("list", `["a", "b", ]`),
+		withVar("object", `{ name = "n", size = 2 }`),
+		withVar("anything", "[\n  1,\n  { deep = null },\n] # one"),
+		withVar("twice", "first"),
+		withVar("twice", "last"),
+	)
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{
+		"untyped":  `"[\"no\", \"list\"]"`,
+		"text":     `"\"quoted\" ${word} %{if}\nC:\\new\n"`,
+		"number":   `9007199254740993`,
+		"flag":     `true`,
+		"list":     `["a", "b"]`,
+		"object":   `{"name": "n", "size": 2, "color": "red"}`,
+		"anything": `[1, {"deep": null}]`,
+		"twice":    `"last"`,
 	})
 }
 
@@ -73,28 +72,27 @@ func TestVariableTypes(t *testing.T) {
 // several modules has them.
 func TestUndeclaredVariable(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(echo("known")),
-			withVar("known", `"here"`), withVar("unknown", "open sesame"))
-		good := c.createReferring(t, clusterScope, ns, references{
-			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_unknown", Value: "env"}},
-			varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `unknown = "file"`), nil)},
-		}, inShard(shard), withConfig(cfg), withModule(echo("known")), withVarMap(`{"known": "here", "unknown": "map"}`))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
 
-		expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse, `"unknown"`)
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(echo("known")),
+		withVar("known", `"here"`), withVar("unknown", "open sesame"))
+	good := c.createReferring(t, clusterScope, ns, references{
+		env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_unknown", Value: "env"}},
+		varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `unknown = "file"`), nil)},
+	}, inShard(shard), withConfig(cfg), withModule(echo("known")), withVarMap(`{"known": "here", "unknown": "map"}`))
 
-		if have := bad.GetCondition(xpv2.TypeSynced); strings.Contains(have.Message, "sesame") {
-			t.Errorf("want no value in %s", describe(have))
-		}
+	expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse, `"unknown"`)
 
-		expectReady(t, c, good)
-		expectOutputs(t, c, good, map[string]string{"known": `"here"`})
-	})
+	if have := bad.GetCondition(xpv2.TypeSynced); strings.Contains(have.Message, "sesame") {
+		t.Errorf("want no value in %s", describe(have))
+	}
+
+	expectReady(t, c, good)
+	expectOutputs(t, c, good, map[string]string{"known": `"here"`})
 }
 
 // TestVariableFiles sets variables by files from ConfigMaps and Secrets in either
@@ -104,33 +102,31 @@ func TestVariableFiles(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	startInstance(t, c, withShard(shard), withTerraform())
 
-	eachScope(t, func(t *testing.T, s scope) {
-		r := references{varFiles: []commonv1beta1.VarFile{
-			configMapVars(c.configMapKey(t, ns, "default = [\"format\"]\n"), nil),
-			configMapVars(c.configMapKey(t, ns, "public = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
-			configMapVars(c.configMapKey(t, ns, `{"open": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
-			secretVars(c.secretKey(t, ns, "private = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
-			secretVars(c.secretKey(t, ns, `{"closed": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
-			// There is a key, and nothing in it.
-			configMapVars(c.configMapKey(t, ns, ""), nil),
-		}}
+	r := references{varFiles: []commonv1beta1.VarFile{
+		configMapVars(c.configMapKey(t, ns, "default = [\"format\"]\n"), nil),
+		configMapVars(c.configMapKey(t, ns, "public = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
+		configMapVars(c.configMapKey(t, ns, `{"open": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
+		secretVars(c.secretKey(t, ns, "private = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
+		secretVars(c.secretKey(t, ns, `{"closed": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
+		// There is a key, and nothing in it.
+		configMapVars(c.configMapKey(t, ns, ""), nil),
+	}}
 
-		cfg := c.createConfig(t, s, ns, withoutBackend())
-		ws := c.createReferring(t, s, ns, r, inShard(shard), withConfig(cfg),
-			withModule(echo("default", "public", "open", "private", "closed", "object")),
-			withVarMap(`{"object": {"deep": [true, 1.5, {"er": "${text}"}]}}`))
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createReferring(t, namespacedScope, ns, r, inShard(shard), withConfig(cfg),
+		withModule(echo("default", "public", "open", "private", "closed", "object")),
+		withVarMap(`{"object": {"deep": [true, 1.5, {"er": "${text}"}]}}`))
 
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{
-			"default": `["format"]`,
-			"public":  `{"syntax": "HCL"}`,
-			"open":    `{"syntax": "JSON"}`,
-			"private": `{"syntax": "HCL"}`,
-			"closed":  `{"syntax": "JSON"}`,
-			"object":  `{"deep": [true, 1.5, {"er": "${text}"}]}`,
-		})
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{
+		"default": `["format"]`,
+		"public":  `{"syntax": "HCL"}`,
+		"open":    `{"syntax": "JSON"}`,
+		"private": `{"syntax": "HCL"}`,
+		"closed":  `{"syntax": "JSON"}`,
+		"object":  `{"deep": [true, 1.5, {"er": "${text}"}]}`,
 	})
 }
 
@@ -138,45 +134,44 @@ func TestVariableFiles(t *testing.T) {
 // that has to win, and set by that and by all that come before it.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		r := references{
-			env: []commonv1beta1.EnvVar{
-				{Name: "TF_VAR_env", Value: `"env"`},
-				{Name: "TF_VAR_vars", Value: `"env"`},
-				{Name: "TF_VAR_first", Value: `"env"`},
-				{Name: "TF_VAR_second", Value: `"env"`},
-				{Name: "TF_VAR_varmap", Value: `"env"`},
-				{Name: "TF_VAR_args", Value: `"env"`},
-			},
-			varFiles: []commonv1beta1.VarFile{
-				secretVars(c.secretKey(t, ns, `{"first": "first", "second": "first", "varmap": "first", "args": "first"}`), inFormat(commonv1beta1.FileFormatJSON)),
-				configMapVars(c.configMapKey(t, ns, "second = \"second\"\nvarmap = \"second\"\nargs = \"second\"\n"), nil),
-			},
-		}
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard))
 
-		cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-		ws := c.createReferring(t, clusterScope, ns, r, inShard(shard), withConfig(cfg),
-			withModule(echo("env", "vars", "first", "second", "varmap", "args")),
-			withVar("vars", `"vars"`), withVar("first", `"vars"`), withVar("second", `"vars"`), withVar("varmap", `"vars"`), withVar("args", `"vars"`),
-			withVarMap(`{"varmap": "varmap", "args": "varmap"}`),
-			withParameters(func(p *commonv1beta1.ModuleParameters) {
-				p.PlanArgs = []string{`-var=args="args"`}
-				p.ApplyArgs = []string{`-var=args="args"`}
-			}))
+	r := references{
+		env: []commonv1beta1.EnvVar{
+			{Name: "TF_VAR_env", Value: `"env"`},
+			{Name: "TF_VAR_vars", Value: `"env"`},
+			{Name: "TF_VAR_first", Value: `"env"`},
+			{Name: "TF_VAR_second", Value: `"env"`},
+			{Name: "TF_VAR_varmap", Value: `"env"`},
+			{Name: "TF_VAR_args", Value: `"env"`},
+		},
+		varFiles: []commonv1beta1.VarFile{
+			secretVars(c.secretKey(t, ns, `{"first": "first", "second": "first", "varmap": "first", "args": "first"}`), inFormat(commonv1beta1.FileFormatJSON)),
+			configMapVars(c.configMapKey(t, ns, "second = \"second\"\nvarmap = \"second\"\nargs = \"second\"\n"), nil),
+		},
+	}
 
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{
-			"env":    `"env"`,
-			"vars":   `"vars"`,
-			"first":  `"first"`,
-			"second": `"second"`,
-			"varmap": `"varmap"`,
-			"args":   `"args"`,
-		})
+	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
+	ws := c.createReferring(t, clusterScope, ns, r, inShard(shard), withConfig(cfg),
+		withModule(echo("env", "vars", "first", "second", "varmap", "args")),
+		withVar("vars", `"vars"`), withVar("first", `"vars"`), withVar("second", `"vars"`), withVar("varmap", `"vars"`), withVar("args", `"vars"`),
+		withVarMap(`{"varmap": "varmap", "args": "varmap"}`),
+		withParameters(func(p *commonv1beta1.ModuleParameters) {
+			p.PlanArgs = []string{`-var=args="args"`}
+			p.ApplyArgs = []string{`-var=args="args"`}
+		}))
+
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{
+		"env":    `"env"`,
+		"vars":   `"vars"`,
+		"first":  `"first"`,
+		"second": `"second"`,
+		"varmap": `"varmap"`,
+		"args":   `"args"`,
 	})
 }
 

@@ -52,22 +52,20 @@ func TestSlowWorkspace(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withWorkers(2), withArgs("--max-applies=2"))
+	startInstance(t, c, withShard(shard), withTerraform(), withWorkers(2), withArgs("--max-applies=2"))
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "slow"))
-		e := newEvidence(t)
-		slow := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
-		expectDone(t, e, "created")
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "slow"))
+	e := newEvidence(t)
+	slow := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
+	expectDone(t, e, "created")
 
-		for range 3 {
-			fast := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectReady(t, c, fast)
-			c.remove(t, fast)
-			expectGone(t, c, fast)
-		}
+	for range 3 {
+		fast := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, fast)
+		c.remove(t, fast)
+		expectGone(t, c, fast)
+	}
 
-		e.write(t, "gate", "")
-		expectReady(t, c, slow)
-	})
+	e.write(t, "gate", "")
+	expectReady(t, c, slow)
 }
