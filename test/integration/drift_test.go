@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -26,14 +25,14 @@ import (
 func expectEvent(t *testing.T, c *cluster, ws workspace.Workspace, reason string, texts ...string) {
 	t.Helper()
 	eventually(t, func() error {
-		events := &corev1.EventList{}
-		if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(ws.GetUID())}); err != nil {
+		events, err := c.eventsOf(t, ws)
+		if err != nil {
 			return err
 		}
 
 		seen := []string{}
 
-		for _, e := range events.Items {
+		for _, e := range events {
 			if e.Reason == reason && containsAll(e.Message, texts) {
 				return nil
 			}

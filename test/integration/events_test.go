@@ -167,6 +167,19 @@ resource "terraform_data" "guest" {
 	})
 }
 
+// eventsOf returns the events about the supplied object. Those about one without a
+// namespace are in the default namespace: the API server is asked for no others, because it
+// would read the events of all tests to find these.
+func (c *cluster) eventsOf(t *testing.T, o client.Object) ([]corev1.Event, error) {
+	t.Helper()
+
+	events := &corev1.EventList{}
+	err := c.kube.List(t.Context(), events, client.InNamespace(cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)),
+		client.MatchingFields{"involvedObject.uid": string(o.GetUID())})
+
+	return events.Items, err
+}
+
 // expectEventFrom waits until the component records an event about the object, and
 // returns it.
 func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, reason string) corev1.Event {
@@ -175,14 +188,14 @@ func expectEventFrom(t *testing.T, c *cluster, o client.Object, component, typ, 
 	var found corev1.Event
 
 	eventually(t, func() error {
-		events := &corev1.EventList{}
-		if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
+		events, err := c.eventsOf(t, o)
+		if err != nil {
 			return err
 		}
 
 		seen := []string{}
 
-		for _, e := range events.Items {
+		for _, e := range events {
 			if e.Source.Component == component && e.Type == typ && e.Reason == reason {
 				found = e
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -33,13 +32,13 @@ func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, tex
 	step := map[string]string{connectReason: "connect failed: ", observeReason: "observe failed: "}[reason]
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, step, text)
 	eventually(t, func() error {
-		events := &corev1.EventList{}
-		if err := c.kube.List(t.Context(), events, client.InNamespace(ws.GetNamespace())); err != nil {
+		events, err := c.eventsOf(t, ws)
+		if err != nil {
 			return err
 		}
 
-		for _, e := range events.Items {
-			if e.InvolvedObject.UID == ws.GetUID() && e.Reason == reason {
+		for _, e := range events {
+			if e.Reason == reason {
 				return nil
 			}
 		}

@@ -251,16 +251,14 @@ func eventsAbout(t *testing.T, c *cluster, o client.Object) string {
 	t.Helper()
 
 	events := &corev1.EventList{}
-	if err := c.kube.List(t.Context(), events); err != nil {
+	if err := c.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
 		t.Fatalf("cannot list events: %v", err)
 	}
 
 	text := &strings.Builder{}
 
 	for _, e := range events.Items {
-		if e.InvolvedObject.UID == o.GetUID() {
-			text.WriteString(e.Reason + ": " + e.Message + "\n")
-		}
+		text.WriteString(e.Reason + ": " + e.Message + "\n")
 	}
 
 	return text.String()

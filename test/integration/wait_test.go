@@ -15,8 +15,9 @@ const (
 	// wait for it.
 	patience = 90 * time.Second
 
-	// glance is the time between two looks.
-	glance = 50 * time.Millisecond
+	// glance is the time between two looks. Each costs the API server and the test some
+	// milliseconds of CPU time, which all tests share.
+	glance = 100 * time.Millisecond
 )
 
 // eventually waits until check returns nil.
