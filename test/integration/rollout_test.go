@@ -19,12 +19,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestRollout starts an instance that finds 1,000 Workspaces which were Ready when the
+// TestRollout starts an instance that finds 200 Workspaces which were Ready when the
 // one before it has stopped. It looks at each, and runs the CLI for none.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 
-	const each = 500
+	const each = 100
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
