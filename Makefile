@@ -64,10 +64,12 @@ build: ## Build the provider into _output/bin and print its version
 .PHONY: verify
 verify: test lint check-generated ## Run test, lint and check-generated: do this before a pull request
 
+# GOGC gives memory for time: the tests start thousands of short processes, and are bound by
+# the CPU.
 .PHONY: test
 test: ## Run every test, with the race detector, on a real API server and both CLIs
 	@$(call with-tools,controlplane opentofu terraform provider-time) \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CGO_ENABLED=1 \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CGO_ENABLED=1 GOGC=400 \
 	exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
