@@ -105,6 +105,7 @@ resource "terraform_data" "both" {
 
 			e := newEvidence(t)
 			cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+
 			ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(cfg), module, withVar("dir", string(e)),
 				withParameters(func(p *commonv1beta1.ModuleParameters) {
 					p.DestroyArgs = []string{`-target=terraform_data.both["one"]`}

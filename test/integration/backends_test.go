@@ -123,6 +123,7 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 	startInstance(t, c, withShard(shard), withTerraform())
 
 	states := &stateServer{}
+
 	server := httptest.NewServer(states)
 	defer server.Close()
 

@@ -87,6 +87,7 @@ func TestErroredState(t *testing.T) {
 
 		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 		ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+
 		o.begin()
 		e.write(t, "gate", "")
 		expectErroredState(t, a, ws, true)
@@ -124,6 +125,7 @@ func TestStopWithoutBackend(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "away"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+
 	o.begin()
 	e.write(t, "gate", "")
 	expectErroredState(t, i, ws, true)
@@ -151,6 +153,7 @@ func TestErroredStateElsewhere(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elsewhere"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint("one"))
+
 	o.begin()
 	e.write(t, "gate", "")
 	expectErroredStateIn(t, i, ws, "one", true)

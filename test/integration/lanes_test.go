@@ -210,6 +210,7 @@ func TestOrder(t *testing.T) {
 	b.expectQueued(t, polls+2)
 
 	fresh := create()
+
 	b.expectQueued(t, polls+3)
 
 	first := b.open(t, 4, append(all, changed, deleted, fresh)...)
@@ -247,6 +248,7 @@ func TestTenants(t *testing.T) {
 		b.expectQueued(t, len(all))
 
 		one := create(few, 1)
+
 		b.expectQueued(t, len(all)+1)
 
 		if first := b.open(t, 2, append(all, one...)...); !slices.Contains(first, one[0].GetName()) {

@@ -136,6 +136,7 @@ func TestLostState(t *testing.T) {
 
 		backup := stateSecret(ws, ns, suffix)
 		c.get(t, backup)
+
 		serial := ws.GetObservation().State.Serial
 
 		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})

@@ -176,6 +176,7 @@ func TestPullIfNotPresent(t *testing.T) {
 		expectReady(t, c, ws)
 
 		downloads := u.door.count()
+
 		c.request(t, ws)
 
 		if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
