@@ -174,6 +174,7 @@ func runInstance(ctx context.Context, o *Options) error {
 
 		Host:         lease.HostOf(identity),
 		Predecessors: own.predecessors,
+		IsServed:     own.isServed,
 		Inherited:    own.previousOwnerWasOther,
 		MaxApplies:   o.MaxApplies,
 		Left:         wm.Forget,

@@ -137,14 +137,18 @@ func checkInit(pid int, o *Options, log logging.Logger) error {
 type ownership struct {
 	mgr    manager.Manager
 	claims *claim.Claims
+	leases *lease.Observer
 	lock   *lease.Lock
 	shard  shard.ID
+
+	// identity of this instance in its claims.
+	identity string
 }
 
 // newOwnership adds the parts that claims need to the manager. The lock is nil for an
 // instance without a Lease.
 func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity string, lock *lease.Lock, log logging.Logger, m unserved.Metrics, co ...claim.Option) (*ownership, error) {
-	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard}
+	own := &ownership{mgr: mgr, lock: lock, shard: o.Shard, identity: identity}
 
 	if o.DisableClaims {
 		log.Info("Running without claims: several instances may work on one Workspace")
@@ -188,6 +192,7 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
 		claim.WithLongestRun(o.Timeout+reconcileMargin),
 		claim.WithRecorder(recorder))
+	own.leases = leases
 	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube, co...)
 
 	return own, errors.Wrap(mgr.Add(own.claims), "cannot add claims")
@@ -234,4 +239,20 @@ func (own *ownership) predecessors(o client.Object) statelock.Predecessors {
 // An earlier incarnation of this instance does not count.
 func (own *ownership) previousOwnerWasOther(o client.Object) bool {
 	return own.claims != nil && own.claims.PreviousOwnerWasOther(o)
+}
+
+// isServed says whether another instance, on the supplied host, has claimed a Workspace and may
+// be alive.
+func (own *ownership) isServed(ctx context.Context, o client.Object, host string) bool {
+	ws, ok := o.(workspace.Workspace)
+	if !ok || own.claims == nil {
+		return false
+	}
+
+	c := ws.GetOwnership().Claim
+	if c == nil || c.Holder == own.identity || lease.HostOf(c.Holder) != host {
+		return false
+	}
+
+	return own.leases.State(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}, c.Holder) != lease.Dead
 }

@@ -7,6 +7,7 @@
 package statelock
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -40,6 +41,10 @@ type Detector struct {
 
 	// Users of the Terraform workspaces that this instance works with.
 	Users *StateUsers
+
+	// IsServed says whether another instance, on the supplied host, may work on a Workspace
+	// now.
+	IsServed func(ctx context.Context, o client.Object, host string) bool
 }
 
 // IsOrphan says whether a lock on the state of a Workspace was left behind by an instance
@@ -84,16 +89,25 @@ func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
 type LockedError struct {
 	error
 
-	lock terraform.Lock
+	lock  terraform.Lock
+	other string
 }
 
-// NewLockedError returns the refusal because of the supplied lock, which caused err.
-func NewLockedError(err error, l terraform.Lock) LockedError { return LockedError{error: err, lock: l} }
+// NewLockedError returns the refusal because of the supplied lock, which caused err. The
+// lock may be held for another Workspace, empty if none is known.
+func NewLockedError(err error, l terraform.Lock, other string) LockedError {
+	return LockedError{error: err, lock: l, other: other}
+}
 
 // Error names the lock and its holder.
 func (e LockedError) Error() string {
-	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock",
-		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID)
+	why := "it was not left behind by a dead instance of this provider"
+	if e.other != "" {
+		why = "it may be held for " + e.other + ", which may use the same backend"
+	}
+
+	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, remove it with force-unlock",
+		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, why)
 }
 
 // Unwrap returns the error of the CLI.

@@ -91,6 +91,17 @@ func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 	}
 }
 
+// MayWorkOn says whether a Workspace may be at work on the state with the supplied lineage, which
+// is in the Terraform workspace of the supplied name. The lineage is empty if the state was
+// not written yet.
+func MayWorkOn(ws Workspace, lineage, name string) bool {
+	if lineage != "" {
+		return OwnershipOf(ws, lineage, name) >= OwnershipBegun
+	}
+
+	return HasBegun(ws) && ws.GetOwnership().Lineage == "" && TerraformWorkspace(ws) == name
+}
+
 // wasReconciled says whether a Workspace was reconciled with a state, rather than have only
 // looked at one.
 func wasReconciled(ws Workspace) bool {

@@ -37,7 +37,16 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	}
 
 	if !e.mayUnlock(ws, l) {
-		return statelock.NewLockedError(err, l)
+		return statelock.NewLockedError(err, l, "")
+	}
+
+	other, otherErr := e.holder(ctx, ws, l)
+	if otherErr != nil {
+		return errors.Join(err, otherErr)
+	}
+
+	if other != "" {
+		return statelock.NewLockedError(err, l, other)
 	}
 
 	if err := e.unlock(ctx, ws, l); err != nil {
@@ -53,6 +62,38 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 // Workspace may use the same state, and hold it.
 func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
 	return !workspace.OnlyObserves(ws) && e.locks.IsOrphan(ws, l) && !e.locks.Users.UsedByOthers(meta.GetExternalName(ws))
+}
+
+// holder returns another Workspace for which a lock may be held, empty if there is none: a copy,
+// for example, whose creation has begun in the same empty state. The host in the lock may
+// be that of a dead predecessor and, under the same name, of the instance that serves the
+// other Workspace now. Such a lock is rare enough for a look at all Workspaces.
+func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
+	lineage := ""
+
+	state, err := e.runner.State(ctx)
+	// A backend may need the lock to make a state where there is none.
+	if err != nil && !terraform.IsLocked(err) {
+		return "", err
+	}
+
+	if err == nil {
+		lineage = state.Lineage
+	}
+
+	// No other Workspace changes the state that this one has recorded as its own.
+	if lineage != "" && lineage == ws.GetOwnership().Lineage {
+		return "", nil
+	}
+
+	holder := ""
+	err = e.conflicts.each(ctx, func(other workspace.Workspace, description string) {
+		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && e.locks.IsServed(ctx, other, l.Host()) {
+			holder = description
+		}
+	})
+
+	return holder, errors.Wrap(err, "cannot find out whom the lock on the state belongs to")
 }
 
 // unlock removes a lock with the CLI or, where that cannot do it, without.

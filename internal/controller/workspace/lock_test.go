@@ -184,7 +184,7 @@ func TestLockedError(t *testing.T) {
 		t.Fatal("the lock is not known")
 	}
 
-	err := statelock.NewLockedError(inner, l)
+	err := statelock.NewLockedError(inner, l, "")
 
 	const want = "the state is locked by alice@laptop since 2026-01-02 03:04:05 +0000 UTC, for OperationTypeApply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock"
 

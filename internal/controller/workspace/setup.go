@@ -7,6 +7,7 @@
 package workspace
 
 import (
+	"context"
 	"crypto/rand"
 	"math"
 	"time"
@@ -72,6 +73,10 @@ type Options struct {
 	// has ended that was in progress then.
 	Left func(o client.Object)
 
+	// IsServed says whether another instance, on the supplied host, may work on a Workspace
+	// now.
+	IsServed func(ctx context.Context, o client.Object, host string) bool
+
 	// FailedRuns of this instance, on all kinds of Workspaces.
 	FailedRuns *statelock.FailedRuns
 
@@ -122,7 +127,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			inherited: o.Inherited,
 			staller:   st,
 			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
-			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers},
+			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
 			record:    recorder,
 			log:       log,
 			process:   rand.Text(),

@@ -104,21 +104,8 @@ func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lin
 // It returns a foreignStateError if the state belongs to another one.
 func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
 	contest := workspace.NewContest(ws, lineage, c.now())
-
-	for _, kind := range workspace.Kinds() {
-		_, err := listing.EachObject(ctx, c.live, kind.List, listing.PageSize, func(o client.Object) error {
-			other, ok := o.(workspace.Workspace)
-			if !ok {
-				return errors.Errorf("%T is not a Workspace", o)
-			}
-
-			contest.Add(other, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(o).String(), "/"), kind.GroupVersionKind.Group))
-
-			return nil
-		})
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot find out whom the state belongs to")
-		}
+	if err := c.each(ctx, contest.Add); err != nil {
+		return nil, errors.Wrap(err, "cannot find out whom the state belongs to")
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
@@ -126,6 +113,27 @@ func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, li
 	}
 
 	return contest, nil
+}
+
+// each calls fn with all Workspaces, as they are now, and a description of each.
+func (c *stateConflicts) each(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
+	for _, kind := range workspace.Kinds() {
+		_, err := listing.EachObject(ctx, c.live, kind.List, listing.PageSize, func(o client.Object) error {
+			ws, ok := o.(workspace.Workspace)
+			if !ok {
+				return errors.Errorf("%T is not a Workspace", o)
+			}
+
+			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(o).String(), "/"), kind.GroupVersionKind.Group))
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 func (c *stateConflicts) write(ctx context.Context, ws workspace.Workspace, what string) error {

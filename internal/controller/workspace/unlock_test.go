@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// anotherCreating is another Workspace that has begun to create something in the Terraform
+// workspace of the supplied name.
+func anotherCreating(name string) client.Object {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+	meta.SetExternalName(ws, name)
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{}, time.Now())
+
+	return ws
+}
+
+// TestUnlock ensures that a lock of a host on which an instance died stays if an instance that
+// is alive may have made it there, for another Workspace with the same state. Pods of a
+// StatefulSet keep their names.
+func TestUnlock(t *testing.T) {
+	t.Parallel()
+
+	const host = "pod-0"
+
+	plan, pull, unlock := "plan", "state pull", "force-unlock"
+	blank := terraform.State{Lineage: ownLineage, Serial: 1}
+	refused := lockedBy("root@"+host, time.Now())
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		others []client.Object
+		state  terraform.State
+		err    error
+		served bool
+		ran    []string
+		want   string
+	}{
+		"Own": {
+			reason: "No other Workspace changes a state that has an owner.",
+			ws:     with(owner),
+			others: []client.Object{anotherCreating("ws")},
+			state:  ownState(),
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"Alone": {
+			reason: "There is no other Workspace.",
+			ws:     with(begun),
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"Copy": {
+			reason: "A copy creates something in the same state.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"CopyWithoutState": {
+			reason: "A copy creates the same state.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			err:    refused,
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"CopyElsewhere": {
+			reason: "The instance that serves the copy is on another host.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			state:  blank,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherName": {
+			reason: "The other one has another Terraform workspace.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("other")},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherState": {
+			reason: "The other one has another state.",
+			ws:     with(begun),
+			others: []client.Object{anotherOwner(otherLineage)},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherOwner": {
+			reason: "The state that is there belongs to the other one.",
+			ws:     with(begun),
+			others: []client.Object{anotherOwner(otherLineage)},
+			state:  otherState(),
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"Unreadable": {
+			reason: "It is not known which state is locked.",
+			ws:     with(begun),
+			err:    errors.New("backend is away"),
+			ran:    []string{plan, pull},
+			want:   "backend is away",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws, tc.others...)
+			r.runner.state, r.runner.stateErr = &tc.state, tc.err
+			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
+			r.locks.IsServed = func(_ context.Context, o client.Object, on string) bool {
+				return tc.served && o.GetUID() == "b" && on == host
+			}
+
+			err := r.locking(t.Context(), r.ws, func() error {
+				r.runner.ran = append(r.runner.ran, plan)
+				if len(r.runner.ran) == 1 {
+					return refused
+				}
+
+				return nil
+			})
+			if (tc.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
+			}
+
+			if diff := cmp.Diff(tc.ran, r.runner.ran); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
