@@ -141,7 +141,8 @@ func (i *instance) start() error {
 
 	fmt.Fprintf(log, "----- %s\n", numbered(i.name, i.number))
 
-	i.process, err = process.Start(numbered(i.name, i.number), log, []string{
+	// The host keeps its name, as a pod of a StatefulSet does.
+	i.process, err = process.StartOn(i.name, numbered(i.name, i.number), log, []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + home,
 		"TMPDIR=" + home,

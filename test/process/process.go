@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -27,6 +29,13 @@ type Process struct {
 // Start a program with the supplied environment, as a process that has a name for
 // people. What it prints goes to out.
 func Start(name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
+	return StartOn("", name, out, env, path, args...)
+}
+
+// StartOn starts a program like Start. The program, and what it starts, finds itself on a
+// host of the supplied name, as in a container. Without the right to do that, or with an
+// empty name, it is on this one.
+func StartOn(host, name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
 	p := &Process{Name: name, cmd: exec.Command(path, args...), ended: make(chan struct{})} //nolint:gosec,noctx // Tests choose what they run, and end it as they like.
 	p.cmd.Env = env
 	p.cmd.Stdout = out
@@ -40,9 +49,16 @@ func Start(name string, out io.Writer, env []string, path string, args ...string
 		// so that thread must not end before.
 		runtime.LockOSThread()
 
-		defer runtime.UnlockOSThread()
+		// A thread on another host must not run anything else: it ends with this function.
+		if host == "" {
+			defer runtime.UnlockOSThread()
+		}
 
-		err := p.cmd.Start()
+		err := enterHost(host)
+		if err == nil {
+			err = p.cmd.Start()
+		}
+
 		started <- err
 
 		if err == nil {
@@ -54,6 +70,25 @@ func Start(name string, out io.Writer, env []string, path string, args ...string
 	}()
 
 	return p, errors.Wrapf(<-started, "cannot start %q", path)
+}
+
+// enterHost puts the thread, and the processes that it starts, on a host of the supplied
+// name, unless that is empty.
+func enterHost(name string) error {
+	if name == "" {
+		return nil
+	}
+
+	err := unix.Unshare(unix.CLONE_NEWUTS)
+	if errors.Is(err, unix.EPERM) {
+		return nil
+	}
+
+	if err != nil {
+		return err
+	}
+
+	return unix.Sethostname([]byte(name))
 }
 
 // PID of the process.
