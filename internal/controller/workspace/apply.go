@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Create applies what Observe planned.
+func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.ExternalCreation, error) {
+	before := ws.GetOwnership()
+
+	if err := e.announce(ctx, ws); err != nil {
+		return managed.ExternalCreation{}, e.failed(ws, err)
+	}
+
+	l, err := e.apply(ctx, ws)
+	if err != nil {
+		e.disown(ctx, ws, before, err)
+
+		return managed.ExternalCreation{}, e.failed(ws, err)
+	}
+
+	// The managed reconciler reads the status anew before it writes it. Should this fail, the
+	// next look records the same, and until then creation has begun.
+	e.recordCreation(ws, l)
+	_ = e.kube.Status().Update(ctx, ws)
+
+	details, err := e.details(ctx, ws, l)
+
+	return managed.ExternalCreation{ConnectionDetails: details}, err
+}
+
+// announce what is about to be created, in the status: the managed reconciler writes none
+// before Create returns, which may take long. Nothing may be created before that is
+// recorded, because another instance that found half of it would not know whose it is.
+func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
+	workspace.BeginCreation(ws, *summarizeState(e.prior), e.schedule.now())
+
+	// The note comes first: a disk without it is not the one that creation began on.
+	if err := e.startFrom(ws, e.prior); err != nil {
+		return err
+	}
+
+	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
+
+	if s := summarize(e.plan); s != nil {
+		o := ws.GetObservation()
+		o.Plan = s
+		ws.SetObservation(o)
+
+		c = c.WithMessage("Applying: " + describe(s))
+	}
+
+	ws.SetConditions(c)
+
+	if err := e.kube.Status().Update(ctx, ws); err != nil {
+		return errors.Wrap(err, "cannot record that creation begins")
+	}
+
+	// An apply that makes its own plan does not notice that the state has changed.
+	if e.prior.Lineage == "" || e.runner.AppliesPlan() {
+		return nil
+	}
+
+	_, err := e.conflicts.contest(ctx, ws, e.prior.Lineage)
+
+	return err
+}
+
+// disown takes back that creation has begun, after an apply that failed before it did
+// anything. What another process is about to put into the state, which was locked or has
+// changed, does not belong to this Workspace.
+func (e *external) disown(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
+	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
+		return
+	}
+
+	workspace.Restore(ws, before)
+
+	// Should this fail, the next look finds out whose the state is.
+	_ = e.kube.Status().Update(ctx, ws)
+}
+
+// createdNothing says whether an apply that ended with the supplied error is known to have
+// created nothing. It asks only where the state is on a disk: without that disk, a creation
+// that has begun could not go on unless a person accepts it.
+func (e *external) createdNothing(ctx context.Context, err error) bool {
+	ended := &terraform.Error{}
+	// What was killed may have created something that is not in the state.
+	if !errors.As(err, &ended) || ended.ExitCode < 0 {
+		return false
+	}
+
+	place, err := e.runner.StatePlace()
+	if err != nil || !place.OnDisk {
+		return false
+	}
+
+	state, err := e.runner.State(ctx)
+
+	return err == nil && state.Empty()
+}
+
+// recordCreation records in the status what a look tells of the creation.
+func (e *external) recordCreation(ws workspace.Workspace, l look) {
+	o := ws.GetObservation()
+	o.State = l.state
+	ws.SetObservation(o)
+
+	if l.created != "" && ws.GetOwnership().Lineage == "" {
+		workspace.Own(ws, l.created)
+	}
+
+	if l.upToDate {
+		workspace.Succeed(ws, e.schedule.now())
+	}
+}
+
+// Update applies what Observe planned.
+func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
+	// The managed reconciler updates what does not exist if it may not create it.
+	if l, ok := e.memory.recall(ws.GetUID()); ok && !l.exists {
+		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything"))
+	}
+
+	if e.plan != nil && len(e.plan.Drift) > 0 {
+		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
+	}
+
+	l, err := e.apply(ctx, ws)
+	if err != nil {
+		ws.SetConditions(xpv2.Unavailable().WithMessage("The last update failed").WithObservedGeneration(ws.GetGeneration()))
+
+		return managed.ExternalUpdate{}, e.failed(ws, err)
+	}
+
+	o, err := e.report(ctx, ws, l)
+
+	return managed.ExternalUpdate{ConnectionDetails: o.ConnectionDetails}, err
+}
+
+// apply the plan and remember what there is now.
+func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, error) {
+	// Whatever happens now, what was seen before is no longer true.
+	e.memory.forget(ws.GetUID())
+
+	if err := mayApplyTo(ws, e.prior); err != nil {
+		return look{}, err
+	}
+
+	if err := e.startFrom(ws, e.prior); err != nil {
+		return look{}, err
+	}
+
+	again := func(found *terraform.State) error {
+		if err := e.lostState(ws, found); err != nil {
+			return err
+		}
+
+		if err := mayApplyTo(ws, found); err != nil {
+			return err
+		}
+
+		return e.startFrom(ws, found)
+	}
+
+	var a *terraform.Applied
+
+	err := e.locking(ctx, ws, func() (err error) {
+		p := newProgress(e.record, ws)
+		defer p.end()
+
+		a, err = e.runner.Apply(ctx, e.plan, again, p.report)
+
+		return err
+	})
+	if err != nil {
+		e.holdOn(ctx, ws)
+
+		return look{}, err
+	}
+
+	outputs := a.Outputs
+	state := applied(summarizeState(e.prior), a.Summary)
+
+	// The CLI does not print the values of sensitive outputs. It prints all outputs in one
+	// line, which is dropped if it is too long: that is not the same as no outputs.
+	if outputs == nil || anySensitive(outputs) {
+		pulled, err := e.runner.State(ctx)
+		if err != nil {
+			return look{}, err
+		}
+
+		outputs, state = pulled.Outputs, summarizeState(pulled)
+	}
+
+	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.runner.Source(), exists: true, upToDate: true, outputs: outputs, state: state}
+	// The state has not changed between the plan and the apply, so that no other Workspace
+	// can have applied anything to it.
+	if isBlank(e.prior) && e.runner.AppliesPlan() {
+		l.created = e.prior.Lineage
+	}
+
+	e.memory.keep(ws.GetUID(), l)
+	e.staller.succeeded(ws.GetUID())
+
+	return l, nil
+}
+
+// startFrom notes which state an apply is about to change.
+func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
+	e.prior = s
+
+	return e.writeRunRecord(ws, s)
+}

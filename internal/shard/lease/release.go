@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Release the Lease so that others may take it at once, and disarm the fence. It must not
+// be called before leader election and all runs of this instance have ended. If it fails
+// the fence stays armed, and others wait until the Lease expires.
+func (l *Lock) Release(ctx context.Context) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+
+	if !l.isHeld() {
+		return nil
+	}
+
+	now, err := l.fence.Now()
+	if err != nil {
+		return err
+	}
+
+	// A process that ends by itself can say why.
+	ctx, cancel := context.WithTimeout(ctx, l.fenced-now-l.timing.rest()/20)
+	defer cancel()
+
+	for {
+		var released bool
+		if released, err = l.release(ctx); released {
+			break
+		}
+
+		select {
+		case <-ctx.Done():
+			return errors.Wrapf(err, "cannot release Lease %s in time", l.Describe())
+		case <-time.After(l.timing.RetryPeriod / 4):
+		}
+	}
+
+	l.mu.Lock()
+	l.held = false
+	l.timer.Stop()
+	l.mu.Unlock()
+
+	return l.fence.Disarm()
+}
+
+// release returns false if it is to be tried again.
+func (l *Lock) release(ctx context.Context) (bool, error) {
+	r, _, err := l.Interface.Get(ctx)
+
+	switch {
+	case kerrors.IsNotFound(err):
+		// There is nothing to write it to: others wait until the last Lease expires.
+		return true, nil
+	case err != nil:
+		return false, err
+	case r.HolderIdentity != l.Identity():
+		return true, nil
+	}
+
+	r.HolderIdentity = ""
+	err = l.Interface.Update(ctx, *r)
+
+	return err == nil, err
+}
