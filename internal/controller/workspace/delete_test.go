@@ -16,6 +16,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 func TestDelete(t *testing.T) {
@@ -80,6 +81,17 @@ func TestDelete(t *testing.T) {
 			state:  otherState(),
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{pull}, events: []string{"KeptState"}},
+		},
+		"Accepted": {
+			reason: "A person has accepted that the state is lost. The one that is there instead is not the own one, and stays.",
+			ws:     with(deleted, owner),
+			state:  otherState(),
+			change: func(r *attempt) {
+				had, found := *r.ws.GetObservation().State, workspace.Found{StateSummary: *summarizeState(r.runner.state)}
+				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: workspace.LossOf(had, found)})
+			},
+			want:      outcome{ran: []string{pull}, events: []string{"KeptState"}, lineage: ownLineage},
+			resources: 2,
 		},
 		"Broken": {
 			reason:    "The module is broken, and there are resources.",
