@@ -46,8 +46,9 @@ type external struct {
 	// part of it: it stays in memory. The status has the checksum, of their versions.
 	inputs, checksum string
 
-	// suspect says that somebody may have left a lock on the state.
-	suspect bool
+	// suspect says that a lock may have been left on the state, and locked that the state
+	// was locked when it was planned from.
+	suspect, locked bool
 
 	// observed is what Observe returns.
 	observed func() (managed.ExternalObservation, error)
@@ -172,6 +173,7 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		// would be created over and over again otherwise.
 		exists:   !state.Empty() || !p.Changes,
 		upToDate: !p.Changes,
+		locked:   e.locked,
 		summary:  s,
 		outputs:  state.Outputs,
 		state:    summarizeState(state),
@@ -196,7 +198,8 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terr
 	// After an instance that died, a plan with a lock finds the one that may be left.
 	// Otherwise it would stay until there is something to apply.
 	err = plan(e.suspect)
-	if e.suspect && terraform.IsLocked(err) {
+	e.locked = e.suspect && terraform.IsLocked(err)
+	if e.locked {
 		// It is somebody else's, and none of a plan's business.
 		err = plan(false)
 	}

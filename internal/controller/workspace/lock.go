@@ -120,7 +120,7 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 
 	l, ok := e.memory.recall(ws.GetUID())
 
-	return e.locks.MayBeLocked(ws, ok && !l.told)
+	return e.locks.MayBeLocked(ws, ok && !l.told && !l.locked)
 }
 
 // recordFailure calls run and remembers when, if it may have left a lock behind.

@@ -40,6 +40,10 @@ type look struct {
 	// Workspace tells of the last one, of an instance before this one.
 	told bool
 
+	// locked says that the state was locked when it was looked at. Who held the lock may
+	// turn out to be dead.
+	locked bool
+
 	// summary of what there is to do, nil if nothing.
 	summary *commonv1beta1.PlanSummary
 

@@ -17,6 +17,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -240,6 +241,48 @@ func TestObserveAgain(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, r.runner.ran); diff != "" {
 				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObserveLocked ensures that a lock which may have been left behind is looked for again if it
+// could not be removed: its holder may turn out to be dead.
+func TestObserveLocked(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   int
+	}{
+		"Locked": {reason: "A person held the lock.", err: lockedBy("alice@laptop", time.Now()), want: 2},
+		"Free":   {reason: "There was no lock.", want: 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			r.planned(terraform.Plan{}, ownState())
+			r.runner.lockErr = tc.err
+			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
+
+			for n := range 2 {
+				r.schedule.now = func() time.Time { return time.Now().Add(time.Duration(n) * 3 * time.Hour) }
+
+				if err := r.begin(t.Context(), r.ws); err != nil {
+					t.Fatal(err)
+				}
+
+				if _, err := r.Observe(t.Context(), r.ws); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, r.runner.locking); diff != "" {
+				t.Errorf("\n%s\nplans that looked for a lock: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -21,6 +21,10 @@ type fakeRunner struct {
 	plan    *terraform.Plan
 	planErr error
 
+	// lockErr is the error of plans that lock the state, and locking how many there were.
+	lockErr error
+	locking int
+
 	applied  *terraform.Applied
 	applyErr error
 
@@ -59,8 +63,17 @@ type fakeRunner struct {
 	ran []string
 }
 
-func (r *fakeRunner) Plan(context.Context, bool) (*terraform.Plan, *terraform.State, error) {
+func (r *fakeRunner) Plan(_ context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
 	r.ran = append(r.ran, "plan")
+
+	if lock {
+		r.locking++
+
+		if r.lockErr != nil {
+			return nil, nil, r.lockErr
+		}
+	}
+
 	if r.planErr != nil {
 		return nil, nil, r.planErr
 	}
