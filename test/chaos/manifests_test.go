@@ -168,6 +168,10 @@ func (w *workspaces) restore(ctx context.Context, f fault) error {
 		return nil
 	}
 
+	if err := w.forceUnlock(ctx, ws); err != nil {
+		return err
+	}
+
 	return wait.Until(ctx, wait.Patience, func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()

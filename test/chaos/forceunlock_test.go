@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// forceUnlock removes the lock on the state of a Workspace that is gone, as a person has to
+// before it is restored: a lock that an instance left behind when it died is removed by
+// the next instance only as long as the status of the Workspace names the host. It waits
+// until there is no run with that state.
+func (w *workspaces) forceUnlock(ctx context.Context, ws *wanted) error {
+	state := strings.Split(ws.state(), "/")
+	if state[0] != "kubernetes" {
+		// The kernel releases the lock of a state on disk.
+		return nil
+	}
+
+	key := client.ObjectKey{Namespace: state[1], Name: "lock-tfstate-" + state[3] + "-" + state[2]}
+
+	return wait.Until(ctx, wait.Patience, func() error {
+		l := &coordinationv1.Lease{}
+		if err := w.kube.Get(ctx, key, l); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+
+		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+			return nil
+		}
+
+		for _, uid := range w.users(ws.state()) {
+			busy, err := record.Busy(filepath.Join(w.dir, "locks"), uid)
+			if err != nil {
+				return err
+			}
+
+			if busy {
+				return errors.Errorf("there is a run with the state %s", ws.state())
+			}
+		}
+
+		// A run that begins now takes the lock and changes the version.
+		return client.IgnoreNotFound(w.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}))
+	})
+}
+
+// users returns the UIDs of all Workspaces with the supplied state.
+func (w *workspaces) users(state string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	var uids []string
+
+	for _, ws := range w.all {
+		if ws.uid != "" && ws.state() == state {
+			uids = append(uids, ws.uid)
+		}
+	}
+
+	return uids
+}
