@@ -17,12 +17,17 @@ const moment = time.Second / 2
 // server, which keeps it, is back.
 const respite = 10 * time.Second
 
-// excuse says why a run could not save what it did, empty if it had to.
+// haste is how long a CLI may need on a busy machine to save what it has created, when it is
+// interrupted meanwhile. Here the grace period of an interrupt is not much longer.
+const haste = time.Second
+
+// excuse says why a run could not save what it began to create at the supplied time, empty
+// if it had to.
 //
 // An instance that kills itself because it cannot renew its Lease is an excuse only if it
 // was paused, or its runs could not reach their backend either. Otherwise it had to
 // interrupt its runs in time.
-func excuse(by *run, notes []note) string {
+func excuse(by *run, begun int64, notes []note) string {
 	if by == nil {
 		return ""
 	}
@@ -39,6 +44,10 @@ func excuse(by *run, notes []note) string {
 
 	if homeless(by, notes) {
 		return "instance ended while cut off"
+	}
+
+	if hasty(by, begun, notes) {
+		return "instance ended in the middle of it"
 	}
 
 	return ""
@@ -76,6 +85,14 @@ func homeless(by *run, notes []note) bool {
 		return n.cutsOff() && (n.subject == "" || n.subject == unnumbered(by.instance)) &&
 			by.end > n.time && by.end < n.until()+int64(moment) && at < n.until()+int64(respite)
 	})
+}
+
+// hasty says whether a run ended together with its instance, right after it began to create
+// something.
+func hasty(by *run, begun int64, notes []note) bool {
+	at, ok := ended(notes)[by.instance]
+
+	return ok && by.end < begun+int64(haste) && at < by.end+int64(2*time.Second)
 }
 
 // cutsOff says whether runs could not reach their backend because of the fault.

@@ -111,6 +111,23 @@ func TestUnsaved(t *testing.T) {
 			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5000, "a#2")},
 			want:   want,
 		},
+		"EndedTogether": {
+			reason: "An instance that has to end gives its runs little time.",
+			runs:   []run{newRun("a#1", 5, 1, 900)},
+			notes:  []note{{time: at(1500), ended: "a#1"}},
+		},
+		"EndedLater": {
+			reason: "The run ended by itself.",
+			runs:   []run{newRun("a#1", 5, 1, 900)},
+			notes:  []note{{time: at(3500), ended: "a#1"}},
+			want:   want,
+		},
+		"EndedLongAfterCreation": {
+			reason: "There was time to save it before the instance ended.",
+			runs:   []run{newRun("a#1", 5, 1, 1200)},
+			notes:  []note{{time: at(1500), ended: "a#1"}},
+			want:   want,
+		},
 		"UnknownRun": {
 			reason: "It is not known which run has created it.",
 			want:   []violation{{time: at(10)}},
