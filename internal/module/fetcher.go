@@ -5,6 +5,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,7 +33,7 @@ type Fetcher struct {
 	program string
 
 	// store keeps fetched modules for other Workspaces. Nil if modules are not shared.
-	store *fetch.Store
+	store *store
 
 	// sameNamespace forbids references to other namespaces.
 	sameNamespace bool
@@ -56,7 +57,7 @@ func WithProgram(path string) Option {
 // WithSharedModules keeps fetched modules in a directory, for other Workspaces that
 // have the same module, from the same source with the same credentials.
 func WithSharedModules(dir string) Option {
-	return func(f *Fetcher) { f.store = &fetch.Store{Dir: dir} }
+	return func(f *Fetcher) { f.store = newStore(dir) }
 }
 
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be
@@ -170,24 +171,75 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // The next TempDir removes the rest.
 
+	s.request.Known = known
 	s.request.GitCredentials = r.GitCredentials
 	s.request.Redact = r.Redact
 	s.request.Dir = dir
 	s.request.Private = filepath.Dir(r.Dir.Path())
 
-	s.request.Known = known
-	s.request.Store = f.store
+	res, err := f.get(ctx, r, s, func(look bool) (fetch.Result, error) {
+		s.request.Look = look
 
-	res, err := fetch.Run(ctx, program, r.Env, s.request)
+		return fetch.Run(ctx, program, r.Env, s.request)
+	})
 	if err != nil || res.Dir == "" {
 		return err
 	}
 
-	if s.revision == "" {
-		s.revision = res.Revision
+	found, err := locate(res.Dir, res.Sub)
+	if err != nil {
+		return err
 	}
 
-	return r.Dir.ReplaceTree(res.Dir, s.key+" "+s.revision)
+	tree := filepath.Join(dir, "tree")
+	if err := os.Rename(found, tree); err != nil {
+		return err
+	}
+
+	if err := checkTree(tree); err != nil {
+		return err
+	}
+
+	return r.Dir.ReplaceTree(tree, s.key+" "+cmp.Or(s.revision, res.Revision))
+}
+
+// get the files of the source from the store, or else with run, which fetches or only looks
+// for the revision. There is no directory in the result if the known revision will do.
+func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(look bool) (fetch.Result, error)) (fetch.Result, error) {
+	if f.store == nil {
+		return run(false)
+	}
+
+	var res fetch.Result
+
+	if a := s.request.Artifact; a != nil {
+		res = fetch.Result{Source: a.URL, Revision: a.Digest}
+	} else {
+		var err error
+		if res, err = run(true); err != nil || res.Dir != "" || res.Revision == s.request.Known {
+			return res, err
+		}
+	}
+
+	key, dst := storeKey(r, res), filepath.Join(s.request.Dir, "stored")
+
+	ok, err := f.store.Get(key, res.Sub, dst)
+	if !ok && err == nil {
+		defer f.store.Lock(ctx, key)()
+
+		ok, err = f.store.Get(key, res.Sub, dst)
+	}
+
+	if ok || err != nil {
+		return fetch.Result{Dir: dst, Revision: res.Revision}, err
+	}
+
+	res, err = run(false)
+	if err == nil && res.Dir != "" && res.Revision != "" {
+		f.store.Put(storeKey(r, res), res.Dir)
+	}
+
+	return res, err
 }
 
 // settled says whether the known revision, which is complete, will do without asking the
@@ -199,7 +251,7 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 	case s.revision != "":
 		return known == s.revision
 	default:
-		return fetch.Immutable(known)
+		return fetch.Immutable(s.address, known)
 	}
 }
 

@@ -200,7 +200,7 @@ func TestFluxErrors(t *testing.T) {
 		"NoArtifact": {
 			reason: "The message says what the server says.",
 			module: "GitRepository::default/none",
-			want:   `cannot fetch module "` + s.url + `/none.tar.gz": the server answered 404 Not Found`,
+			want:   `cannot fetch module "` + s.url + `/none.tar.gz": cannot download: bad response code: 404`,
 		},
 		"LocalFile": {
 			reason: "Who may write a status has no say in which files of this machine are read.",

@@ -7,7 +7,6 @@ package module
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +42,14 @@ func TestSharedHTTP(t *testing.T) {
 		}
 	}
 
+	expect := func(what string, wantRequests int) {
+		t.Helper()
+
+		if requests, _ := s.counts(); requests != wantRequests {
+			t.Errorf("requests for %s: want %d, got %d", what, wantRequests, requests)
+		}
+	}
+
 	serve("1")
 
 	var wg sync.WaitGroup
@@ -53,8 +60,7 @@ func TestSharedHTTP(t *testing.T) {
 	}
 
 	wg.Wait()
-
-	s.expectDownloads(t, "of an archive for 8 directories", 1)
+	expect("an archive: 8 looks and a download", 9)
 
 	serve("2")
 
@@ -63,9 +69,7 @@ func TestSharedHTTP(t *testing.T) {
 		get("//a", "2")
 	}
 
-	if requests, downloads := s.counts(); requests != 4 || downloads != 1 {
-		t.Errorf("looks at another archive, and downloads: want 4 and 1, got %d and %d", requests, downloads)
-	}
+	expect("another archive: 4 looks and a download", 5)
 
 	// The checksum is part of the address.
 	p := newStorePlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
@@ -73,14 +77,28 @@ func TestSharedHTTP(t *testing.T) {
 	p.expect(t, files{})
 }
 
+// TestChecksumFile ensures that the revision of an archive is not that of the file with
+// its checksum.
+func TestChecksumFile(t *testing.T) {
+	t.Parallel()
+
+	s := newFileServer(t)
+	data := gzipped(t, files{"main.tf": "1"})
+	s.serve("/m.tar.gz", data, "ETag", `"1"`)
+	s.serve("/sums", fmt.Appendf(nil, "%x  m.tar.gz\n", sha256.Sum256(data)), "ETag", `"2"`)
+
+	p := newStorePlace(t, t.TempDir(), s.url+"/m.tar.gz?checksum=file:"+s.url+"/sums", environment(t))
+	p.ensure(t)
+	p.expect(t, files{"main.tf": "1"})
+	s.counts()
+
+	p.ensure(t)
+	s.expectDownloads(t, "of the checksum only", 1)
+}
+
 // TestSharedArtifact ensures that an artifact with the right digest is downloaded once.
 func TestSharedArtifact(t *testing.T) {
 	t.Parallel()
-
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	s := newFileServer(t)
 	data := gzipped(t, files{"main.tf": "1"})
@@ -90,22 +108,16 @@ func TestSharedArtifact(t *testing.T) {
 	shared, env := t.TempDir(), environment(t)
 
 	for _, digest := range []string{right, right, "sha256:" + strings.Repeat("0", 64)} {
-		dir := t.TempDir()
+		p := newStorePlace(t, shared, "", env)
+		url := s.url + "/a.tar.gz"
 
-		res, err := fetch.Run(t.Context(), self, env, fetch.Request{
-			Artifact: &fetch.Artifact{URL: s.url + "/a.tar.gz", Digest: digest},
-			Store:    &fetch.Store{Dir: shared},
-			Dir:      dir,
-		})
-
+		err := p.fetcher.update(t.Context(), p.request, source{address: url, revision: digest, request: fetch.Request{Artifact: &fetch.Artifact{URL: url, Digest: digest}}})
 		if want := digest == right; want != (err == nil) {
-			t.Fatalf("Run(...) with digest %q: want success %t, got %v", digest, want, err)
+			t.Fatalf("update(...) with digest %q: want success %t, got %v", digest, want, err)
 		}
 
 		if err == nil {
-			if diff := cmp.Diff(files{"main.tf": "1"}, content(t, res.Dir)); diff != "" {
-				t.Errorf("files: -want, +got:\n%s", diff)
-			}
+			p.expect(t, files{"main.tf": "1"})
 		}
 	}
 

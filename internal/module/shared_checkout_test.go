@@ -138,7 +138,7 @@ func TestSharedMoved(t *testing.T) {
 		var looks atomic.Int32
 
 		s.before = func(req *http.Request) {
-			if strings.HasSuffix(req.URL.Path, "/info/refs") && looks.Add(1) == 2 {
+			if strings.HasSuffix(req.URL.Path, "/info/refs") && looks.Add(1) == 3 {
 				r.commit(t, files{"main.tf": "2"})
 			}
 		}
@@ -146,8 +146,8 @@ func TestSharedMoved(t *testing.T) {
 		first := newStorePlace(t, shared, "git::"+s.url+"/r"+query, env)
 		first.ensure(t)
 
-		if looks.Load() < 2 {
-			t.Fatalf("%q: the test expects a look before a clone", query)
+		if looks.Load() < 3 {
+			t.Fatalf("%q: the test expects a look, and another one before the clone", query)
 		}
 
 		r.git(t, "reset", "-q", "--hard", commit)

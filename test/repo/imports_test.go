@@ -141,18 +141,13 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module",
-			to:   []string{"apis/common/...", "internal/module/fetch", "internal/workdir"},
+			to:   []string{"apis/common/...", "internal/dircache", "internal/module/fetch", "internal/workdir"},
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{
 			from: "internal/module/fetch",
-			to:   []string{"internal/process", "internal/dircache", "internal/environ", "internal/module/unpack", "internal/regular"},
+			to:   []string{"internal/process", "internal/environ", "internal/regular"},
 			why:  "a fetch runs in a process of its own and knows only its request",
-		},
-		{
-			from: "internal/module/unpack",
-			to:   []string{"internal/regular"},
-			why:  "an archive is unpacked the same way wherever it comes from",
 		},
 		{
 			from: "internal/vars",

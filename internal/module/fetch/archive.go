@@ -5,9 +5,12 @@
 package fetch
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"compress/bzip2"
 	"compress/gzip"
 	"io"
+	"io/fs"
 	"os"
 
 	getter "github.com/hashicorp/go-getter"
@@ -16,88 +19,157 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// decompressors returns those of go-getter. The ones that make a directory are
-// replaced: they know no symbolic links, and make empty files of them.
+// maxLinkTarget is longer than a path can be.
+const maxLinkTarget = 8 << 10
+
+// A decompressor is a getter.Decompressor of archives that hold a directory.
+type decompressor func(u *unpacker, archive *os.File) error
+
+// decompressors returns those of go-getter. The ones that make a directory are replaced:
+// they make empty files of links, so that the CLI would destroy what these declare. They
+// make directories that cannot be removed, and believe the sizes that a ZIP archive
+// declares.
 func decompressors() map[string]getter.Decompressor {
-	l := limits()
-	d := getter.LimitedDecompressors(l.Entries, l.Bytes)
-	replace := func(unpack func(*os.Root, *os.File) error, names ...string) {
-		for _, name := range names {
-			d[name] = &unpacker{Decompressor: d[name], unpack: unpack}
-		}
+	all := getter.LimitedDecompressors(maxEntries, maxUnpacked)
+
+	all["zip"] = decompressor((*unpacker).zip)
+	for suffix, decompress := range map[string]func(io.Reader) (io.Reader, error){
+		"":     func(r io.Reader) (io.Reader, error) { return r, nil },
+		".gz":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		".bz2": func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil },
+		".xz":  func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) },
+		".zst": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	} {
+		all["tar"+suffix] = decompressor(func(u *unpacker, archive *os.File) error {
+			r, err := decompress(archive)
+			if err != nil {
+				return errors.Wrap(err, "cannot decompress archive")
+			}
+
+			return u.tar(r)
+		})
 	}
-	replace(unzip, "zip")
-	replace(tarOf(plain), "tar")
-	replace(tarOf(gunzip), "tar.gz", "tgz")
-	replace(tarOf(func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }), "tar.bz2", "tbz2")
-	replace(tarOf(func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }), "tar.xz", "txz")
-	replace(tarOf(func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) }), "tar.zst", "tzst")
 
-	return d
-}
+	for short, long := range map[string]string{"tgz": "tar.gz", "tbz2": "tar.bz2", "txz": "tar.xz", "tzst": "tar.zst"} {
+		all[short] = all[long]
+	}
 
-// An unpacker is a getter.Decompressor.
-type unpacker struct {
-	getter.Decompressor
-
-	unpack func(dst *os.Root, archive *os.File) error
+	return all
 }
 
 // Decompress the archive src into the directory dst.
-func (u *unpacker) Decompress(dst, src string, dir bool, umask os.FileMode) error {
-	if !dir {
-		return u.Decompressor.Decompress(dst, src, dir, umask)
-	}
-
+func (d decompressor) Decompress(dst, src string, _ bool, _ os.FileMode) error {
 	archive, err := regular.Open(src)
 	if err != nil {
 		return err
 	}
 	defer archive.Close() //nolint:errcheck // It is only read from.
 
-	return unpackInto(dst, archive, u.unpack)
+	return unpackTo(dst, func(u *unpacker) error { return d(u, archive) })
 }
 
-// unpackInto makes the directory dst and unpacks the archive there.
-func unpackInto(dst string, archive *os.File, fn func(*os.Root, *os.File) error) error {
-	if err := os.MkdirAll(dst, 0o700); err != nil {
-		return err
-	}
+// tar unpacks a tape archive that is not compressed.
+func (u *unpacker) tar(r io.Reader) error {
+	archive := tar.NewReader(r)
+	for {
+		h, err := archive.Next()
 
-	root, err := os.OpenRoot(dst)
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
-
-	return fn(root, archive)
-}
-
-// tarOf returns the decompressor of a compressed tape archive.
-func tarOf(decompress func(io.Reader) (io.Reader, error)) func(*os.Root, *os.File) error {
-	return func(root *os.Root, archive *os.File) error {
-		r, err := decompress(archive)
-		if err != nil {
-			return errors.Wrap(err, "cannot decompress archive")
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return errors.Wrap(err, "cannot read archive")
+		case h.Typeflag == tar.TypeXGlobalHeader:
+			continue
 		}
 
-		return unpack.Tar(root, r, limits())
+		e := entry{name: h.Name, mode: h.FileInfo().Mode(), target: h.Linkname, hard: h.Typeflag == tar.TypeLink}
+		if err := u.add(e, archive); err != nil {
+			return err
+		}
 	}
 }
 
-func plain(r io.Reader) (io.Reader, error) { return r, nil }
-
-func gunzip(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
-
-func unzip(root *os.Root, archive *os.File) error {
-	info, err := archive.Stat()
+// zip unpacks a ZIP archive.
+func (u *unpacker) zip(f *os.File) error {
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 
-	return unpack.Zip(root, archive, info.Size(), limits())
+	archive, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return errors.Wrap(err, "cannot read archive")
+	}
+
+	for _, f := range archive.File {
+		if err := u.zipEntry(f); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (u *unpacker) zipEntry(f *zip.File) error {
+	e := entry{name: f.Name, mode: f.Mode()}
+	if e.mode.IsDir() {
+		return u.add(e, nil)
+	}
+
+	r, err := f.Open()
+	if err != nil {
+		return errors.Wrapf(err, "cannot read %q in archive", f.Name)
+	}
+	defer r.Close() //nolint:errcheck // It is only read from.
+
+	if e.mode.Type() == fs.ModeSymlink {
+		target, err := io.ReadAll(io.LimitReader(r, maxLinkTarget))
+		if err != nil {
+			return errors.Wrapf(err, "cannot read %q in archive", f.Name)
+		}
+
+		e.target = string(target)
+	}
+
+	return u.add(e, r)
+}
+
+// directory copies a directory.
+func (u *unpacker) directory(src *os.Root) error {
+	return fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil, name == ".":
+			return err
+		case d.Type().IsRegular():
+			return u.copyFile(src, name)
+		}
+
+		e := entry{name: name, mode: d.Type()}
+		if e.mode == fs.ModeSymlink {
+			if e.target, err = src.Readlink(name); err != nil {
+				return err
+			}
+		}
+
+		return u.add(e, nil)
+	})
+}
+
+func (u *unpacker) copyFile(src *os.Root, name string) error {
+	f, err := regular.OpenIn(src, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // It is only read from.
+
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+
+	return u.add(entry{name: name, mode: info.Mode()}, f)
 }

@@ -14,18 +14,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
-)
-
-// Limits of a module. A module has some kilobytes; one far beyond these limits was made
-// to do harm. Downloads by git, S3 and the like are not limited.
-const (
-	maxDownload = 1 << 30
-	maxEntries  = 200_000
-	maxUnpacked = 4 << 30
 )
 
 // Main fetches a module if args, those of the process, ask for that. It reads the request
@@ -44,13 +32,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 
 	err := json.NewDecoder(stdin).Decode(&r)
 	if err == nil {
-		a.Revision, err = fetch(ctx, r)
+		a.Result, err = fetch(ctx, r)
 	}
 
-	switch {
-	case errors.Is(err, errUnchanged):
-		a.Unchanged = true
-	case err != nil:
+	if err != nil {
 		a.Error = said(err)
 	}
 
@@ -74,48 +59,18 @@ func endTogether() {
 	}()
 }
 
-// fetch the module of the request, and return its revision.
-func fetch(ctx context.Context, r Request) (string, error) {
+// fetch what the request asks for.
+func fetch(ctx context.Context, r Request) (Result, error) {
 	for _, dir := range []string{tempDir, homeDir} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
-			return "", err
+			return Result{}, err
 		}
 	}
 
-	revision, err := get(ctx, r)
-	if errors.Is(err, errLost) {
-		if err := os.RemoveAll(filepath.Join(r.Dir, moduleDir)); err != nil {
-			return "", err
-		}
-
-		r.Store = nil
-		revision, err = get(ctx, r)
+	dst := filepath.Join(r.Dir, moduleDir)
+	if a := r.Artifact; a != nil {
+		return Result{Dir: dst, Source: a.URL, Revision: a.Digest}, getArtifact(ctx, *a, r.Dir, dst)
 	}
 
-	if err != nil {
-		return "", err
-	}
-
-	root, err := os.OpenRoot(filepath.Join(r.Dir, moduleDir))
-	if err != nil {
-		return "", err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	return revision, unpack.Check(root)
-}
-
-func get(ctx context.Context, r Request) (string, error) {
-	s := newStore(r.Store)
-	defer s.release()
-
-	if r.Artifact != nil {
-		return r.Artifact.Digest, getArtifact(ctx, *r.Artifact, r.Dir, s)
-	}
-
-	return getAddress(ctx, r, s)
-}
-
-func limits() unpack.Limits {
-	return unpack.Limits{Entries: maxEntries, Bytes: maxUnpacked}
+	return getAddress(ctx, r, dst)
 }

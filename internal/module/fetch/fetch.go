@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +32,7 @@ const (
 	// command is the argument that makes the program fetch a module.
 	command = "fetch-module"
 
-	// moduleDir is where in Request.Dir the module is in the end.
+	// moduleDir is where in Request.Dir everything that was downloaded is in the end.
 	moduleDir = "module"
 
 	// Limits of the output of the process that is kept.
@@ -61,13 +60,14 @@ type Request struct {
 	// revision.
 	Known string `json:"known,omitempty"`
 
+	// Look asks for the revision only. A source that cannot tell its revision without a
+	// download is downloaded all the same.
+	Look bool `json:"look,omitempty"`
+
 	// GitCredentials is the content of a .git-credentials file. When there is any, or
 	// when the address has credentials, git uses none of the configured credential
 	// helpers: a helper would learn the credentials of another tenant.
 	GitCredentials []byte `json:"gitCredentials,omitempty"`
-
-	// Store has the trees of earlier fetches. Nil if trees are not shared.
-	Store *Store `json:"store,omitempty"`
 
 	// Dir is an empty directory. It belongs to the fetch until that is over; the
 	// caller removes it then. It may hold credentials.
@@ -93,20 +93,29 @@ type Artifact struct {
 
 // A Result is the result of a fetch.
 type Result struct {
-	// Dir holds the module, and nothing else. It is below the directory of the
-	// request. Empty if the source still has the known revision.
-	Dir string
+	// Dir holds everything that was downloaded, and nothing else. It is below the
+	// directory of the request. Empty if nothing was downloaded: the source still has the
+	// known revision, or the request was to look only.
+	Dir string `json:"dir,omitempty"`
 
-	// Revision that the source had right before or while the module was downloaded.
-	// Empty if it cannot be told, so that every fetch is a download.
-	Revision string
+	// Sub is the directory of the module in Dir. It may be a pattern.
+	Sub string `json:"sub,omitempty"`
+
+	// Source is the address without that directory, and without a ref of git. It may
+	// contain credentials.
+	Source string `json:"source,omitempty"`
+
+	// Revision that the source had right before or while it was downloaded. The same
+	// source with the same revision has the same files. Empty if it cannot be told, so
+	// that every fetch is a download.
+	Revision string `json:"revision,omitempty"`
 }
 
 // An answer is the output of the process.
 type answer struct {
-	Revision  string `json:"revision,omitempty"`
-	Unchanged bool   `json:"unchanged,omitempty"`
-	Error     string `json:"error,omitempty"`
+	Result
+
+	Error string `json:"error,omitempty"`
 }
 
 // Run fetches a module. The program is the path of this one, or of another that calls
@@ -119,10 +128,6 @@ type answer struct {
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
-	}
-
-	if r.Store != nil {
-		r.Store = &Store{Dir: r.Store.Dir, Scope: scope(env)}
 	}
 
 	env, err := environment(env, r.Dir)
@@ -143,11 +148,9 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 		return Result{}, err
 	case a.Error != "":
 		return Result{}, errors.New(r.message(a.Error))
-	case a.Unchanged:
-		return Result{Revision: r.Known}, nil
 	}
 
-	return Result{Dir: filepath.Join(r.Dir, moduleDir), Revision: a.Revision}, nil
+	return a.Result, nil
 }
 
 // execute runs the process to its end.

@@ -7,9 +7,13 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -184,11 +188,13 @@ func TestRevisionCheck(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"New":      {"Another revision is to be fetched.", revisionCheck{known: "a"}, "b", "b", nil},
-		"First":    {"So is the first one.", revisionCheck{}, "b", "b", nil},
-		"Same":     {"The same is not.", revisionCheck{known: "a"}, "a", "", errUnchanged},
-		"Unknown":  {"What is not known cannot be the same.", revisionCheck{}, "", "", nil},
-		"Indirect": {"Somebody else's revision says nothing.", revisionCheck{known: "a", indirect: true}, "a", "", nil},
+		"New":         {"Another revision is downloaded.", revisionCheck{known: "a"}, "b", "b", nil},
+		"First":       {"So is the first one.", revisionCheck{}, "b", "b", nil},
+		"Same":        {"The same is not.", revisionCheck{known: "a"}, "a", "a", errSkipped},
+		"Look":        {"Nor is another one, when only the revision is wanted.", revisionCheck{known: "a", look: true}, "b", "b", errSkipped},
+		"Unknown":     {"An unknown revision cannot be the same.", revisionCheck{}, "", "", nil},
+		"LookUnknown": {"Nor can it be compared without a download.", revisionCheck{look: true}, "", "", nil},
+		"Indirect":    {"The revision of another address says nothing.", revisionCheck{known: "a", look: true, indirect: true}, "a", "", nil},
 	}
 
 	for name, tc := range cases {
@@ -203,22 +209,31 @@ func TestRevisionCheck(t *testing.T) {
 	}
 }
 
-func TestLimitedBody(t *testing.T) {
+func TestLimitedDownload(t *testing.T) {
 	t.Parallel()
 
-	for length, want := range map[int]bool{9: true, 10: true, 11: false} {
-		b := &limitedBody{ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", length))}, left: 10}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Path[1:])
+		_, _ = w.Write(make([]byte, n))
+	}))
+	t.Cleanup(server.Close)
 
-		_, err := (&bytes.Buffer{}).ReadFrom(b)
-		if (err == nil) != want {
-			t.Errorf("reading %d of at most 10 bytes: got %v", length, err)
+	client := &http.Client{Transport: &transport{base: http.DefaultTransport, check: &revisionCheck{}, limit: 10}}
+
+	for length, want := range map[string]string{"9": "", "10": "", "11": "the download is longer than 10 bytes"} {
+		resp, err := client.Get(server.URL + "/" + length)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+
+		if (err == nil) != (want == "") || err != nil && said(err) != want {
+			t.Errorf("download of %s of at most 10 bytes: want error %q, got %v", length, want, err)
 		}
 	}
 }
-
-type nopCloser struct{ *strings.Reader }
-
-func (nopCloser) Close() error { return nil }
 
 func TestTail(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/module/unpack"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
@@ -45,17 +44,7 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	}
 	defer src.Close() //nolint:errcheck // It is only read from.
 
-	if err := os.Mkdir(dst, 0o700); err != nil {
-		return err
-	}
-
-	root, err := os.OpenRoot(dst)
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
-
-	return unpack.Directory(root, src, limits())
+	return unpackTo(dst, func(u *unpacker) error { return u.directory(src) })
 }
 
 // GetFile gets a file, which is an archive to be unpacked.

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
-// commitPrefix begins the revision of an address that names a commit in full.
+// commitPrefix begins the revision of a source that has a known commit.
 const commitPrefix = "commit "
 
 // credentialHelper is configuration that makes git ignore all other helpers, and use the
@@ -34,8 +34,14 @@ const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\
 // commitID matches the full name of a commit, which never changes.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Immutable reports whether a source that has this revision has it for ever.
-func Immutable(revision string) bool { return strings.HasPrefix(revision, commitPrefix) }
+// Immutable reports whether an address that had this revision has it for ever: the
+// address names the commit in full.
+func Immutable(address, revision string) bool {
+	commit, ok := strings.CutPrefix(revision, commitPrefix)
+	_, query, _ := strings.Cut(address, "?")
+
+	return ok && slices.Contains(strings.Split(query, "&"), "ref="+commit)
+}
 
 const (
 	// head is the ref that a clone without any checks out.
@@ -71,10 +77,15 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }
 
-// withoutUserinfo returns u without its credentials, which are written to the file that
-// git reads. In a URL they would be among the arguments of git, which every process on
-// the node can see, and stay in the configuration of the repository.
-func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
+// prepare returns u without its credentials, which are written to the file that git
+// reads. In a URL they would be among the arguments of git, which every process on the
+// node can see, and stay in the configuration of the repository. It is an error if u is a
+// private repository of this machine.
+func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
+	if u.Scheme == "file" {
+		return u, checkOutside(a.private, u.Path)
+	}
+
 	if u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
 		return u, nil
 	}
@@ -88,15 +99,6 @@ func (a *gitAccess) withoutUserinfo(u *url.URL) (*url.URL, error) {
 	return &bare, a.addCredentials([]byte(line.String()))
 }
 
-// check that u is not a repository of this machine that must not be fetched from.
-func (a *gitAccess) check(u *url.URL) error {
-	if u.Scheme != "file" {
-		return nil
-	}
-
-	return checkOutside(a.private, u.Path)
-}
-
 // A gitGetter checks the revision before it clones, and keeps credentials out of
 // arguments.
 type gitGetter struct {
@@ -108,111 +110,77 @@ type gitGetter struct {
 
 // Get clones a repository.
 func (g *gitGetter) Get(dst string, u *url.URL) error {
-	u, err := g.access.withoutUserinfo(u)
+	g.check.setSource("git::" + without(u, "ref").String())
+
+	u, err := g.access.prepare(u)
 	if err != nil {
 		return err
 	}
 
-	if err := g.access.check(u); err != nil {
-		return err
-	}
-
-	r, err := g.access.resolve(g.Context(), u)
+	revision, err := g.access.resolve(g.Context(), u)
 	if err != nil {
 		return err
 	}
 
-	if err := g.check.found(r.revision); err != nil {
+	if err := g.check.found(revision); err != nil {
 		return err
 	}
 
-	return g.checkout(dst, u, r)
-}
+	// A shallow clone has no other commits than that of the ref.
+	commit, isCommit := strings.CutPrefix(revision, commitPrefix)
+	if isCommit && !u.Query().Has("depth") {
+		u = without(u, "ref")
+		q := u.Query()
+		q.Set("ref", commit)
+		u.RawQuery = q.Encode()
 
-// checkout the commit of the ref in u, unless the store has it. All refs to the same
-// commit, and all directories in it, share one checkout.
-func (g *gitGetter) checkout(dst string, u *url.URL, r resolved) error {
-	q := u.Query()
-
-	shallow := q.Has("depth")
-	if r.commit == "" || shallow {
-		// The cloned commit depends on the ref, which may be changed during the clone.
-		if err := g.check.reserve(r.revision, u.String(), string(g.access.credentials)); err != nil {
-			return err
-		}
-
-		if err := g.GitGetter.Get(dst, u); err != nil {
-			return err
-		}
-
-		return g.confirm(u, r)
+		return g.GitGetter.Get(dst, u)
 	}
 
-	q.Set("ref", r.commit)
-
-	pinned := *u
-
-	pinned.RawQuery = q.Encode()
-	if err := g.check.reserve(r.commit, pinned.String(), string(g.access.credentials)); err != nil {
+	if err := g.GitGetter.Get(dst, u); err != nil {
 		return err
 	}
 
-	return g.GitGetter.Get(dst, &pinned)
+	// The ref may have changed during the clone.
+	if now, err := g.access.resolve(g.Context(), u); err != nil || now != revision {
+		return g.check.found("")
+	}
+
+	return nil
 }
 
 // GetFile gets one file of a repository.
 func (g *gitGetter) GetFile(dst string, u *url.URL) error {
-	u, err := g.access.withoutUserinfo(u)
+	u, err := g.access.prepare(u)
 	if err != nil {
-		return err
-	}
-
-	if err := g.access.check(u); err != nil {
 		return err
 	}
 
 	return g.GitGetter.GetFile(dst, u)
 }
 
-// confirm that the ref in u still has the commit that it had before the clone.
-func (g *gitGetter) confirm(u *url.URL, before resolved) error {
-	if g.check.store == nil {
-		return nil
-	}
-
-	now, err := g.access.resolve(g.Context(), u)
-	if now != before {
-		g.check.store.discard()
-	}
-
-	return err
-}
-
-// A resolved is the current value of a ref.
-type resolved struct {
-	// revision is a text that changes when that does.
-	revision string
-
-	// commit is its name in full, empty if only a clone can tell.
-	commit string
-}
-
-// resolve the ref in u.
-func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
+// without returns u without these parameters.
+func without(u *url.URL, parameters ...string) *url.URL {
 	q := u.Query()
-
-	ref := q.Get("ref")
-	if commitID.MatchString(ref) {
-		return resolved{revision: commitPrefix + ref, commit: ref}, nil
-	}
-
-	sshKey := q.Get("sshkey")
-	for _, name := range []string{"ref", "sshkey", "depth"} {
+	for _, name := range parameters {
 		q.Del(name)
 	}
 
 	bare := *u
 	bare.RawQuery = q.Encode()
+
+	return &bare
+}
+
+// resolve the ref in u: it returns a revision that changes when the value of the ref does.
+// It names the commit unless only a clone can tell that.
+func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (string, error) {
+	ref, sshKey := u.Query().Get("ref"), u.Query().Get("sshkey")
+	if commitID.MatchString(ref) {
+		return commitPrefix + ref, nil
+	}
+
+	address := without(u, "ref", "sshkey", "depth").String()
 
 	// An annotated tag is followed by the commit that it stands for.
 	patterns := []string{ref, ref + peeled}
@@ -220,18 +188,18 @@ func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (resolved, error) {
 		patterns = []string{head}
 	}
 
-	refs, err := a.listRefs(ctx, bare.String(), sshKey, patterns...)
+	refs, err := a.listRefs(ctx, address, sshKey, patterns...)
 	if err == nil && refs == "" {
 		// It may be the beginning of a commit's name, or an expression. In both cases its
 		// value does not change as long as no ref does.
-		refs, err = a.listRefs(ctx, bare.String(), sshKey)
+		refs, err = a.listRefs(ctx, address, sshKey)
 	}
 
-	if err != nil {
-		return resolved{}, err
+	if commit := commitOf(ref, refs); commit != "" {
+		return commitPrefix + commit, err
 	}
 
-	return resolved{revision: "refs " + fingerprint(bare.String(), ref, refs), commit: commitOf(ref, refs)}, nil
+	return "refs " + fingerprint(ref, refs), err
 }
 
 // commitOf returns the commit that a ref stands for among refs as git lists them. It

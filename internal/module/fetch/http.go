@@ -5,19 +5,21 @@
 package fetch
 
 import (
-	"cmp"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
 	getter "github.com/hashicorp/go-getter"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxReferences is how often a server may refer to another address in a row.
-const maxReferences = 10
+const (
+	// maxReferences is how often a server may refer to another address in a row.
+	maxReferences = 10
+
+	// maxDownload is the limit of a response. Downloads by git, S3 and the like are not
+	// limited.
+	maxDownload = 1 << 30
+)
 
 // An httpGetter downloads an archive unless it has the known revision.
 type httpGetter struct {
@@ -31,7 +33,7 @@ func newHTTPGetter(c *revisionCheck) *httpGetter {
 		check: c,
 		HttpGetter: &getter.HttpGetter{
 			Netrc:               true,
-			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, check: c}},
+			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, check: c, limit: maxDownload}},
 			DoNotCheckHeadFirst: true,
 			XTerraformGetLimit:  maxReferences,
 		},
@@ -50,15 +52,14 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 type transport struct {
 	base  http.RoundTripper
 	check *revisionCheck
+	limit int64
 }
 
-// RoundTrip makes a request. It fails with errUnchanged if the source has the
-// known revision, and with errStored if the store has the one of the response.
+// RoundTrip makes a request. It fails with errSkipped if the response is not needed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
-	stored := t.check.stored()
 
-	known, conditional := strings.CutPrefix(cmp.Or(t.check.known, stored), prefix)
+	known, conditional := strings.CutPrefix(t.check.known, prefix)
 	if conditional {
 		req = req.Clone(req.Context())
 		setCondition(req.Header, known)
@@ -69,23 +70,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	err = nil
-
-	switch resp.StatusCode {
-	case http.StatusNotModified:
-		switch {
-		case conditional && stored != "":
-			err = t.reserve(stored)
-		case conditional:
-			err = errUnchanged
-		}
-	case http.StatusOK:
-		revision := validator(resp.Header)
-		if revision != "" {
-			revision = prefix + revision
-		}
+	switch revision := validator(resp.Header); {
+	case resp.StatusCode == http.StatusNotModified && conditional:
+		err = t.check.found(t.check.known)
+	case resp.StatusCode == http.StatusOK && revision != "":
 		// A server may ignore conditions.
-		err = t.reserve(revision)
+		err = t.check.found(prefix + revision)
+	case resp.StatusCode == http.StatusOK:
+		err = t.check.found("")
 	}
 
 	if err != nil {
@@ -94,18 +86,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxDownload}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, t.limit)
 
 	return resp, nil
-}
-
-// reserve the revision in the store.
-func (t *transport) reserve(revision string) error {
-	if err := t.check.found(revision); err != nil {
-		return err
-	}
-
-	return t.check.reserve(revision, t.check.address)
 }
 
 // validator returns the header, with its name, that identifies the version of a response;
@@ -138,20 +121,4 @@ func origin(req *http.Request) *http.Request {
 	}
 
 	return req
-}
-
-// A limitedBody fails when it is too long, rather than end.
-type limitedBody struct {
-	io.ReadCloser
-
-	left int64
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n, errors.Errorf("the download is longer than %d bytes", int64(maxDownload))
-	}
-
-	return n, err
 }

@@ -6,6 +6,8 @@ package fetch
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -35,6 +37,10 @@ func said(err error) string {
 	if ue := (*url.Error)(nil); errors.As(err, &ue) && ue.Op == "parse" {
 		// The text may contain a part of the password.
 		return "the address is not a valid URL"
+	}
+
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		return fmt.Sprintf("the download is longer than %d bytes", tooLong.Limit)
 	}
 
 	end := &tail{max: maxStderr}

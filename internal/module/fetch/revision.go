@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// errUnchanged ends a fetch: the source still has the known revision.
-var errUnchanged = errors.New("the source is unchanged")
+// errSkipped ends a fetch: the revision is all that was wanted.
+var errSkipped = errors.New("the source need not be downloaded")
 
 // A revisionCheck compares the revision of the source with the known one.
 //
@@ -20,54 +20,42 @@ var errUnchanged = errors.New("the source is unchanged")
 // in between, the recorded revision is older than the downloaded tree, and the next
 // fetch downloads it again: too often, never too rarely.
 type revisionCheck struct {
-	known    string
-	revision string
-	indirect bool
+	// known and look are those of the Request.
+	known string
+	look  bool
 
-	// address that is checked, and the store with earlier downloads from there.
-	address string
-	store   *store
+	// source and revision are those of the Result.
+	source, revision string
+
+	indirect bool
 }
 
-// found records that the source has this revision. It returns errUnchanged if that is
-// the known one.
+// found records that the source has this revision. It returns errSkipped if there is no
+// need to download it.
 func (c *revisionCheck) found(revision string) error {
 	if c.indirect {
 		return nil
 	}
 
-	if revision != "" && revision == c.known {
-		return errUnchanged
+	c.revision = revision
+	if revision != "" && (c.look || revision == c.known) {
+		return errSkipped
 	}
 
-	c.revision = revision
-
 	return nil
+}
+
+// setSource says what the source is, if that is not its address.
+func (c *revisionCheck) setSource(source string) {
+	if !c.indirect {
+		c.source = source
+	}
 }
 
 // redirect records that the source refers to another one. From now on revisions are not
 // those of the address, which may refer to another source the next time.
 func (c *revisionCheck) redirect() {
 	*c = revisionCheck{indirect: true}
-}
-
-// stored returns the revision from the address that is in the store.
-func (c *revisionCheck) stored() string {
-	if c.indirect || c.known != "" {
-		return ""
-	}
-
-	return c.store.lookup(c.address)
-}
-
-// reserve the tree with these names and this revision in the store: addresses with the
-// same names and revision have the same tree. It returns errStored if the store has it.
-func (c *revisionCheck) reserve(revision string, names ...string) error {
-	if c.indirect {
-		return nil
-	}
-
-	return c.store.reserve(revision, names...)
 }
 
 // fingerprint returns a short text that stands for these strings.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package unpack
+package fetch
 
 import (
 	"archive/tar"
@@ -18,22 +18,60 @@ import (
 )
 
 // wide are limits that no test reaches.
-var wide = Limits{Entries: 1000, Bytes: 1 << 20} //nolint:gochecknoglobals // It is a constant.
-
 // An entry of an archive. A link has a target instead of content.
-type entry struct {
+// limits of an unpacker.
+type limits struct {
+	entries int
+	bytes   int64
+}
+
+var wide = limits{1000, 1 << 20} //nolint:gochecknoglobals // It is a constant.
+
+func untar(root *os.Root, data []byte, l limits) error {
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.tar(bytes.NewReader(data))
+}
+
+func unzip(t *testing.T, root *os.Root, data []byte, l limits) error {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	archive, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.zip(archive)
+}
+
+func copyDirectory(root, src *os.Root, l limits) error {
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.directory(src)
+}
+
+// A packed entry is one that is going to be in an archive.
+type packed struct {
 	kind          byte
 	name, content string
 	mode          int64
 }
 
-func file(name, content string) entry { return entry{tar.TypeReg, name, content, 0o644} }
+func file(name, content string) packed { return packed{tar.TypeReg, name, content, 0o644} }
 
-func link(name, target string) entry { return entry{tar.TypeSymlink, name, target, 0o777} }
+func link(name, target string) packed { return packed{tar.TypeSymlink, name, target, 0o777} }
 
-func hard(name, target string) entry { return entry{tar.TypeLink, name, target, 0o644} }
+func hard(name, target string) packed { return packed{tar.TypeLink, name, target, 0o644} }
 
-func dir(name string, mode int64) entry { return entry{tar.TypeDir, name, "", mode} }
+func dir(name string, mode int64) packed { return packed{tar.TypeDir, name, "", mode} }
 
 func newRoot(t *testing.T, path string) *os.Root {
 	t.Helper()
@@ -52,7 +90,7 @@ func newRoot(t *testing.T, path string) *os.Root {
 	return root
 }
 
-func addToTar(w *tar.Writer, e entry) error {
+func addToTar(w *tar.Writer, e packed) error {
 	h := &tar.Header{Typeflag: e.kind, Name: e.name, Mode: e.mode}
 	switch e.kind {
 	case tar.TypeXGlobalHeader:
@@ -76,7 +114,7 @@ func addToTar(w *tar.Writer, e entry) error {
 	return err
 }
 
-func makeTar(t *testing.T, entries []entry) []byte {
+func makeTar(t *testing.T, entries []packed) []byte {
 	t.Helper()
 
 	b := &bytes.Buffer{}
@@ -95,7 +133,7 @@ func makeTar(t *testing.T, entries []entry) []byte {
 	return b.Bytes()
 }
 
-func makeZip(t *testing.T, entries []entry) []byte {
+func makeZip(t *testing.T, entries []packed) []byte {
 	t.Helper()
 
 	b := &bytes.Buffer{}

@@ -2,14 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package unpack
+package fetch
 
 import (
 	"archive/tar"
 	"bytes"
-	"io/fs"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
@@ -38,7 +36,7 @@ func FuzzTar(f *testing.F) {
 			return
 		}
 
-		entries := []entry{dir("b", 0o755), link(name, target), file(second, "x"), hard(second+"x", name), dir(second, 0o755)}
+		entries := []packed{dir("b", 0o755), link(name, target), file(second, "x"), hard(second+"x", name), dir(second, 0o755)}
 		for i := range entries {
 			b := &bytes.Buffer{}
 			w := tar.NewWriter(b)
@@ -56,43 +54,11 @@ func FuzzTar(f *testing.F) {
 
 			parent := t.TempDir()
 			root := newRoot(t, filepath.Join(parent, "root"))
-			_ = Tar(root, b, wide)
+			_ = untar(root, b.Bytes(), wide)
 
 			if got := filesystem.Names(t, parent); len(got) != 1 {
 				t.Fatalf("link %q to %q, file %q: there is something outside: %q", name, target, second, got)
 			}
-			// A path that is accepted stays inside when the system resolves it, too.
-			if Check(root) != nil {
-				continue
-			}
-
-			expectInside(t, root.Name())
 		}
 	})
-}
-
-// expectInside fails if a symbolic link below dir leads to something outside.
-func expectInside(t *testing.T, dir string) {
-	t.Helper()
-
-	base, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	err = filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.Type() != fs.ModeSymlink {
-			return err
-		}
-
-		resolved, err := filepath.EvalSymlinks(path)
-		if err == nil && resolved != base && !strings.HasPrefix(resolved, base+"/") {
-			t.Errorf("link %q leads out, to %q", path, resolved)
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

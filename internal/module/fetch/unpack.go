@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Limits of a module from an archive or a directory. A module has some kilobytes; one far
+// beyond these limits was made to fill the disk.
+const (
+	maxEntries  = 200_000
+	maxUnpacked = 4 << 30
+)
+
+// An unpacker fills a directory from an untrusted archive or directory. It writes
+// nothing outside of the directory, for all names and links in the archive, and no more
+// than the limits allow. Symbolic links are kept: the caller checks where they lead once
+// all of them are there.
+type unpacker struct {
+	root *os.Root
+
+	// maxEntries and maxBytes are the limits, and entries and bytes are used up so far.
+	maxEntries, entries int
+	maxBytes, bytes     int64
+}
+
+// An entry is a file, directory or link to be unpacked.
+type entry struct {
+	name string
+	mode fs.FileMode
+
+	// target of a symbolic link or, if hard, the name of an earlier entry that gets
+	// another name.
+	target string
+	hard   bool
+}
+
+// unpackTo makes the directory dst and fills it.
+func unpackTo(dst string, fill func(*unpacker) error) error {
+	if err := os.MkdirAll(dst, 0o700); err != nil {
+		return err
+	}
+
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
+
+	return fill(&unpacker{root: root, maxEntries: maxEntries, maxBytes: maxUnpacked})
+}
+
+// add an entry, with the content of r if it is a file. The last entry of a name wins, and
+// nothing is written through a link.
+func (u *unpacker) add(e entry, r io.Reader) error {
+	if u.entries++; u.entries > u.maxEntries {
+		return errors.Errorf("there are more than %d files", u.maxEntries)
+	}
+
+	// os.Root confines all names. Where two dots lead depends on links, so that they are
+	// refused even where they stay inside.
+	if path.IsAbs(e.name) || slices.Contains(strings.Split(e.name, "/"), "..") {
+		return errors.Errorf("entry %q leads out of the archive", e.name)
+	}
+
+	name := path.Clean(e.name)
+	if e.mode.IsDir() {
+		return u.root.MkdirAll(name, 0o700)
+	}
+
+	if err := u.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+
+	if err := u.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	switch {
+	case e.hard:
+		return u.root.Link(e.target, name)
+	case e.mode.Type() == fs.ModeSymlink:
+		return u.root.Symlink(e.target, name)
+	case e.mode.IsRegular():
+		return u.file(name, e.mode, r)
+	}
+
+	return errors.Errorf("entry %q is neither a file, a directory nor a link", e.name)
+}
+
+// file makes a file with the content of r. Of the mode only the permissions are used; the
+// owner can always read and write.
+func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
+	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // It is closed, and that is checked, below.
+
+	// One byte more than allowed tells too much from just enough.
+	n, err := io.Copy(f, io.LimitReader(r, u.maxBytes-u.bytes+1))
+	if err != nil {
+		return errors.Wrapf(err, "cannot write %q", name)
+	}
+
+	if u.bytes += n; u.bytes > u.maxBytes {
+		return errors.Errorf("there are more than %d bytes", u.maxBytes)
+	}
+	// Not when it is created: the process has a umask, the archive does not.
+	if err := f.Chmod(mode.Perm() | 0o600); err != nil {
+		return err
+	}
+
+	return f.Close()
+}

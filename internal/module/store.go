@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+)
+
+const (
+	// Limits of the store. A tree that no fetch has asked for is removed after
+	// maxTreeAge.
+	maxTrees     = 64
+	maxTreeBytes = 4 << 30
+	maxTreeAge   = 24 * time.Hour
+
+	// Names in the directory of the store, and in that of a tree.
+	treesDir = "trees"
+	locksDir = "locks"
+	treeDir  = "tree"
+
+	// lockInterval is how often a fetch tries to get a lock that another one has.
+	lockInterval = 100 * time.Millisecond
+)
+
+// A store keeps what was fetched in a directory: one tree per source, revision and
+// credentials. Any number of processes may use it.
+//
+// The store only saves work: where it fails, every fetch downloads.
+type store struct {
+	trees dircache.Cache
+	locks string
+}
+
+func newStore(dir string) *store {
+	return &store{
+		trees: dircache.Cache{
+			Dir:        filepath.Join(dir, treesDir),
+			MaxAge:     maxTreeAge,
+			MaxEntries: maxTrees,
+			MaxBytes:   maxTreeBytes,
+			Now:        time.Now,
+		},
+		locks: filepath.Join(dir, locksDir),
+	}
+}
+
+// storeKey returns the key of what was fetched for a request. The key stands for
+// everything that decides what a fetch may download, which is its whole environment: no
+// request gets a tree that it could not download itself. The result must have a revision.
+func storeKey(r Request, res fetch.Result) string {
+	h := sha256.New()
+	add := func(text string) {
+		sum := sha256.Sum256([]byte(text))
+		h.Write(sum[:])
+	}
+
+	for _, text := range []string{res.Source, res.Revision, string(r.GitCredentials)} {
+		add(text)
+	}
+
+	for _, kv := range r.Env {
+		// A fetch does not use the variables of the CLI, and they hold paths and inputs
+		// that differ between all Workspaces.
+		if !strings.HasPrefix(kv, "TF_") {
+			add(kv)
+		}
+	}
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Lock waits until no other fetch has the lock of the key, or the context ends. There are
+// only a few locks, because their files are never removed. The kernel releases the locks
+// of a process that is killed.
+func (s *store) Lock(ctx context.Context, key string) (unlock func()) {
+	lock := flock.New(filepath.Join(s.locks, key[:2]))
+	if err := os.MkdirAll(s.locks, 0o700); err == nil {
+		_, _ = lock.TryLockContext(ctx, lockInterval) // Without the lock, several fetches download the same.
+	}
+
+	return func() { _ = lock.Close() } // There is nothing to be done about an error.
+}
+
+// Get makes dst a copy of the directory sub of a tree. It returns false if there is no
+// such tree, or a broken one.
+func (s *store) Get(key, sub, dst string) (bool, error) {
+	err := s.trees.Use(key, func(dir string) error {
+		tree := filepath.Join(dir, treeDir)
+		if _, err := os.Lstat(tree); err != nil {
+			return dircache.ErrGone
+		}
+
+		found, err := locate(tree, sub)
+		if err != nil {
+			return err
+		}
+
+		if os.CopyFS(dst, os.DirFS(found)) != nil {
+			return dircache.ErrGone
+		}
+
+		return nil
+	})
+
+	switch {
+	case errors.Is(err, dircache.ErrGone), errors.Is(err, fs.ErrNotExist):
+		// A broken tree would stay in the way of a new one.
+		return false, errors.Join(s.trees.Remove(key), os.RemoveAll(dst))
+	case err != nil:
+		return false, err
+	}
+
+	_ = s.trees.Touch(key)
+
+	return true, nil
+}
+
+// Put a copy of a tree into the store.
+func (s *store) Put(key, tree string) {
+	_ = s.trees.Add(key, func(dir string) error {
+		return os.CopyFS(filepath.Join(dir, treeDir), os.DirFS(tree))
+	})
+}

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// locate returns the path of the directory sub, which may be a pattern, of the downloaded
+// files. There are no symbolic links in the path below that directory.
+func locate(fetched, sub string) (string, error) {
+	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("there is nothing")
+	}
+
+	if sub == "" {
+		return fetched, nil
+	}
+
+	root, err := os.OpenRoot(fetched)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	clean := filepath.Clean(strings.TrimLeft(sub, "/"))
+	if !filepath.IsLocal(clean) {
+		return "", errors.Errorf("directory %q leads out of the module", sub)
+	}
+
+	matches, err := fs.Glob(root.FS(), clean)
+	switch {
+	case err != nil:
+		return "", errors.Wrapf(err, "cannot use directory %q", sub)
+	case len(matches) == 0:
+		return "", errors.Errorf("there is no directory %q", sub)
+	case len(matches) > 1:
+		return "", errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
+	}
+	// os.Root ensures that no link on the way leads out of the directory. The rest of
+	// this function only computes the path.
+	info, err := root.Stat(matches[0])
+	if err != nil {
+		return "", errors.Wrapf(err, "cannot use directory %q", sub)
+	}
+
+	if !info.IsDir() {
+		return "", errors.Errorf("%q is not a directory", sub)
+	}
+
+	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
+}
+
+// checkTree fails if there is anything in dir, at any depth, that a module cannot
+// consist of: a symbolic link that leads out, or in circles, or something that is
+// neither a file, a directory nor a link. A link to nothing is fine as long as it
+// would not lead out.
+func checkTree(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir(), e.Type().IsRegular():
+			return nil
+		case e.Type() == fs.ModeSymlink:
+			return checkLink(root, name)
+		default:
+			return errors.Errorf("%q is neither a file, a directory nor a link", name)
+		}
+	})
+}
+
+func checkLink(root *os.Root, name string) error {
+	target, err := root.Readlink(name)
+	if err != nil {
+		return err
+	}
+	// Where a link leads depends on other links: two dots after one go up from where
+	// that leads. So it is os.Root that follows it. When there is nothing to follow
+	// it to, its text has to do.
+	_, err = root.Stat(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) && staysInside(name, target) {
+		return nil
+	}
+
+	return errors.Errorf("symbolic link %q leads out of the module, to %q", name, target)
+}
+
+// staysInside reports whether the target of a link, taken literally, is inside.
+func staysInside(name, target string) bool {
+	return !path.IsAbs(target) && filepath.IsLocal(path.Join(path.Dir(name), target))
+}

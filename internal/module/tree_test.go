@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+func TestCheckTree(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		files  files
+		// err is a part of the error.
+		err string
+	}{
+		"Inside": {
+			reason: "Links inside are fine, up and down, and through other links.",
+			files:  files{"a/b/c.tf": "c", "c.tf": "-> a/b/c.tf", "a/b/up": "-> ../..", "a/via": "-> b/up/c.tf", "self": "-> ."},
+		},
+		"Dangling": {
+			reason: "A link to nothing does no harm.",
+			files:  files{"sub/a": "-> ../nothing/there"},
+		},
+		"Up": {
+			reason: "A link may not lead to the parent.",
+			files:  files{"a": "-> .."},
+			err:    `symbolic link "a" leads out of the module, to ".."`,
+		},
+		"UpDeep": {
+			reason: "Nor from deeper.",
+			files:  files{"sub/a": "-> ../../x"},
+			err:    `symbolic link "sub/a" leads out of the module, to "../../x"`,
+		},
+		"Absolute": {
+			reason: "Nor to an absolute path.",
+			files:  files{"a": "-> /etc/passwd"},
+			err:    `symbolic link "a" leads out of the module, to "/etc/passwd"`,
+		},
+		"DanglingUp": {
+			reason: "What a link leads to outside need not be there yet.",
+			files:  files{"a": "-> ../nothing"},
+			err:    `symbolic link "a" leads out of the module`,
+		},
+		"DanglingAbsolute": {
+			reason: "Wherever that is.",
+			files:  files{"a": "-> /nothing"},
+			err:    `symbolic link "a" leads out of the module`,
+		},
+		"UpThroughLink": {
+			reason: "Two dots go up from where a link leads: the text of the target stays inside, the target does not.",
+			files:  files{"x/a": "a", "k/x": "x", "x/e": "-> ..", "z": "-> x/e/k/../.."},
+			err:    `symbolic link "z" leads out of the module`,
+		},
+		"ToLinkOut": {
+			reason: "A link to a link that leads out leads out, whichever is found first.",
+			files:  files{"a": "-> b", "b": "-> .."},
+			err:    "leads out of the module",
+		},
+		"Circle": {
+			reason: "A link in a circle leads nowhere.",
+			files:  files{"a": "-> b", "b": "-> a"},
+			err:    `symbolic link "a" leads out of the module`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			dir := t.TempDir()
+			filesystem.Write(t, dir, tc.files)
+
+			err := checkTree(dir)
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("%s\ncheckTree(...): want error %q, got %v", tc.reason, tc.err, err)
+			}
+		})
+	}
+
+	t.Run("Pipe", func(t *testing.T) {
+		t.Parallel()
+
+		dir := t.TempDir()
+		if err := unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := checkTree(dir); err == nil || !strings.Contains(err.Error(), `"pipe" is neither a file`) {
+			t.Errorf("checkTree(...) with a named pipe: got %v", err)
+		}
+	})
+}
+
+// FuzzCheckTree ensures that a link that is accepted stays inside when the system follows
+// it.
+func FuzzCheckTree(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"..", "."}, {"b/..", "a/../.."}, {"/tmp", "a/x"}, {"b", "a/.."}, {"./..", "b//.."}, {"second", "a"}, {"b/second/../..", ".."},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+
+	f.Fuzz(func(t *testing.T, first, second string) {
+		dir := t.TempDir()
+		filesystem.Write(t, dir, files{"b/x": "x"})
+
+		for name, target := range map[string]string{"a": first, "b/second": second} {
+			if os.Symlink(target, filepath.Join(dir, name)) != nil {
+				return // The target is not a path.
+			}
+		}
+
+		if checkTree(dir) != nil {
+			return
+		}
+
+		for _, name := range []string{"a", "b/second"} {
+			resolved, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+			if err == nil && resolved != dir && !strings.HasPrefix(resolved, dir+"/") {
+				t.Errorf("link %q leads out, to %q", name, resolved)
+			}
+		}
+	})
+}
