@@ -36,7 +36,6 @@ import (
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
-	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -299,10 +298,6 @@ func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock)
 	}
 
 	uncached := []client.Object{&corev1.ConfigMap{}}
-	for _, k := range providerconfig.Kinds() {
-		uncached = append(uncached, k.Usage)
-	}
-
 	if !o.EnableSecretCache {
 		uncached = append(uncached, &corev1.Secret{})
 	}

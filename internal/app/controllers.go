@@ -88,12 +88,7 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 		return err
 	}
 
-	usages, err := newUsages(mgr)
-	if err != nil {
-		return err
-	}
-
-	o.Configs = providerconfig.NewResolver(wm.GetClient(), usages)
+	o.Configs = providerconfig.NewResolver(wm.GetClient())
 
 	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
 
@@ -116,15 +111,8 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 		}
 	}
 
-	for gvk, u := range usages {
-		if err := start(func() error { return mgr.Add(u) }, gvk); err != nil {
-			return errors.Wrapf(err, "cannot add usages of %s", gvk.Group)
-		}
-	}
-
 	for _, k := range providerconfig.Kinds() {
-		u := usages[k.ProviderConfigKinds.Usage]
-		if err := start(func() error { return configctrl.Setup(mgr, k, u, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
+		if err := start(func() error { return configctrl.Setup(mgr, k, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
 			return err
 		}
 	}
@@ -136,14 +124,6 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 	}
 
 	return nil
-}
-
-// newUsages returns the usages of ProviderConfigs, by their kind. They are in no cache:
-// those of all shards would be.
-func newUsages(mgr manager.Manager) (map[schema.GroupVersionKind]*providerconfig.Usages, error) {
-	kube, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
-
-	return providerconfig.NewUsages(kube), errors.Wrap(err, "cannot make client of ProviderConfigUsages")
 }
 
 // mayWatchCRDs says whether this instance has the right to see when

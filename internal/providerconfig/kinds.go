@@ -17,9 +17,6 @@ import (
 type Kind struct {
 	resource.ProviderConfigKinds
 
-	// GroupKind as Crossplane names its controllers: providerconfig.tf.upbound.io.
-	GroupKind string
-
 	// Object is an empty ProviderConfig of this kind.
 	Object client.Object
 
@@ -47,10 +44,9 @@ func Kinds() []Kind {
 				Usage:     clusterv1beta1.ProviderConfigUsageGroupVersionKind,
 				UsageList: clusterv1beta1.ProviderConfigUsageListGroupVersionKind,
 			},
-			GroupKind: clusterv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
-			Object:    &clusterv1beta1.ProviderConfig{},
-			Usage:     &clusterv1beta1.ProviderConfigUsage{},
-			Users:     &clusterv1beta1.WorkspaceList{},
+			Object: &clusterv1beta1.ProviderConfig{},
+			Usage:  &clusterv1beta1.ProviderConfigUsage{},
+			Users:  &clusterv1beta1.WorkspaceList{},
 		},
 		{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -58,10 +54,9 @@ func Kinds() []Kind {
 				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
 				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
 			},
-			GroupKind: namespacedv1beta1.ProviderConfigGroupVersionKind.GroupKind().String(),
-			Object:    &namespacedv1beta1.ProviderConfig{},
-			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
-			Users:     &namespacedv1beta1.WorkspaceList{},
+			Object: &namespacedv1beta1.ProviderConfig{},
+			Usage:  &namespacedv1beta1.ProviderConfigUsage{},
+			Users:  &namespacedv1beta1.WorkspaceList{},
 		},
 		{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -69,10 +64,9 @@ func Kinds() []Kind {
 				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
 				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
 			},
-			GroupKind: namespacedv1beta1.ClusterProviderConfigGroupVersionKind.GroupKind().String(),
-			Object:    &namespacedv1beta1.ClusterProviderConfig{},
-			Usage:     &namespacedv1beta1.ProviderConfigUsage{},
-			Users:     &namespacedv1beta1.WorkspaceList{},
+			Object: &namespacedv1beta1.ClusterProviderConfig{},
+			Usage:  &namespacedv1beta1.ProviderConfigUsage{},
+			Users:  &namespacedv1beta1.WorkspaceList{},
 		},
 	}
 }

@@ -5,8 +5,8 @@
 package providerconfig
 
 import (
+	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
@@ -15,9 +15,10 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -31,14 +32,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// TestLive watches and records usages on a real API server.
+const (
+	ofNamespace = namespacedv1beta1.ProviderConfigKind
+	ofCluster   = namespacedv1beta1.ClusterProviderConfigKind
+)
+
+// TestLive records usages on a real API server.
 func TestLive(t *testing.T) {
 	t.Parallel()
 
 	cfg := apiserver.Start(t, "../../package/crds")
 
 	t.Run("Parallel", func(t *testing.T) {
-		t.Run("Watch", func(t *testing.T) { t.Parallel(); testWatch(t, newFixture(t, cfg, "watch")) })
 		t.Run("TrackLegacy", func(t *testing.T) {
 			t.Parallel()
 
@@ -57,70 +62,46 @@ func TestLive(t *testing.T) {
 			f := newFixture(t, cfg, "cluster")
 			testTrack(t, f, modernWorkspace(f.namespace, ofCluster))
 		})
+		t.Run("Unseen", func(t *testing.T) { t.Parallel(); testUnseen(t, newFixture(t, cfg, "unseen")) })
 		t.Run("Terminating", func(t *testing.T) { t.Parallel(); testTerminating(t, newFixture(t, cfg, "terminating")) })
 	})
-}
-
-// A watch knows what was there before, and what comes and goes; all it asks for is
-// metadata.
-func testWatch(t *testing.T, f *fixture) {
-	t.Helper()
-
-	a, b, c := f.usage("a", "before"), f.usage("b", "before"), f.usage("c", "after")
-	f.create(t, a)
-	f.create(t, b)
-
-	usages := f.start(t, namespacedv1beta1.ProviderConfigUsageGroupVersionKind)
-	if diff := cmp.Diff(int64(2), usages.Count(f.ref("before"))); diff != "" {
-		t.Errorf("What was there before counts as soon as it is synced: -want, +got:\n%s", diff)
-	}
-
-	f.create(t, c)
-	f.expectUsers(t, usages, "after", 1)
-
-	a.SetLabels(f.usage("a", "after").GetLabels())
-
-	if err := f.kube.Update(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-
-	f.expectUsers(t, usages, "after", 2)
-	f.expectUsers(t, usages, "before", 1)
-
-	if err := f.kube.Delete(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-
-	f.expectUsers(t, usages, "after", 1)
-
-	for _, r := range f.requested() {
-		if accept := r.Header.Get("Accept"); !strings.Contains(accept, "as=PartialObjectMetadata") {
-			t.Errorf("%s: asks for more than metadata: %s", r.URL, accept)
-		}
-	}
 }
 
 // A usage that is known to be recorded costs no request. A deleted one is recorded again.
 func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	t.Helper()
 
-	gvk, usage := clusterv1beta1.ProviderConfigUsageGroupVersionKind, client.Object(&clusterv1beta1.ProviderConfigUsage{})
+	usage := client.Object(&clusterv1beta1.ProviderConfigUsage{})
 	if mg.GetNamespace() != "" {
-		gvk, usage = namespacedv1beta1.ProviderConfigUsageGroupVersionKind, &namespacedv1beta1.ProviderConfigUsage{}
+		usage = &namespacedv1beta1.ProviderConfigUsage{}
 	}
 
 	usage.SetNamespace(mg.GetNamespace())
 	usage.SetName(string(mg.GetUID()))
 
 	key := client.ObjectKeyFromObject(usage)
-	usages := f.start(t, gvk)
-	r := NewResolver(f.counted, map[schema.GroupVersionKind]*Usages{gvk: usages})
-	known := func() error {
-		if !r.tracked(gvk, refTo(mg), mg) {
-			return errors.Errorf("%s is not known", key)
-		}
+	cached := f.cached(t)
+	r := NewResolver(cached)
+	version := usage.GetResourceVersion
+	expectCached := func() {
+		t.Helper()
+		f.eventually(t, func() error {
+			if err := f.kube.Get(t.Context(), key, usage); err != nil {
+				return err
+			}
 
-		return nil
+			want := version()
+
+			if err := cached.Get(t.Context(), key, usage); err != nil {
+				return err
+			}
+
+			if version() != want {
+				return errors.Errorf("resource version in the cache: want %s, got %s", want, version())
+			}
+
+			return nil
+		})
 	}
 
 	track := func() int {
@@ -136,12 +117,7 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	}
 
 	track()
-
-	if err := f.kube.Get(t.Context(), key, usage); err != nil {
-		t.Fatal(err)
-	}
-
-	f.eventually(t, known)
+	expectCached()
 
 	for range 3 {
 		if n := track(); n != 0 {
@@ -154,42 +130,48 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	}
 
 	f.eventually(t, func() error {
-		if known() == nil {
-			return errors.Errorf("%s is still known", key)
+		if err := cached.Get(t.Context(), key, usage); !kerrors.IsNotFound(err) {
+			return errors.Errorf("want %s not to be in the cache, got %v", key, err)
 		}
 
 		return nil
 	})
 	track()
-	f.eventually(t, known)
-
-	if err := f.kube.Get(t.Context(), key, usage); err != nil {
-		t.Fatal(err)
-	}
+	expectCached()
 
 	// Another ProviderConfig is used now.
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
 		ref := *mg.GetProviderConfigReference()
-		ref.Name = f.name("other")
+		ref.Name = f.namespace + "-other"
 		mg.SetProviderConfigReference(&ref)
 	case resource.LegacyManaged:
-		mg.SetProviderConfigReference(&xpv2.Reference{Name: f.name("other")})
+		mg.SetProviderConfigReference(&xpv2.Reference{Name: f.namespace + "-other"})
 	}
 
 	track()
-	f.eventually(t, known)
+	expectCached()
 
-	if err := f.kube.Get(t.Context(), key, usage); err != nil {
-		t.Fatal(err)
-	}
-
-	if diff := cmp.Diff(f.name("other"), usage.GetLabels()[xpv2.LabelKeyProviderName]); diff != "" {
+	if diff := cmp.Diff(f.namespace+"-other", usage.GetLabels()[xpv2.LabelKeyProviderName]); diff != "" {
 		t.Errorf("the ProviderConfig that is used: -want, +got:\n%s", diff)
 	}
+}
 
-	if diff := cmp.Diff(int64(1), usages.Count(refTo(mg))); diff != "" {
-		t.Errorf("users of it: -want, +got:\n%s", diff)
+// A usage that was recorded a moment ago may not be in the cache yet.
+func testUnseen(t *testing.T, f *fixture) {
+	t.Helper()
+
+	ws := modernWorkspace(f.namespace, ofNamespace)
+	r := NewResolver(interceptor.NewClient(f.counted, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return kerrors.NewNotFound(schema.GroupResource{}, key.Name)
+		},
+	}))
+
+	for range 2 {
+		if err := r.track(t.Context(), ws); err != nil {
+			t.Errorf("cannot record the same usage again: %v", err)
+		}
 	}
 }
 
@@ -200,7 +182,7 @@ func testTerminating(t *testing.T, f *fixture) {
 
 	pc := &namespacedv1beta1.ProviderConfig{}
 	pc.SetNamespace(f.namespace)
-	pc.SetName(f.name("default"))
+	pc.SetName(f.namespace + "-default")
 	f.create(t, pc)
 
 	// Without a namespace controller it stays like this.
@@ -209,7 +191,7 @@ func testTerminating(t *testing.T, f *fixture) {
 	}
 
 	ws := modernWorkspace(f.namespace, ofNamespace)
-	r := NewResolver(f.counted, nil)
+	r := NewResolver(f.counted)
 
 	if _, err := r.Resolve(t.Context(), ws); !kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		t.Errorf("a Workspace that stays needs its usage, got: %v", err)
@@ -220,12 +202,6 @@ func testTerminating(t *testing.T, f *fixture) {
 	if _, err := r.Resolve(t.Context(), ws); err != nil {
 		t.Errorf("a Workspace that is deleted does not: %v", err)
 	}
-}
-
-func refTo(mg resource.Managed) Ref {
-	ref, _ := RefOf(mg)
-
-	return ref
 }
 
 func legacyWorkspace() resource.Managed {
@@ -256,6 +232,7 @@ type fixture struct {
 	// kube and counted may do anything. Requests of the latter are kept.
 	kube    client.Client
 	counted client.WithWatch
+	cfg     *rest.Config
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -266,7 +243,7 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 
 	f := &fixture{namespace: namespace, kube: apiserver.Client(t, cfg)}
 
-	counted := apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	f.cfg = apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		f.mu.Lock()
 		f.requests = append(f.requests, r)
 		f.mu.Unlock()
@@ -276,7 +253,7 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 
 	// What kinds there are is no matter of the test.
 	var err error
-	if f.counted, err = client.NewWithWatch(counted, client.Options{Scheme: f.kube.Scheme(), Mapper: f.kube.RESTMapper()}); err != nil {
+	if f.counted, err = client.NewWithWatch(f.cfg, client.Options{Scheme: f.kube.Scheme(), Mapper: f.kube.RESTMapper()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -285,7 +262,7 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 	return f
 }
 
-// requested returns all requests so far, those of the watch of usages included.
+// requested returns all requests so far, those of the cache included.
 func (f *fixture) requested() []*http.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -301,47 +278,29 @@ func (f *fixture) create(t *testing.T, o client.Object) {
 	}
 }
 
-// start the usages of a kind, and wait until they are synced.
-func (f *fixture) start(t *testing.T, gvk schema.GroupVersionKind) *Usages {
+// cached returns a client that reads usages from a cache.
+func (f *fixture) cached(t *testing.T) client.Client {
 	t.Helper()
 
-	usages := NewUsages(f.counted)[gvk]
-	background.Run(t, usages.Start)
-
-	if err := usages.WaitForSync(t.Context()); err != nil {
+	c, err := cluster.New(f.cfg, func(o *cluster.Options) { o.Scheme = f.kube.Scheme() })
+	if err != nil {
 		t.Fatal(err)
 	}
 
-	return usages
-}
+	background.Run(t, c.Start)
 
-func (f *fixture) name(config string) string { return f.namespace + "-" + config }
+	if !c.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache does not start")
+	}
 
-func (f *fixture) ref(config string) Ref {
-	return Ref{Kind: ofNamespace, NamespacedName: types.NamespacedName{Namespace: f.namespace, Name: f.name(config)}}
-}
-
-// usage of a ProviderConfig of the namespace.
-func (f *fixture) usage(name, config string) *namespacedv1beta1.ProviderConfigUsage {
-	u := &namespacedv1beta1.ProviderConfigUsage{}
-	u.ObjectMeta = newUsage(f.namespace, name, ofNamespace, f.name(config)).ObjectMeta
-	u.OwnerReferences[0].APIVersion = namespacedv1beta1.SchemeGroupVersion.String()
-	u.OwnerReferences[0].UID = types.UID(name)
-	u.ResourceReference = xpv2.TypedReference{APIVersion: "v1", Kind: "Workspace", Name: name}
-	u.ProviderConfigReference = xpv2.ProviderConfigReference{Kind: ofNamespace, Name: f.name(config)}
-
-	return u
-}
-
-func (f *fixture) expectUsers(t *testing.T, u *Usages, config string, want int64) {
-	t.Helper()
-	f.eventually(t, func() error {
-		if have := u.Count(f.ref(config)); have != want {
-			return errors.Errorf("users of %q: want %d, got %d", config, want, have)
+	// The first read of each kind waits until the cache has all objects of it.
+	for _, l := range []client.ObjectList{&clusterv1beta1.ProviderConfigUsageList{}, &namespacedv1beta1.ProviderConfigUsageList{}} {
+		if err := c.GetClient().List(t.Context(), l); err != nil {
+			t.Fatal(err)
 		}
+	}
 
-		return nil
-	})
+	return c.GetClient()
 }
 
 func (f *fixture) eventually(t *testing.T, check func() error) {

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,21 +42,26 @@ type Config struct {
 	Version string
 }
 
+// A Ref names a ProviderConfig of one API group.
+type Ref struct {
+	types.NamespacedName
+
+	Kind string
+}
+
 // A Resolver resolves the ProviderConfig of a Workspace. It is safe for concurrent
 // use.
 type Resolver struct {
 	client client.Client
-	usages map[schema.GroupVersionKind]*Usages
 	legacy resource.LegacyTracker
 	modern resource.ModernTracker
 }
 
 // NewResolver returns a Resolver that reads configurations and records usages
-// with the supplied client. Usages are those that are known.
-func NewResolver(c client.Client, usages map[schema.GroupVersionKind]*Usages) *Resolver {
+// with the supplied client. A usage that is in the cache of the client costs no request.
+func NewResolver(c client.Client) *Resolver {
 	return &Resolver{
 		client: c,
-		usages: usages,
 		legacy: resource.NewLegacyProviderConfigUsageTracker(c, &clusterv1beta1.ProviderConfigUsage{}),
 		modern: resource.NewProviderConfigUsageTracker(c, &namespacedv1beta1.ProviderConfigUsage{}),
 	}
@@ -77,38 +81,28 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, er
 	return r.read(ctx, mg)
 }
 
-// track records a usage unless it is known. One that was deleted is recorded again.
+// track records a usage. One that was deleted is recorded again.
 func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
-	ref, ok := RefOf(mg)
+	var err error
 
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		if ok && r.tracked(namespacedv1beta1.ProviderConfigUsageGroupVersionKind, ref, mg) {
-			return nil
-		}
-
-		return r.modern.Track(ctx, mg)
+		err = r.modern.Track(ctx, mg)
 	case resource.LegacyManaged:
-		if ok && r.tracked(clusterv1beta1.ProviderConfigUsageGroupVersionKind, ref, mg) {
-			return nil
-		}
-
-		return r.legacy.Track(ctx, mg)
+		err = r.legacy.Track(ctx, mg)
 	default:
-		return errors.Errorf("%T does not refer to a ProviderConfig", mg)
+		err = errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
+
+	// A usage that was recorded a moment ago may not be in the cache yet. Its name is the
+	// UID of mg: it is the same usage.
+	return resource.Ignore(kerrors.IsAlreadyExists, err)
 }
 
 // cannotExist says whether an object was not created because nothing can be created
 // there: its namespace or its kind is being deleted, or its kind is gone.
 func cannotExist(err error) bool {
 	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsMethodNotSupported(err) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
-}
-
-func (r *Resolver) tracked(usage schema.GroupVersionKind, ref Ref, mg resource.Managed) bool {
-	u, ok := r.usages[usage]
-
-	return ok && u.has(ref, mg.GetNamespace(), string(mg.GetUID()))
 }
 
 // read the ProviderConfig that the supplied managed resource refers to.
@@ -154,12 +148,20 @@ func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) 
 func RefOf(mg resource.Managed) (Ref, bool) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		if ref := mg.GetProviderConfigReference(); ref != nil {
-			return newRef(mg.GetNamespace(), ref.Kind, ref.Name), true
+		ref := mg.GetProviderConfigReference()
+		if ref == nil {
+			return Ref{}, false
 		}
+
+		key := types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name}
+		if ref.Kind == namespacedv1beta1.ClusterProviderConfigKind {
+			key.Namespace = ""
+		}
+
+		return Ref{Kind: ref.Kind, NamespacedName: key}, true
 	case resource.LegacyManaged:
 		if ref := mg.GetProviderConfigReference(); ref != nil {
-			return newRef("", "", ref.Name), true
+			return Ref{Kind: clusterv1beta1.ProviderConfigKind, NamespacedName: types.NamespacedName{Name: ref.Name}}, true
 		}
 	}
 

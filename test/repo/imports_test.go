@@ -75,7 +75,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/controller/config",
-			to:   []string{"apis/...", "internal/providerconfig"},
+			to:   []string{"apis/...", "internal/listing", "internal/providerconfig"},
 			why:  "counting the users of a ProviderConfig has nothing to do with running Workspaces",
 		},
 		{

@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -39,14 +39,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
+// finalizer is that of the stock reconciler.
+const finalizer = "in-use.crossplane.io"
+
 // A fixture has a namespace of its own on the API server that all share.
 type fixture struct {
 	kind      providerconfig.Kind
 	cfg       *rest.Config
 	kube      client.WithWatch
 	namespace string
-
-	writes int
 }
 
 func newFixture(t *testing.T, cfg *rest.Config, kind providerconfig.Kind) *fixture {
@@ -73,58 +74,66 @@ func (f *fixture) start(t *testing.T) func() {
 		t.Fatal(err)
 	}
 
-	usages := providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage]
 	o := controller.Options{Logger: logging.NewNopLogger(), MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
 
-	if err := errors.Join(mgr.Add(usages), Setup(mgr, f.kind, usages, o)); err != nil {
+	if err := Setup(mgr, f.kind, o); err != nil {
 		t.Fatal(err)
 	}
 
 	return background.Run(t, mgr.Start)
 }
 
-// reconciler returns one whose watch has seen nothing. What it writes is counted.
-func (f *fixture) reconciler() *reconciler {
-	kube := interceptor.NewClient(f.kube, interceptor.Funcs{
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			f.writes++
+// reconciler returns one whose cache has no usages yet.
+func (f *fixture) reconciler() reconcile.Reconciler {
+	return newReconciler(&lateManager{kube: f.kube}, f.kind, event.NewNopRecorder(), logging.NewNopLogger())
+}
 
-			return c.Update(ctx, o, opts...)
-		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			f.writes++
+// A lateManager has a cache without lists.
+type lateManager struct {
+	manager.Manager
 
-			return c.SubResource(sub).Update(ctx, o, opts...)
-		},
+	kube client.WithWatch
+}
+
+func (m *lateManager) GetScheme() *runtime.Scheme { return m.kube.Scheme() }
+
+func (m *lateManager) GetAPIReader() client.Reader { return m.kube }
+
+func (m *lateManager) GetClient() client.Client {
+	return interceptor.NewClient(m.kube, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
 	})
+}
 
-	return &reconciler{
-		client:    kube,
-		live:      kube,
-		kind:      f.kind,
-		usages:    providerconfig.NewUsages(f.kube)[f.kind.ProviderConfigKinds.Usage],
-		log:       logging.NewNopLogger(),
-		finalizer: resource.NewAPIFinalizer(kube, finalizer),
-		record:    event.NewNopRecorder(),
+// expectKept fails the test if pc is released, or not reconciled again soon.
+func (f *fixture) expectKept(t *testing.T, r reconcile.Reconciler, pc client.Object) {
+	t.Helper()
+
+	res, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
+	if err != nil || res.RequeueAfter <= 0 || res.RequeueAfter > retryInterval {
+		t.Errorf("want it to be reconciled again, got %+v, %v", res, err)
+	}
+
+	if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+		t.Fatalf("in use, and gone: %v", err)
 	}
 }
 
-// reconcile pc, again after a conflict: the controllers of other tests write to all
-// ProviderConfigs of the kind.
-func (f *fixture) reconcile(t *testing.T, r *reconciler, pc client.Object) reconcile.Result {
+// expectReleased reconciles pc until it is gone. The controllers of other tests write to
+// all ProviderConfigs of the kind, so that there may be conflicts.
+func (f *fixture) expectReleased(t *testing.T, r reconcile.Reconciler, pc client.Object) {
 	t.Helper()
+	f.eventually(t, func() error {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)}); err != nil {
+			return err
+		}
 
-	var res reconcile.Result
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); !kerrors.IsNotFound(err) {
+			return errors.Errorf("want %q to be gone, got %v", pc.GetName(), err)
+		}
 
-	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
-		res, err = r.reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pc)})
-
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-
-	return res
+		return nil
+	})
 }
 
 // config creates a ProviderConfig.

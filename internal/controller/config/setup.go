@@ -2,50 +2,110 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config runs the controllers of ProviderConfigs: they count the
-// Workspaces that use each, and keep a ProviderConfig that is in use from being
-// deleted.
+// Package config runs the controllers of ProviderConfigs: they count the Workspaces that
+// use each, and keep a ProviderConfig that is in use from being deleted.
 //
-// Every instance runs them, and every instance sees the usages of all shards,
-// because usages carry no shard label. The instances write the same count, so
-// that they agree as soon as their watches do.
+// The reconciler is that of crossplane-runtime. Every instance runs it, and every instance
+// sees the usages of all shards, because usages carry no shard label. The instances write
+// the same count, so that they agree as soon as their caches do.
 package config
 
 import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// Setup adds a controller for the supplied kind of ProviderConfig. The caller has to
-// start the usages. The controller is not subject to the global rate limit: an instance
-// that starts reconciles all ProviderConfigs, and the polls of Workspaces would have to
-// wait for that.
-func Setup(mgr manager.Manager, kind providerconfig.Kind, usages *providerconfig.Usages, o controller.Options) error {
-	name := xpproviderconfig.ControllerName(kind.GroupKind)
+const (
+	// settle is how long to wait for more when the users of a ProviderConfig change. A
+	// thousand Workspaces that are created are counted once a second, not a thousand times
+	// by each shard.
+	settle = time.Second
 
-	r := &reconciler{
-		client:    mgr.GetClient(),
-		live:      mgr.GetAPIReader(),
-		kind:      kind,
-		usages:    usages,
-		log:       o.Logger.WithValues("controller", name),
-		finalizer: resource.NewAPIFinalizer(mgr.GetClient(), finalizer),
-		// The legacy recorder: providers are not granted events of events.k8s.io.
-		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(name)), //nolint:staticcheck // See above.
-	}
+	// retryInterval limits how long the reconciler waits after a conflict with another
+	// instance, or for a Workspace that has no usage, whose end no watch reports. The
+	// reconciler itself waits for 30 seconds.
+	retryInterval = 10 * time.Second
+)
+
+// Setup adds a controller for the supplied kind of ProviderConfig. The controller is not
+// subject to the global rate limit: an instance that starts reconciles all
+// ProviderConfigs, and the polls of Workspaces would have to wait for that.
+func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
+	name := xpproviderconfig.ControllerName(kind.Config.GroupKind().String())
+	// The legacy recorder: providers are not granted events of events.k8s.io.
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // See above.
 
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object).
-		WatchesRawSource(&usageSource{usages: usages, kind: kind.Config.Kind}).
-		Complete(r), "cannot set up controller %s", name)
+		Watches(kind.Usage, enqueue(kind)).
+		Complete(newReconciler(mgr, kind, record, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
+}
+
+// newReconciler returns the stock reconciler, which releases no ProviderConfig that the
+// guard keeps. Instances of several shards write the same ProviderConfigs, so that
+// conflicts are to be expected and not worth an error in the log.
+func newReconciler(mgr manager.Manager, kind providerconfig.Kind, record event.Recorder, log logging.Logger) reconcile.Reconciler {
+	guarded := &guardedManager{Manager: mgr, guard: &guard{Client: mgr.GetClient(), live: mgr.GetAPIReader(), kind: kind, record: record}}
+	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(record))
+
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		res, err := stock.Reconcile(ctx, req)
+		res.RequeueAfter = min(res.RequeueAfter, retryInterval)
+
+		return errors.SilentlyRequeueOnConflict(res, err)
+	})
+}
+
+// A guardedManager is a manager whose client is a guard.
+type guardedManager struct {
+	manager.Manager
+
+	guard *guard
+}
+
+// GetClient returns the guard.
+func (m *guardedManager) GetClient() client.Client { return m.guard }
+
+// A settlingQueue adds requests after a while, once for all changes in the meantime.
+type settlingQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// Add a request after a while.
+func (q settlingQueue) Add(req reconcile.Request) { q.AddAfter(req, settle) }
+
+// enqueue the ProviderConfig of a usage that comes, changes or goes.
+func enqueue(kind providerconfig.Kind) handler.EventHandler {
+	stock := &resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}
+
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e kevent.CreateEvent, q resource.RateLimitingInterface) {
+			stock.Create(ctx, e, settlingQueue{q})
+		},
+		UpdateFunc: func(ctx context.Context, e kevent.UpdateEvent, q resource.RateLimitingInterface) {
+			stock.Update(ctx, e, settlingQueue{q})
+		},
+		DeleteFunc: func(ctx context.Context, e kevent.DeleteEvent, q resource.RateLimitingInterface) {
+			stock.Delete(ctx, e, settlingQueue{q})
+		},
+	}
 }

@@ -103,7 +103,7 @@ func (s *situation) connect(t *testing.T, p *place, change ...func(c *connector)
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.config, s.cm, s.credentials, s.env, s.vars).Build()
 	c := &connector{
 		kube:     kube,
-		configs:  providerconfig.NewResolver(kube, nil),
+		configs:  providerconfig.NewResolver(kube),
 		runs:     runner.Options{CLI: s.cli},
 		root:     p.root,
 		schedule: &schedule{now: time.Now},

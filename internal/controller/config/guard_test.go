@@ -77,7 +77,7 @@ func TestInUse(t *testing.T) {
 				continue
 			}
 
-			t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
+			t.Run(kind.Config.GroupKind().String()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 
 				pc, isConfig := kind.Object.DeepCopyObject().(resource.ProviderConfig)
@@ -104,9 +104,9 @@ func TestInUse(t *testing.T) {
 
 				tc.change(u)
 
-				r := &reconciler{live: fake.NewClientBuilder().WithScheme(s).WithObjects(u).Build(), kind: kind}
+				g := &guard{live: fake.NewClientBuilder().WithScheme(s).WithObjects(u).Build(), kind: kind}
 
-				got, err := r.inUse(t.Context(), pc)
+				got, err := g.inUse(t.Context(), pc)
 				if err != nil {
 					t.Fatal(err)
 				}

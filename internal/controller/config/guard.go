@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+)
+
+// reasonAccount is the reason of the stock reconciler's events.
+const reasonAccount event.Reason = "UsageAccounting"
+
+// A guard is the client of the stock reconciler, which updates a ProviderConfig that is
+// being deleted only to remove its finalizer: as soon as the cache has no usage of it. The
+// guard fails that update while the API server knows of a user. The reconciler then tries
+// again later.
+type guard struct {
+	client.Client
+
+	live   client.Reader
+	kind   providerconfig.Kind
+	record event.Recorder
+}
+
+// Update a ProviderConfig, unless this would release one that has users.
+func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if pc, ok := o.(resource.ProviderConfig); ok && meta.WasDeleted(pc) {
+		if err := g.checkUnused(ctx, pc); err != nil {
+			return err
+		}
+	}
+
+	return g.Client.Update(ctx, o, opts...)
+}
+
+// checkUnused returns an error if pc has a user. If it is a Workspace without a usage, the
+// status says so.
+func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) error {
+	used, err := g.inUse(ctx, pc)
+	if err != nil {
+		return err
+	}
+
+	// Another instance may have recorded it just now. The finalizer must not go while a
+	// Workspace starts to use the ProviderConfig.
+	if used {
+		return errors.New("there is a usage that is not in the cache yet")
+	}
+
+	user, err := g.referrer(ctx, pc)
+	if err != nil || user == "" {
+		return err
+	}
+
+	err = errors.Errorf("Blocking deletion while Workspace %s refers to it", user)
+	blocked := xpproviderconfig.Terminating().WithMessage(err.Error())
+
+	if pc.GetUsers() == 0 && pc.GetCondition(xpproviderconfig.TypeTerminating).Equal(blocked) {
+		return err
+	}
+
+	g.record.Event(pc, event.Warning(reasonAccount, err))
+	pc.SetUsers(0)
+	pc.SetConditions(blocked)
+
+	return errors.Join(err, errors.Wrap(g.Status().Update(ctx, pc), "cannot update ProviderConfig status"))
+}
+
+// inUse says whether the API server knows a usage of pc that has a controller.
+func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, error) {
+	l := &metav1.PartialObjectMetadataList{}
+	l.SetGroupVersionKind(g.kind.UsageList)
+
+	labels := client.MatchingLabels{xpv2.LabelKeyProviderName: pc.GetName()}
+	if !g.kind.Legacy() {
+		labels[xpv2.LabelKeyProviderKind] = g.kind.Config.Kind
+	}
+
+	if err := g.live.List(ctx, l, labels, client.InNamespace(pc.GetNamespace())); err != nil {
+		return false, errors.Wrap(err, "cannot list ProviderConfigUsages")
+	}
+
+	for i := range l.Items {
+		if metav1.GetControllerOfNoCopy(&l.Items[i]) != nil {
+			return true, nil
+		}
+	}
+
+	return false, nil
+}
+
+// referrer returns a Workspace that refers to pc and may have something to destroy,
+// empty if there is none. In a namespace that is being deleted usages go at any time, and
+// cannot be recorded again, while Workspaces still need their ProviderConfig to go.
+func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (string, error) {
+	ref := providerconfig.Ref{Kind: g.kind.Config.Kind, NamespacedName: client.ObjectKeyFromObject(pc)}
+	user := ""
+
+	_, err := listing.EachObject(ctx, g.live, g.kind.Users, listing.PageSize, func(o client.Object) error {
+		ws, ok := o.(resource.Managed)
+		if !ok {
+			return errors.Errorf("%T is not a managed resource", o)
+		}
+
+		if used, ok := providerconfig.RefOf(ws); ok && used == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
+			user = strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/")
+		}
+
+		return nil
+	}, client.InNamespace(pc.GetNamespace()))
+
+	return user, errors.Wrap(err, "cannot list Workspaces")
+}
