@@ -36,6 +36,7 @@ import (
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -313,7 +314,7 @@ func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock)
 			Mapper:           mapper,
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
-			DefaultTransform: compact(o.Shard, o.LeaseNamespace, identity),
+			DefaultTransform: providerconfig.CompactUsages(compact(o.Shard, o.LeaseNamespace, identity)),
 		},
 		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
 		// an item to a waiter that has just left because of the shutdown, holding the

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package providerconfig
+
+import (
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// CompactUsages returns a transform that makes usages smaller before the cache keeps them:
+// the usages of all shards are in the cache of each. What remains is what the reconciler of
+// ProviderConfigs and the trackers read. Usages of one ProviderConfig share their labels,
+// which are half of what the rest takes. The supplied transform is for all other objects.
+func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
+	type key struct{ name, kind string }
+
+	shared := sync.Map{}
+
+	return func(o any) (any, error) {
+		u, ok := o.(resource.ProviderConfigUsage)
+		if !ok {
+			return others(o)
+		}
+
+		// Objects that are already in the cache must not be written to. The API server
+		// always returns managed fields.
+		if u.GetManagedFields() == nil {
+			return u, nil
+		}
+
+		u.SetManagedFields(nil)
+		u.SetResourceReference(xpv2.TypedReference{})
+
+		if c := metav1.GetControllerOfNoCopy(u); c != nil {
+			u.SetOwnerReferences([]metav1.OwnerReference{{UID: c.UID, Controller: new(true)}})
+		}
+
+		k := key{name: u.GetLabels()[xpv2.LabelKeyProviderName], kind: u.GetLabels()[xpv2.LabelKeyProviderKind]}
+		l := map[string]string{xpv2.LabelKeyProviderName: k.name}
+
+		if k.kind != "" {
+			l[xpv2.LabelKeyProviderKind] = k.kind
+		}
+
+		if known, ok := shared.LoadOrStore(k, l); ok {
+			l, _ = known.(map[string]string)
+		}
+
+		u.SetLabels(l)
+
+		return u, nil
+	}
+}
