@@ -63,28 +63,17 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 			wait = c.interval
 		}
 
-		if !pause(ctx, wait) {
-			return nil
+		// Without any interval the next round never begins.
+		var due <-chan time.Time
+		if wait > 0 {
+			due = time.After(wait)
 		}
-	}
-}
 
-// pause for that long, for ever if it is not positive, and say whether to go on.
-func pause(ctx context.Context, d time.Duration) bool {
-	var over <-chan time.Time
-
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-
-		over = t.C
-	}
-
-	select {
-	case <-ctx.Done():
-		return false
-	case <-over:
-		return true
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due:
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
 const (
@@ -151,18 +152,8 @@ func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 
 // Start evicts entries, now and from time to time, until ctx is done.
 func (c *Cache) Start(ctx context.Context) error {
-	t := time.NewTicker(evictInterval)
-	defer t.Stop()
+	// An entry that cannot be removed now may be removed the next time. It is not used.
+	evict := func(context.Context) error { return c.entries.Evict() }
 
-	for {
-		// An entry that cannot be removed now may be removed the next time. It is not
-		// used.
-		_ = c.entries.Evict()
-
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	return periodic.Task{Interval: evictInterval, AtOnce: true, Do: evict}.Start(ctx)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
 const (
@@ -59,19 +60,8 @@ func (p *Pruner) NeedLeaderElection() bool { return false }
 
 // Start prunes, now and every pruneInterval, until ctx is done.
 func (p *Pruner) Start(ctx context.Context) error {
-	t := time.NewTicker(pruneInterval)
-	defer t.Stop()
-
-	for {
-		// A package that cannot be removed now may be removed the next time.
-		_ = p.prune(ctx)
-
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	// A package that cannot be removed now may be removed the next time.
+	return periodic.Task{Interval: pruneInterval, AtOnce: true, Do: p.prune}.Start(ctx)
 }
 
 // prune touches the packages that are in use, and removes those that have expired.

@@ -80,7 +80,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/gc",
-			to:   []string{"internal/listing", "internal/workdir", "internal/workspace"},
+			to:   []string{"internal/listing", "internal/periodic", "internal/workdir", "internal/workspace"},
 			why:  "what is garbage depends on all Workspaces that exist, and on nothing that this instance knows of itself",
 		},
 		{
@@ -90,12 +90,17 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/shard/...",
-			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/shard", "internal/shard/lease"},
+			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/periodic", "internal/shard", "internal/shard/lease"},
 			why:  "sharding is read, tested and switched off in one place",
 		},
 		{
 			from: "internal/queue",
 			why:  "the order of items does not depend on their type",
+		},
+		{
+			from:  "internal/periodic",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "tasks of any package run at intervals",
 		},
 		{
 			from: "internal/listing",
@@ -177,13 +182,13 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/initcache",
-			to:    []string{"internal/dircache", "internal/regular"},
+			to:    []string{"internal/dircache", "internal/periodic", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "a key is all that it knows of an entry",
 		},
 		{
 			from:  "internal/plugincache",
-			to:    []string{"internal/dircache", "internal/environ", "internal/regular"},
+			to:    []string{"internal/dircache", "internal/environ", "internal/periodic", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it knows the CLI, and no Workspaces",
 		},

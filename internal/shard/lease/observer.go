@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
@@ -73,20 +74,12 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 // Start observes all Leases until ctx is done, so that the time of the last change of
 // each is known before it is asked for.
 func (o *Observer) Start(ctx context.Context) error {
-	t := time.NewTicker(o.interval)
-	defer t.Stop()
-
-	for {
-		if err := o.refresh(ctx); err != nil && ctx.Err() == nil {
-			o.log.Info("Cannot list the Leases of other instances", "error", err)
-		}
-
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	return periodic.Task{
+		Interval: o.interval,
+		AtOnce:   true,
+		Do:       o.refresh,
+		Failed:   func(err error) { o.log.Info("Cannot list the Leases of other instances", "error", err) },
+	}.Start(ctx)
 }
 
 // NeedLeaderElection returns false: a replica that stands by observes, too, and so knows

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
@@ -105,20 +106,11 @@ func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVer
 // started together the others may not have their Leases yet, and their Workspaces would
 // count as unserved.
 func (w *Watcher) Start(ctx context.Context) error {
-	t := time.NewTicker(w.interval)
-	defer t.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-
-		if err := w.Scan(ctx); err != nil && ctx.Err() == nil {
-			w.log.Info("Cannot look for Workspaces that nobody serves", "error", err)
-		}
-	}
+	return periodic.Task{
+		Interval: w.interval,
+		Do:       w.Scan,
+		Failed:   func(err error) { w.log.Info("Cannot look for Workspaces that nobody serves", "error", err) },
+	}.Start(ctx)
 }
 
 // NeedLeaderElection returns true: only an instance with a Lease may have to scan.

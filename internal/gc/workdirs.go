@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
 // defaultPageSize is how many Workspaces are asked for at once.
@@ -115,26 +116,18 @@ func (c *Collector) NeedLeaderElection() bool { return true }
 // Start collects once per interval until ctx is done, never if the interval is not
 // positive. A round that fails is logged; the next one may do better.
 func (c *Collector) Start(ctx context.Context) error {
-	if c.interval <= 0 {
-		<-ctx.Done()
+	return periodic.Task{
+		Interval: c.interval,
+		Do: func(ctx context.Context) error {
+			_, err := c.Collect(ctx)
 
-		return nil
-	}
-
-	t := time.NewTicker(c.interval)
-	defer t.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-			if _, err := c.Collect(ctx); err != nil && ctx.Err() == nil {
-				c.metrics.GCFailed()
-				c.log.Info("Cannot collect working directories", "error", err)
-			}
-		}
-	}
+			return err
+		},
+		Failed: func(err error) {
+			c.metrics.GCFailed()
+			c.log.Info("Cannot collect working directories", "error", err)
+		},
+	}.Start(ctx)
 }
 
 // Collect does one round and returns the UIDs whose directories it deleted. It

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package periodic runs tasks at intervals.
+package periodic
+
+import (
+	"context"
+	"time"
+)
+
+// A Task is done at intervals. It is a manager.Runnable.
+type Task struct {
+	// Interval between the beginnings of two rounds. If it is not positive, there are no
+	// rounds but the one at once.
+	Interval time.Duration
+
+	// AtOnce says that the first round begins at once, not after an interval.
+	AtOnce bool
+
+	// Do one round.
+	Do func(ctx context.Context) error
+
+	// Failed is called with the error of a round, nil if errors do not matter. The next
+	// round may do better.
+	Failed func(err error)
+}
+
+// Start does rounds until ctx is done. The error of a round that was interrupted by that is
+// not passed on.
+func (t Task) Start(ctx context.Context) error {
+	if t.AtOnce {
+		t.round(ctx)
+	}
+
+	var due <-chan time.Time
+
+	if t.Interval > 0 {
+		ticker := time.NewTicker(t.Interval)
+		defer ticker.Stop()
+
+		due = ticker.C
+	}
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due:
+			t.round(ctx)
+		}
+	}
+}
+
+func (t Task) round(ctx context.Context) {
+	if err := t.Do(ctx); err != nil && ctx.Err() == nil && t.Failed != nil {
+		t.Failed(err)
+	}
+}
