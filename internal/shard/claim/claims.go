@@ -298,7 +298,7 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 		hosts = append(hosts, previous.Host())
 	}
 
-	return hosts, c.holding(o).since()
+	return hosts, c.holding(o).taken
 }
 
 // PreviousOwnerWasOther says whether this instance holds a Workspace that an earlier incarnation
@@ -313,7 +313,7 @@ func (c *Claims) holding(o client.Object) holding {
 		return holding{}
 	}
 
-	return c.held.of(newRef(kind, client.ObjectKeyFromObject(o)), o.GetUID())
+	return c.held.of(ref{kind: kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
 }
 
 // release a Workspace that has left, unless work on it is in progress.
@@ -362,7 +362,7 @@ func (c *Claims) settle(ctx context.Context, o Object) error {
 // meanwhile: a request that takes long on its way must not remove a claim that this
 // instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
-	empty, err := c.kube.Scheme().New(r.kind.Value())
+	empty, err := c.kube.Scheme().New(r.kind)
 	if err != nil {
 		return errors.Wrap(err, "cannot make an object")
 	}

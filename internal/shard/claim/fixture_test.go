@@ -101,7 +101,7 @@ func (f *fixture) me() Claim { return f.claims.me }
 func (f *fixture) ref() ref { return f.refOf(f.ws) }
 
 func (f *fixture) refOf(o client.Object) ref {
-	return newRef(f.kind.GroupVersionKind, client.ObjectKeyFromObject(o))
+	return ref{kind: f.kind.GroupVersionKind, key: client.ObjectKeyFromObject(o)}
 }
 
 func (f *fixture) reconcile(t *testing.T) error {

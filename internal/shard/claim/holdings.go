@@ -7,28 +7,23 @@ package claim
 import (
 	"sync"
 	"time"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A ref names a Workspace of any kind. There is one for each that is held, so it is small.
+// A ref names a Workspace of any kind.
 type ref struct {
-	kind unique.Handle[schema.GroupVersionKind]
+	kind schema.GroupVersionKind
 	key  types.NamespacedName
-}
-
-func newRef(kind schema.GroupVersionKind, key types.NamespacedName) ref {
-	return ref{kind: unique.Make(kind), key: key}
 }
 
 // A holding is a Workspace that this instance has taken.
 type holding struct {
 	uid types.UID
 
-	// taken is when, in nanoseconds since 1970: a third of a time.Time.
-	taken int64
+	// taken is since when it is held.
+	taken time.Time
 
 	// previousWasOther says that an earlier incarnation of this instance did not hold it
 	// before.
@@ -43,15 +38,6 @@ type holding struct {
 	// leaving says that it is to be released as soon as it is not busy. From then on
 	// nothing begins, even if a cache that is behind still shows the Workspace.
 	leaving bool
-}
-
-// since when it is held, zero if it is not.
-func (h holding) since() time.Time {
-	if h.taken == 0 {
-		return time.Time{}
-	}
-
-	return time.Unix(0, h.taken)
 }
 
 // holdings are the Workspaces that this instance has taken. No instance but this
@@ -106,17 +92,8 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 	}
 
 	e.busy = true
-	h.share(r, uid, e)
 
 	return true
-}
-
-// share the texts of the object that is in the cache: with those of an object that it
-// replaced, each would be in memory twice. A map that is assigned to takes the new key,
-// although it is equal, if there are strings in it.
-func (h *holdings) share(r ref, uid types.UID, e *holding) {
-	e.uid = uid
-	h.held[r] = e
 }
 
 // end the work, or the write of the claim, that made the Workspace busy.
@@ -153,7 +130,7 @@ func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 	case ok && e.uid == uid:
 		e.busy = true
 	default:
-		h.held[r] = &holding{uid: uid, taken: time.Now().UnixNano(), previousWasOther: previousWasOther, busy: true}
+		h.held[r] = &holding{uid: uid, taken: time.Now(), previousWasOther: previousWasOther, busy: true}
 	}
 
 	return true

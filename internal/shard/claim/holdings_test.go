@@ -5,9 +5,7 @@
 package claim
 
 import (
-	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -248,41 +246,5 @@ func TestHoldings(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// What the cache has in memory anyway is not to be there twice: thousands are held.
-func TestHoldingsShareTexts(t *testing.T) {
-	t.Parallel()
-
-	type texts struct{ namespace, name, uid string }
-
-	version := func() texts {
-		return texts{namespace: strings.Clone("default"), name: strings.Clone("cool"), uid: strings.Clone("uid")}
-	}
-	named := func(v texts) ref {
-		return ref{key: types.NamespacedName{Namespace: v.namespace, Name: v.name}}
-	}
-
-	h := newHoldings(func(ref) {})
-	claimed, cached := version(), version()
-
-	h.add(named(claimed), types.UID(claimed.uid), false)
-	h.end(named(claimed))
-
-	if !h.begin(named(cached), types.UID(cached.uid)) {
-		t.Fatal("begin(...): want true, got false")
-	}
-
-	for r, e := range h.held {
-		for _, s := range []struct{ name, want, got string }{
-			{name: "namespace", want: cached.namespace, got: r.key.Namespace},
-			{name: "name", want: cached.name, got: r.key.Name},
-			{name: "UID", want: cached.uid, got: string(e.uid)},
-		} {
-			if unsafe.StringData(s.want) != unsafe.StringData(s.got) {
-				t.Errorf("begin(...): the %s is not the one in the cache", s.name)
-			}
-		}
 	}
 }

@@ -42,7 +42,7 @@ func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersion
 // Reconcile passes a request on if this instance may work on the Workspace. Otherwise it
 // takes the next step towards that: read it, decide, act.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	name := newRef(r.kind, req.NamespacedName)
+	name := ref{kind: r.kind, key: req.NamespacedName}
 
 	o, ok := r.object.DeepCopyObject().(Object)
 	if !ok {
@@ -87,7 +87,7 @@ func (r *Reconciler) run(ctx context.Context, req reconcile.Request, o client.Ob
 		return r.inner.Reconcile(ctx, req)
 	}
 
-	name := newRef(r.kind, client.ObjectKeyFromObject(o))
+	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
 	if !r.claims.held.begin(name, o.GetUID()) {
 		return reconcile.Result{}, nil
 	}
@@ -107,7 +107,7 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 
 			if o, ok := obj.(client.Object); ok {
 				r.claims.notices.forget(o.GetUID())
-				r.claims.held.left(newRef(r.kind, client.ObjectKeyFromObject(o)), o.GetUID())
+				r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
 			}
 		},
 	}
