@@ -181,7 +181,16 @@ func newOwnership(mgr manager.Manager, cfg *rest.Config, o *Options, identity st
 		// A Workspace is reported after two consecutive scans, so that people are told
 		// within the duration of a Lease that no instance serves a label. A killed
 		// instance counts as serving until its Lease has expired.
-		w := unserved.New(o.Shard, leases, mgr.GetAPIReader(), workspace.GroupVersionKinds(), o.Lease.Duration/3, m, unserved.WithLogger(log), unserved.WithRecorder(recorder))
+		w := &unserved.Watcher{
+			ID:       o.Shard,
+			Leases:   leases,
+			Live:     mgr.GetAPIReader(),
+			Kinds:    workspace.GroupVersionKinds(),
+			Interval: o.Lease.Duration / 3,
+			Metrics:  m,
+			Record:   recorder,
+			Log:      log,
+		}
 		if err := mgr.Add(w); err != nil {
 			return nil, errors.Wrap(err, "cannot add watcher of Workspaces that nobody serves")
 		}

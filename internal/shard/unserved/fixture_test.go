@@ -78,7 +78,7 @@ type fixture struct {
 	leases  *stubLeases
 	counts  stubMetrics
 	events  *recorder
-	live    client.Client
+	kube    client.Client
 	objects []client.Object
 }
 
@@ -86,8 +86,8 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 	t.Helper()
 
 	leases := &stubLeases{id(t, "b")}
-	f := &fixture{leases: leases, counts: stubMetrics{}, events: &recorder{events: map[string][]string{}}, live: live}
-	f.Watcher = New(id(t, "b"), leases, live, workspace.GroupVersionKinds(), 1, f.counts, WithRecorder(f.events))
+	f := &fixture{leases: leases, counts: stubMetrics{}, events: &recorder{events: map[string][]string{}}, kube: live}
+	f.Watcher = &Watcher{ID: id(t, "b"), Leases: leases, Live: live, Kinds: workspace.GroupVersionKinds(), Metrics: f.counts, Record: f.events}
 
 	for _, kind := range workspace.Kinds() {
 		for _, label := range []string{"", "a", "b", "c"} {
@@ -165,7 +165,7 @@ func (f *fixture) relabel(t *testing.T, from, to string) {
 
 		o.SetLabels(map[string]string{shard.LabelKey: to})
 
-		if err := f.live.Patch(t.Context(), o, client.MergeFrom(before)); err != nil {
+		if err := f.kube.Patch(t.Context(), o, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
 	}

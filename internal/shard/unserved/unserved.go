@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,97 +52,80 @@ type Metrics interface {
 // A Watcher scans for Workspaces that no instance serves. Only one instance does it: the
 // one whose Lease has the first name of those that are held.
 type Watcher struct {
-	id       shard.ID
-	leases   Leases
-	live     client.Reader
-	kinds    []schema.GroupVersionKind
-	interval time.Duration
-	metrics  Metrics
-	record   event.Recorder
-	log      logging.Logger
+	// ID of the instance, which holds its Lease.
+	ID shard.ID
 
-	// seen are the unserved Workspaces of the last scan, and whether each was reported.
-	seen map[types.UID]*finding
+	Leases Leases
+
+	// Live reads from the API server.
+	Live client.Reader
+
+	// Kinds of Workspaces.
+	Kinds []schema.GroupVersionKind
+
+	// Interval between two scans.
+	Interval time.Duration
+
+	Metrics Metrics
+	Record  event.Recorder
+	Log     logging.Logger
+
+	// seen is in how many consecutive scans each unserved Workspace was found.
+	seen map[finding]int
 }
 
-// A finding is a Workspace that no instance serves.
+// A finding is a Workspace that no instance serves, and why.
 type finding struct {
-	reason   string
-	reported bool
+	uid    types.UID
+	reason string
 }
 
-// An Option configures a Watcher.
-type Option func(*Watcher)
-
-// WithLogger sets where to log.
-func WithLogger(l logging.Logger) Option { return func(w *Watcher) { w.log = l } }
-
-// WithRecorder sets where events go.
-func WithRecorder(r event.Recorder) Option { return func(w *Watcher) { w.record = r } }
-
-// New returns a Watcher that scans every interval, for the instance that serves id and
-// holds its Lease. Live reads from the API server.
-func New(id shard.ID, leases Leases, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, m Metrics, o ...Option) *Watcher {
-	w := &Watcher{
-		id:       id,
-		leases:   leases,
-		live:     live,
-		kinds:    kinds,
-		interval: interval,
-		metrics:  m,
-		record:   event.NewNopRecorder(),
-		log:      logging.NewNopLogger(),
-		seen:     map[types.UID]*finding{},
-	}
-	for _, fn := range o {
-		fn(w)
-	}
-
-	return w
-}
+// reportAt is the number of consecutive scans after which a Workspace is reported: while
+// an instance is replaced by its next version, its Workspaces are not served for some
+// seconds.
+const reportAt = 2
 
 // Start scans every interval until ctx is done, but not at once: when all instances are
 // started together the others may not have their Leases yet, and their Workspaces would
 // count as unserved.
 func (w *Watcher) Start(ctx context.Context) error {
 	return periodic.Task{
-		Interval: w.interval,
+		Interval: w.Interval,
 		Do:       w.Scan,
-		Failed:   func(err error) { w.log.Info("Cannot look for Workspaces that nobody serves", "error", err) },
+		Failed:   func(err error) { w.Log.Info("Cannot look for Workspaces that nobody serves", "error", err) },
 	}.Start(ctx)
 }
 
 // NeedLeaderElection returns true: only an instance with a Lease may have to scan.
 func (w *Watcher) NeedLeaderElection() bool { return true }
 
-// Scan once. A Workspace is reported after two consecutive scans: while an instance is
-// replaced by its next version, its Workspaces are not served for some seconds.
+// Scan once, and report the Workspaces that were found often enough.
 func (w *Watcher) Scan(ctx context.Context) error {
-	serving, ok := w.leases.Serving()
+	serving, ok := w.Leases.Serving()
 	if !ok {
 		return nil
 	}
 
-	now := map[types.UID]*finding{}
+	found := map[finding]int{}
 
-	if !slices.ContainsFunc(serving, func(id shard.ID) bool { return !id.Sharded() }) && w.isFirst(serving) {
-		if err := w.find(ctx, serving, now); err != nil {
+	if !slices.Contains(serving, shard.ID{}) && w.isFirst(serving) {
+		if err := w.find(ctx, serving, found); err != nil {
 			return err
 		}
 	}
 
 	counts := map[string]int{ReasonNoLiveShard: 0, ReasonNoCatchAll: 0}
 
-	for uid, f := range now {
-		if before, ok := w.seen[uid]; ok && before.reason == f.reason {
+	for f, scans := range found {
+		if scans >= reportAt {
 			counts[f.reason]++
 		}
 	}
 
-	w.seen = now
+	w.seen = found
 
 	for reason, n := range counts {
-		w.metrics.Unserved(reason, n)
+		w.Metrics.Unserved(reason, n)
 	}
 
 	return nil
@@ -151,45 +133,31 @@ func (w *Watcher) Scan(ctx context.Context) error {
 
 // isFirst says whether this instance is the one that scans.
 func (w *Watcher) isFirst(serving []shard.ID) bool {
-	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.id.LeaseName() })
+	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.ID.LeaseName() })
 }
 
 // find the Workspaces that none of the supplied instances serves. The API server
 // selects them, so that it costs next to nothing when there are none.
-func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[types.UID]*finding) error {
-	var names []string
-
-	catchAll := slices.Contains(serving, shard.CatchAll())
+func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[finding]int) error {
+	labelled := shard.LabelKey
 
 	for _, id := range serving {
 		if id.Name() != "" {
-			names = append(names, id.Name())
+			labelled += "," + shard.LabelKey + "!=" + id.Name()
 		}
 	}
 
-	labelled := []labels.Requirement{}
-
-	r, err := labels.NewRequirement(shard.LabelKey, selection.Exists, nil)
+	selector, err := labels.Parse(labelled)
 	if err != nil {
 		return errors.Wrap(err, "cannot select Workspaces")
 	}
 
-	labelled = append(labelled, *r)
-
-	if len(names) > 0 {
-		if r, err = labels.NewRequirement(shard.LabelKey, selection.NotIn, names); err != nil {
-			return errors.Wrap(err, "cannot select Workspaces")
-		}
-
-		labelled = append(labelled, *r)
-	}
-
-	for _, kind := range w.kinds {
-		if err := w.list(ctx, kind, labels.NewSelector().Add(labelled...), ReasonNoLiveShard, found); err != nil {
+	for _, kind := range w.Kinds {
+		if err := w.list(ctx, kind, selector, ReasonNoLiveShard, found); err != nil {
 			return err
 		}
 
-		if catchAll {
+		if slices.Contains(serving, shard.CatchAll()) {
 			continue
 		}
 
@@ -201,18 +169,12 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[types.
 	return nil
 }
 
-func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, reason string, found map[types.UID]*finding) error {
-	_, err := listing.Each(ctx, w.live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
-		f := &finding{reason: reason}
-		found[o.GetUID()] = f
+func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, reason string, found map[finding]int) error {
+	_, err := listing.Each(ctx, w.Live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+		f := finding{uid: o.GetUID(), reason: reason}
 
-		before, ok := w.seen[o.GetUID()]
-		if !ok || before.reason != reason {
-			return nil
-		}
-
-		if f.reported = true; !before.reported {
-			w.record.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
+		if found[f] = w.seen[f] + 1; found[f] == reportAt {
+			w.Record.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
 		}
 
 		return nil

@@ -79,7 +79,7 @@ func TestScan(t *testing.T) {
 				}
 
 				if s.self != (shard.ID{}) {
-					f.id = s.self
+					f.ID = s.self
 				}
 
 				for from, to := range s.relabel {
@@ -114,14 +114,14 @@ func testCannotList(t *testing.T, f *fixture) {
 
 	f.scan(t, 2)
 
-	f.Watcher.live = brokenReader{}
+	f.Live = brokenReader{}
 	if err := f.Scan(t.Context()); err == nil {
 		t.Error("want the error of the API server")
 	}
 
 	f.expect(t, "What was known is not forgotten.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 
-	f.Watcher.live = f.live
+	f.Live = f.kube
 	f.scan(t, 1)
 	f.expect(t, "People were told before.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 }
