@@ -28,9 +28,8 @@ import (
 // A Fetcher fetches modules into working directories. It is safe for concurrent
 // use, as long as no two requests are for the same directory.
 type Fetcher struct {
-	live    client.Reader
-	mapper  meta.RESTMapper
-	program string
+	live   client.Reader
+	mapper meta.RESTMapper
 
 	// store keeps fetched modules for other Workspaces. Nil if modules are not shared.
 	store *store
@@ -46,12 +45,6 @@ type Option func(*Fetcher)
 // the Workspace. Workspaces without a namespace may refer to any.
 func WithoutCrossNamespaceRefs() Option {
 	return func(f *Fetcher) { f.sameNamespace = true }
-}
-
-// WithProgram sets the program that fetches: one that calls fetch.Main. It is the
-// running one by default.
-func WithProgram(path string) Option {
-	return func(f *Fetcher) { f.program = path }
 }
 
 // WithSharedModules keeps fetched modules in a directory, for other Workspaces that
@@ -160,9 +153,9 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 		known = ""
 	}
 
-	program, err := f.executable()
+	program, err := os.Executable()
 	if err != nil {
-		return err
+		return errors.Wrap(err, "cannot find the program that is running")
 	}
 
 	dir, err := r.Dir.TempDir()
@@ -253,16 +246,6 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 	default:
 		return fetch.Immutable(s.address, known)
 	}
-}
-
-func (f *Fetcher) executable() (string, error) {
-	if f.program != "" {
-		return f.program, nil
-	}
-
-	program, err := os.Executable()
-
-	return program, errors.Wrap(err, "cannot find the program that is running")
 }
 
 // newKey returns a text that stands for an address of a kind of source.

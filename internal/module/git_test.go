@@ -72,8 +72,7 @@ func TestGitAddresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			// Go-getter itself cannot use a key below a directory with a strange name.
-			p := newPlaceIn(t, t.TempDir(), tc.address)
+			p := newPlace(t, tc.address)
 			p.request.Env = environment(t, "PATH="+bin+":"+os.Getenv("PATH"))
 
 			if got := p.ensure(t); got != tc.address {

@@ -6,6 +6,7 @@ package fetch
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -64,17 +65,12 @@ func withoutSymlinks(c *getter.Client) error {
 	return nil
 }
 
-// detectors returns those of go-getter.
+// detectors returns those of go-getter, but for the last one, which takes everything for a
+// path.
 func detectors() []getter.Detector {
-	return []getter.Detector{
-		&getter.GitHubDetector{},
-		&getter.GitLabDetector{},
-		&getter.GitDetector{},
-		&getter.BitBucketDetector{},
-		&getter.S3Detector{},
-		&getter.GCSDetector{},
-		&pathDetector{},
-	}
+	last := len(getter.Detectors) - 1
+
+	return append(getter.Detectors[:last:last], &pathDetector{})
 }
 
 // A pathDetector takes everything for a path.
@@ -95,15 +91,11 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 // getters returns those of go-getter. Of the ones that are most used some methods
 // are replaced.
 func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
-	web := newHTTPGetter(check)
+	all := maps.Clone(getter.Getters)
+	all["file"] = &fileGetter{check: check, private: git.private}
+	all["git"] = &gitGetter{check: check, access: git}
+	all["http"] = newHTTPGetter(check)
+	all["https"] = all["http"]
 
-	return map[string]getter.Getter{
-		"file":  &fileGetter{check: check, private: git.private},
-		"gcs":   &getter.GCSGetter{},
-		"git":   &gitGetter{check: check, access: git},
-		"hg":    &getter.HgGetter{},
-		"http":  web,
-		"https": web,
-		"s3":    &getter.S3Getter{},
-	}
+	return all
 }

@@ -260,7 +260,7 @@ func TestCredentialsMode(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := a.withSSHKey(nil, "a2V5"); err != nil {
+	if err := a.useSSHKey("a2V5"); err != nil {
 		t.Fatal(err)
 	}
 

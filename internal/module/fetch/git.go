@@ -20,8 +20,6 @@ import (
 	getter "github.com/hashicorp/go-getter"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // commitPrefix begins the revision of a source that has a known commit.
@@ -77,13 +75,21 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }
 
-// prepare returns u without its credentials, which are written to the file that git
-// reads. In a URL they would be among the arguments of git, which every process on the
-// node can see, and stay in the configuration of the repository. It is an error if u is a
-// private repository of this machine.
+// prepare returns u without its credentials, which are written to files that git reads. In
+// a URL they would be among the arguments of git, which every process on the node can see,
+// and stay in the configuration of the repository. It is an error if u is a private
+// repository of this machine.
 func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
 	if u.Scheme == "file" {
 		return u, checkOutside(a.private, u.Path)
+	}
+
+	if key := u.Query().Get("sshkey"); key != "" {
+		u = without(u, "sshkey")
+
+		if err := a.useSSHKey(key); err != nil {
+			return nil, err
+		}
 	}
 
 	if u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -117,7 +123,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 		return err
 	}
 
-	revision, err := g.access.resolve(g.Context(), u)
+	revision, err := resolve(g.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -142,7 +148,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 	}
 
 	// The ref may have changed during the clone.
-	if now, err := g.access.resolve(g.Context(), u); err != nil || now != revision {
+	if now, err := resolve(g.Context(), u); err != nil || now != revision {
 		return g.check.found("")
 	}
 
@@ -174,13 +180,13 @@ func without(u *url.URL, parameters ...string) *url.URL {
 
 // resolve the ref in u: it returns a revision that changes when the value of the ref does.
 // It names the commit unless only a clone can tell that.
-func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (string, error) {
-	ref, sshKey := u.Query().Get("ref"), u.Query().Get("sshkey")
+func resolve(ctx context.Context, u *url.URL) (string, error) {
+	ref := u.Query().Get("ref")
 	if commitID.MatchString(ref) {
 		return commitPrefix + ref, nil
 	}
 
-	address := without(u, "ref", "sshkey", "depth").String()
+	address := without(u, "ref", "depth").String()
 
 	// An annotated tag is followed by the commit that it stands for.
 	patterns := []string{ref, ref + peeled}
@@ -188,11 +194,11 @@ func (a *gitAccess) resolve(ctx context.Context, u *url.URL) (string, error) {
 		patterns = []string{head}
 	}
 
-	refs, err := a.listRefs(ctx, address, sshKey, patterns...)
+	refs, err := listRefs(ctx, address, patterns...)
 	if err == nil && refs == "" {
 		// It may be the beginning of a commit's name, or an expression. In both cases its
 		// value does not change as long as no ref does.
-		refs, err = a.listRefs(ctx, address, sshKey)
+		refs, err = listRefs(ctx, address)
 	}
 
 	if commit := commitOf(ref, refs); commit != "" {
@@ -226,7 +232,7 @@ func commitOf(ref, refs string) string {
 
 // listRefs asks the repository for all refs whose names end in one of the patterns, or
 // for all refs without a pattern, and returns them with their commits.
-func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patterns ...string) (string, error) {
+func listRefs(ctx context.Context, address string, patterns ...string) (string, error) {
 	stderr := &tail{max: maxStderr}
 	refs := &bytes.Buffer{}
 
@@ -234,13 +240,6 @@ func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patter
 	git := exec.CommandContext(ctx, "git", args...) //nolint:gosec // Two dashes end the options.
 	git.Stdout = refs
 	git.Stderr = stderr
-
-	if sshKey != "" {
-		var err error
-		if git.Env, err = a.withSSHKey(os.Environ(), sshKey); err != nil {
-			return "", err
-		}
-	}
 
 	err := git.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -250,23 +249,24 @@ func (a *gitAccess) listRefs(ctx context.Context, address, sshKey string, patter
 	return refs.String(), errors.Wrap(err, "cannot run git")
 }
 
-// withSSHKey returns an environment in which git uses the key, in base64, as
-// go-getter does when it clones.
-func (a *gitAccess) withSSHKey(env []string, key string) ([]string, error) {
+// useSSHKey makes git, in the environment of this process, use a key in base64. Go-getter
+// would write the path of the key to a shell command without quotes.
+func (a *gitAccess) useSSHKey(key string) error {
 	data, err := base64.StdEncoding.DecodeString(key)
 	if err != nil {
-		return nil, errors.New("the sshkey in the address is not valid base64")
+		return errors.New("the sshkey in the address is not valid base64")
 	}
 
 	path := filepath.Join(a.dir, sshKeyFile)
 	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
-		return nil, err
+		return err
 	}
 
-	ssh, ok := environ.Lookup(env, "GIT_SSH_COMMAND")
-	if !ok || ssh == "" {
-		ssh = "ssh"
-	}
-	// It is read by a shell, which knows the variable.
-	return append(env, "CROSSPLANE_FETCH_SSHKEY="+path, "GIT_SSH_COMMAND="+ssh+` -i "$CROSSPLANE_FETCH_SSHKEY"`), nil
+	// A shell reads the command and expands the variable.
+	command := cmp.Or(os.Getenv("GIT_SSH_COMMAND"), "ssh") + ` -i "$CROSSPLANE_FETCH_SSHKEY"`
+
+	return errors.Join(
+		os.Setenv("CROSSPLANE_FETCH_SSHKEY", path), //nolint:forbidigo // This process is for one fetch.
+		os.Setenv("GIT_SSH_COMMAND", command),      //nolint:forbidigo // As above.
+	)
 }
