@@ -79,13 +79,14 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 	return err
 }
 
-// Add an entry: fill writes it to an empty directory. An existing entry stays as it is.
-// Entries that are too old, or too many, are removed even if Add fails.
+// Add is Put. Entries that are too old, or too many, are removed even if that fails.
 func (c *Cache) Add(key string, fill func(dir string) error) error {
-	return errors.Join(c.add(key, fill), c.Evict())
+	return errors.Join(c.Put(key, fill), c.Evict())
 }
 
-func (c *Cache) add(key string, fill func(dir string) error) error {
+// Put an entry into the cache: fill writes it to an empty directory. An existing entry
+// stays as it is.
+func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
 

@@ -17,6 +17,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -93,7 +94,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return err
 	}
 
-	return newStore(cache, origin).init(ctx, r, init)
+	return newStore(cache, origin, time.Now).init(ctx, r, init)
 }
 
 func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {

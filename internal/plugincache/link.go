@@ -6,7 +6,6 @@ package plugincache
 
 import (
 	"context"
-	"crypto/rand"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,14 +32,14 @@ func (s *store) publish(ctx context.Context, r Run) error {
 		// The private cache itself has links to packages that are not new: those that it
 		// was populated with, and those of a mirror on this machine.
 		if linked, err := os.Readlink(target); err == nil {
-			if err := replaceByLink(linked, p.dir, r.Private); err != nil {
+			if err := relink(linked, p.dir); err != nil {
 				return err
 			}
 
 			continue
 		}
 
-		if err := s.publishNew(ctx, p, target, r.Private); err != nil {
+		if err := s.publishNew(ctx, p, target); err != nil {
 			return err
 		}
 	}
@@ -52,13 +51,12 @@ func (s *store) publish(ctx context.Context, r Run) error {
 // that fails, because the plugin cache is read-only or full for example, the package
 // stays with the directory: the run need not fail because other runs cannot use the
 // package.
-func (s *store) publishNew(ctx context.Context, p pkg, installed, private string) error {
+func (s *store) publishNew(ctx context.Context, p pkg, installed string) error {
 	link := p.dir
 	p.dir = installed
-	p.checksum = func() (string, error) { return hashDir(installed) }
 
 	if shared, err := s.add(ctx, p); err == nil {
-		return replaceByLink(shared, link, private)
+		return relink(shared, link)
 	}
 
 	if err := os.Remove(link); err != nil {
@@ -105,37 +103,11 @@ func shared(dir string) bool {
 	return found
 }
 
-// replaceByLink replaces the file or link at path by a symbolic link, with the help
-// of a directory in the same file system. There is always something at path.
-func replaceByLink(target, path, temp string) error {
-	name := filepath.Join(temp, "link-"+rand.Text())
-	if err := os.Symlink(target, name); err != nil {
+// relink puts a symbolic link at path, in place of the one that may be there.
+func relink(target, path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 
-	err := os.Rename(name, path)
-	if err != nil {
-		_ = os.Remove(name)
-	}
-
-	return err
+	return os.Symlink(target, path)
 }
-
-// syncFiles writes the files below dir to disk.
-func syncFiles(dir string) error {
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() && !e.IsDir() {
-			return err
-		}
-
-		f, err := os.Open(path) //nolint:gosec // It was just found there.
-		if err != nil {
-			return err
-		}
-		defer f.Close() //nolint:errcheck // Nothing is written through it.
-
-		return f.Sync()
-	})
-}
-
-func isCrossDevice(err error) bool { return errors.Is(err, unix.EXDEV) }

@@ -6,11 +6,9 @@ package plugincache
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -37,30 +35,17 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 		}
 	}
 
-	missing := needs.missingFrom(s.packages(), accept)
-	if len(missing) == 0 {
-		return done, nil
-	}
-
-	if err := s.mkdirs(); err != nil {
-		return done, nil //nolint:nilerr // See above.
-	}
-
 	// In the order of their names, so that no two runs wait for each other.
-	for _, address := range slices.Sorted(maps.Keys(missing)) {
-		l := flock.New(s.lockPath(address))
+	for _, address := range needs.missingFrom(s.packages(), accept) {
+		l := newLock(s.origin, ".lock-"+strings.ReplaceAll(address, "/", ","))
 
-		first, err := l.TryLock()
-		if err == nil && first {
+		if free, _ := l.TryLock(); free {
 			held = append(held, l)
 
 			continue
 		}
 
-		if err == nil {
-			_, err = l.TryLockContext(ctx, lockRetry)
-		}
-
+		_, _ = l.TryLockContext(ctx, lockRetry)
 		_ = l.Close()
 
 		if ctx.Err() != nil {
@@ -68,17 +53,24 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 
 			return nil, errors.Wrapf(ctx.Err(), "interrupted while another init downloads provider %q", address)
 		}
-
-		if err != nil {
-			return done, nil //nolint:nilerr // See above.
-		}
 	}
 
 	return done, nil
 }
 
-func (s *store) lockPath(address string) string {
-	sum := sha256.Sum256([]byte(s.links + " " + address))
+// use the packages: those that are touched until the returned function is called are not
+// removed for minRetention. On a file system without locks no package is ever removed.
+func (s *store) use(ctx context.Context) (done func()) {
+	l := newLock(s.dir, packagesLock)
+	_, _ = l.TryRLockContext(ctx, lockRetry)
 
-	return filepath.Join(s.dir, locksDir, hex.EncodeToString(sum[:]))
+	return func() { _ = l.Close() }
+}
+
+// newLock returns the lock of the supplied name in a directory of the store.
+func newLock(dir, name string) *flock.Flock {
+	// Without the directory, locking fails.
+	_ = os.MkdirAll(dir, 0o700)
+
+	return flock.New(filepath.Join(dir, name))
 }

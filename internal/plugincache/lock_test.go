@@ -156,7 +156,7 @@ func TestFailureFreesWaiting(t *testing.T) {
 	// In its time everything that does not wait is over before anything else goes on.
 	synctest.Test(t, func(t *testing.T) {
 		take := func(ctx context.Context) (func(), error) {
-			return newStore(cache, "origin").lockProviders(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
+			return newStore(cache, "origin", time.Now).lockProviders(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
 		}
 
 		done, err := take(t.Context())

@@ -66,6 +66,8 @@ func decidesOrigin(name string) bool {
 		return false // The content of the file counts, wherever it is.
 	case name == Variable, name == mayBreakVariable:
 		return false
+	case strings.HasPrefix(name, "TF_CLI_ARGS_"):
+		return name == "TF_CLI_ARGS_init" // No other command installs providers.
 	}
 
 	return strings.HasPrefix(name, "TF_") || strings.HasPrefix(name, "SSL_CERT_") || strings.HasPrefix(name, "XDG_") ||

@@ -6,8 +6,6 @@ package plugincache
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/dirhash"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -33,17 +32,10 @@ const (
 	// is ever changed or replaced.
 	packagesDir = "packages"
 
-	// originsDir holds, for every origin, links to its packages.
+	// originsDir holds one directory per origin, with the layout of a plugin cache, of
+	// links to packages. Several origins share the files of a package that each of them
+	// has downloaded.
 	originsDir = "origins"
-
-	// locksDir holds the files that are locked while a run downloads a provider.
-	locksDir = "locks"
-
-	// tempDir holds files that are not complete yet.
-	tempDir = "tmp"
-
-	// tempAge is when something in tempDir was left there by a process that is gone.
-	tempAge = 24 * time.Hour
 
 	// checksumPrefix begins the checksum of a directory in a dependency lock file.
 	checksumPrefix = "h1:"
@@ -70,32 +62,42 @@ type pkg struct {
 // path where the CLI expects it in a plugin cache.
 func (p pkg) path() string { return filepath.Join(p.address, p.version, p.platform) }
 
-// A store is the shared side of a plugin cache, seen by those with one origin.
+// A store is the shared side of a plugin cache, for the runs of one origin.
 type store struct {
-	cache string
-	dir   string
-	links string
+	// cache is the plugin cache, dir the directory of this package in it, and origin the
+	// directory of the origin.
+	cache, dir, origin string
+
+	all, origins *dircache.Cache
 }
 
-func newStore(cache, origin string) *store {
+func newStore(cache, origin string, now func() time.Time) *store {
 	dir := filepath.Join(cache, storeDir)
+	origins := &dircache.Cache{Dir: filepath.Join(dir, originsDir), MaxAge: maxUnused, Now: now}
 
-	return &store{cache: cache, dir: dir, links: filepath.Join(dir, originsDir, origin)}
+	return &store{
+		cache:   cache,
+		dir:     dir,
+		origin:  origins.Path(origin),
+		origins: origins,
+		all:     &dircache.Cache{Dir: filepath.Join(dir, packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages, Now: now},
+	}
 }
 
-// packages returns the packages of the store, then the foreign packages in the plugin
-// cache.
+// packages returns those of the origin, then the foreign packages in the plugin cache.
 func (s *store) packages() []pkg {
-	all := list(s.links)
-	for i, p := range all {
+	var all []pkg
+
+	for _, p := range list(s.origin) {
 		// The link is resolved once: it may be replaced.
-		dir, err := os.Readlink(filepath.Join(s.links, p.path()))
+		dir, err := os.Readlink(p.dir)
 		if err != nil {
-			dir = p.dir
+			continue
 		}
 
-		all[i].dir = dir
-		all[i].checksum = func() (string, error) { return checksumOf(filepath.Base(dir)) }
+		p.dir = dir
+		p.checksum = func() (string, error) { return checksumOf(filepath.Base(dir)), nil }
+		all = append(all, p)
 	}
 
 	for _, p := range list(s.cache) {
@@ -135,106 +137,45 @@ func list(dir string) []pkg {
 // add moves the files of a package, which is complete, into the store, and returns their
 // new path.
 func (s *store) add(ctx context.Context, p pkg) (string, error) {
-	sum, err := p.checksum()
+	sum, err := hashDir(p.dir)
 	if err != nil {
 		return "", errors.Wrap(err, "cannot compute checksum")
 	}
 
-	name, err := nameOf(sum)
-	if err != nil {
-		return "", err
-	}
-
-	if err := s.mkdirs(); err != nil {
-		return "", err
-	}
-
 	defer s.use(ctx)()
 
-	dir := filepath.Join(s.dir, packagesDir, name)
-	if err := s.place(p.dir, dir); err != nil {
-		return "", err
+	name := nameOf(sum)
+	dir := s.all.Path(name)
+
+	if _, err := os.Lstat(dir); err != nil {
+		if err := s.all.Put(name, func(empty string) error { return move(p.dir, empty) }); err != nil {
+			return "", err
+		}
 	}
 
 	s.touch(name)
 
-	return dir, s.link(dir, filepath.Join(s.links, p.path()))
+	// Without the link other runs of the origin download the package again.
+	link := filepath.Join(s.origin, p.path())
+	_ = os.MkdirAll(filepath.Dir(link), 0o700)
+	_ = relink(dir, link)
+
+	return dir, nil
 }
 
-func (s *store) mkdirs() error {
-	for _, name := range []string{packagesDir, originsDir, locksDir, tempDir} {
-		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o700); err != nil {
-			return err
-		}
-	}
+// touch a package, and say whether it exists. Without permission to touch a package it
+// can still be used.
+func (s *store) touch(name string) bool { return !errors.Is(s.all.Touch(name), fs.ErrNotExist) }
 
-	return s.sweep()
-}
-
-// place moves the directory src to dst, which appears with everything in it and on
-// disk. If dst is there already it stays, and src is not needed.
-func (s *store) place(src, dst string) error {
-	if _, err := os.Lstat(dst); err == nil {
-		return nil
-	}
-
-	if err := syncFiles(src); err != nil {
-		return err
-	}
-
-	err := os.Rename(src, dst)
-	if isCrossDevice(err) {
-		var temp string
-		if temp, err = os.MkdirTemp(filepath.Join(s.dir, tempDir), "package-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(temp) //nolint:errcheck // It is swept later.
-
-		if err := os.CopyFS(temp, os.DirFS(src)); err != nil {
-			return err
-		}
-
-		if err := syncFiles(temp); err != nil {
-			return err
-		}
-
-		err = os.Rename(temp, dst)
-	}
-
-	if errors.Is(err, fs.ErrExist) {
-		return nil // Another run has added the same files.
+// move the directory src to dst, which is an empty directory.
+func move(src, dst string) error {
+	// Other than os.Rename it replaces an empty directory.
+	err := unix.Rename(src, dst)
+	if errors.Is(err, unix.EXDEV) {
+		return os.CopyFS(dst, os.DirFS(src))
 	}
 
 	return err
-}
-
-// link makes a symbolic link at path, in place of the one that may be there.
-func (s *store) link(target, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-
-	return replaceByLink(target, path, filepath.Join(s.dir, tempDir))
-}
-
-// sweep removes files from tempDir that processes left there which no longer run.
-func (s *store) sweep() error {
-	dir := filepath.Join(s.dir, tempDir)
-
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if info, err := e.Info(); err == nil && dircache.Age(path, info, time.Now()) > tempAge {
-			// Another instance may be doing the same.
-			_ = os.RemoveAll(path)
-		}
-	}
-
-	return nil
 }
 
 // hashDir returns the checksum of the files in a directory.
@@ -252,17 +193,10 @@ func hashDir(dir string) (string, error) {
 	return dirhash.Hash1(files, func(name string) (io.ReadCloser, error) { return regular.Open(filepath.Join(resolved, name)) })
 }
 
-// nameOf returns the name of the directory for a package with the checksum: other
-// than the checksum itself it has no slashes.
-func nameOf(checksum string) (string, error) {
-	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(checksum, checksumPrefix))
-
-	return hex.EncodeToString(sum), errors.Wrapf(err, "cannot decode checksum %q", checksum)
+// nameOf returns the name of the package with the checksum, which may have slashes.
+func nameOf(checksum string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(checksum, checksumPrefix), "/", "_")
 }
 
 // checksumOf returns the checksum that nameOf has made the name of.
-func checksumOf(name string) (string, error) {
-	sum, err := hex.DecodeString(name)
-
-	return checksumPrefix + base64.StdEncoding.EncodeToString(sum), errors.Wrapf(err, "cannot decode name %q", name)
-}
+func checksumOf(name string) string { return checksumPrefix + strings.ReplaceAll(name, "_", "/") }

@@ -11,11 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
@@ -33,9 +30,8 @@ const (
 	// pruneInterval is how often a Pruner runs. It is far below minRetention.
 	pruneInterval = time.Hour
 
-	// packagesLock, in locksDir, is locked shared to use packages, and exclusively to
-	// remove some.
-	packagesLock = "packages"
+	// packagesLock is locked shared to use packages, and exclusively to remove some.
+	packagesLock = "packages.lock"
 )
 
 // A Pruner deletes unused packages from the store of a plugin cache. Several processes
@@ -66,13 +62,9 @@ func (p *Pruner) Start(ctx context.Context) error {
 
 // prune touches the packages that are in use, and removes those that have expired.
 func (p *Pruner) prune(ctx context.Context) error {
-	s := newStore(p.cache, "")
-	if _, err := os.Stat(s.path(packagesDir)); errors.Is(err, fs.ErrNotExist) {
+	s := newStore(p.cache, "", p.now)
+	if _, err := os.Stat(s.all.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-
-	if err := s.mkdirs(); err != nil {
-		return err
 	}
 
 	dirs, err := p.initialized()
@@ -80,62 +72,36 @@ func (p *Pruner) prune(ctx context.Context) error {
 		return errors.Wrap(err, "cannot find out which packages are used")
 	}
 
-	packages := s.cached(p.now)
-
 	for _, dir := range dirs {
 		for _, linked := range list(filepath.Join(dir, providersDir)) {
-			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == packages.Dir {
-				_ = packages.Touch(filepath.Base(target)) // It was there just now.
+			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == s.all.Dir {
+				s.touch(filepath.Base(target))
 			}
 		}
 	}
 
-	l := flock.New(s.path(locksDir, packagesLock))
+	l := newLock(s.dir, packagesLock)
 	defer l.Close() //nolint:errcheck // That unlocks it; there is nothing to be done about an error.
 
 	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
 		return errors.Wrap(err, "cannot keep others from using packages that are removed")
 	}
 
-	return errors.Join(packages.Evict(), s.unlink())
+	return errors.Join(s.all.Evict(), s.evictOrigins())
 }
 
-// cached returns the packages of the store as they age.
-func (s *store) cached(now func() time.Time) *dircache.Cache {
-	return &dircache.Cache{Dir: s.path(packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages, Now: now}
-}
+// evictOrigins removes the origins that have had no package for maxUnused.
+func (s *store) evictOrigins() error {
+	entries, err := os.ReadDir(s.origins.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 
-// touch a package, and say whether it exists. Without permission to touch a package it
-// can still be used.
-func (s *store) touch(name string) bool {
-	return !errors.Is(s.cached(time.Now).Touch(name), fs.ErrNotExist)
-}
-
-// use the packages: those that are touched until the returned function is called are not
-// removed for minRetention. On a file system without locks no package is ever removed.
-func (s *store) use(ctx context.Context) (done func()) {
-	l := flock.New(s.path(locksDir, packagesLock))
-	_, _ = l.TryRLockContext(ctx, lockRetry)
-
-	return func() { _ = l.Close() }
-}
-
-// unlink removes links to packages that no longer exist.
-func (s *store) unlink() error {
-	return filepath.WalkDir(s.path(originsDir), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.Type() != fs.ModeSymlink {
-			return err
+	for _, e := range entries {
+		if len(list(s.origins.Path(e.Name()))) > 0 {
+			_ = s.origins.Touch(e.Name()) // Without permission it is found again, with the next package.
 		}
+	}
 
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-
-		return os.Remove(path) //nolint:gosec // Only this package writes there.
-	})
-}
-
-// path of something in the store.
-func (s *store) path(names ...string) string {
-	return filepath.Join(append([]string{s.dir}, names...)...)
+	return errors.Join(err, s.origins.Evict())
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -40,14 +39,10 @@ func newPruner(cache string, later time.Duration, places ...*place) *Pruner {
 func newFilledStore(t *testing.T, cache string, packages ...string) *store {
 	t.Helper()
 
-	s := newStore(cache, "")
-
-	if err := s.mkdirs(); err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(cache, "", time.Now)
 
 	for _, name := range packages {
-		write(t, s.path(packagesDir, name, "program"), name)
+		write(t, filepath.Join(s.all.Path(name), "program"), name)
 	}
 
 	return s
@@ -86,10 +81,6 @@ func TestPruner(t *testing.T) {
 		newPruner(f.cache, maxUnused+time.Hour, used).mustPrune(t)
 
 		expectStored(t, f.cache, "when one of them was not used for long", kept)
-
-		if links, err := filepath.Glob(filepath.Join(f.cache, storeDir, originsDir, "*", "*", "*", "*", "*", "*")); err != nil || len(links) != 1 {
-			t.Errorf("links to packages: want 1, got %q and error %v", links, err)
-		}
 
 		if _, err := os.Stat(foreign); err != nil {
 			t.Errorf("what somebody else put into the plugin cache: %v", err)
@@ -140,14 +131,14 @@ func TestPrunerOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		s := newStore(f.cache, "other")
+		s := newStore(f.cache, "other", time.Now)
 		copied := filepath.Join(t.TempDir(), "copy")
 
 		if err := os.CopyFS(copied, os.DirFS(old)); err != nil {
 			t.Fatal(err)
 		}
 
-		if _, err := s.add(t.Context(), pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied, checksum: func() (string, error) { return hashDir(copied) }}); err != nil {
+		if _, err := s.add(t.Context(), pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -188,7 +179,7 @@ func TestPrunerWaits(t *testing.T) {
 	expectStored(t, cache, "that nobody uses")
 
 	// And the other way around.
-	l := flock.New(s.path(locksDir, packagesLock))
+	l := newLock(s.dir, packagesLock)
 	if ok, err := l.TryLock(); !ok {
 		t.Fatal(err)
 	}
@@ -226,7 +217,7 @@ func TestPrunerSize(t *testing.T) {
 	s := newFilledStore(t, cache, names...)
 
 	for n, name := range names {
-		path := s.path(packagesDir, name, "program")
+		path := filepath.Join(s.all.Path(name), "program")
 
 		// It takes no room.
 		if err := os.Truncate(path, maxPackages*2/3); err != nil {
@@ -243,9 +234,9 @@ func TestPrunerSize(t *testing.T) {
 
 	expectStored(t, cache, "that are not too many", "today")
 
-	write(t, s.path(packagesDir, "new", "program"), "new")
+	write(t, filepath.Join(s.all.Path("new"), "program"), "new")
 
-	if err := os.Truncate(s.path(packagesDir, "new", "program"), maxPackages*2/3); err != nil {
+	if err := os.Truncate(filepath.Join(s.all.Path("new"), "program"), maxPackages*2/3); err != nil {
 		t.Fatal(err)
 	}
 
@@ -277,30 +268,51 @@ func TestPrunerStart(t *testing.T) {
 	}
 }
 
-// TestSweepClockAhead ensures that what a process left with a clock that was ahead goes like
-// anything else.
-func TestSweepClockAhead(t *testing.T) {
+// TestPrunerOrigins ensures that an origin disappears when it has had no package for long,
+// and not before.
+func TestPrunerOrigins(t *testing.T) {
 	t.Parallel()
 
-	s := newFilledStore(t, t.TempDir())
-	left := s.path(tempDir, "left")
-	write(t, left, "left")
+	cache := t.TempDir()
+	s := newFilledStore(t, cache, "a")
 
-	future := time.Now().Add(365 * 24 * time.Hour)
-	if err := os.Chtimes(left, future, future); err != nil {
-		t.Fatal(err)
+	for name, target := range map[string]string{"full": "a", "empty": "gone"} {
+		link := filepath.Join(s.origins.Path(name), "r", "h", "a", "1.0.0", "p")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(s.all.Path(target), link)); err != nil {
+			t.Fatal(err)
+		}
 	}
 
-	if err := s.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	for _, tc := range []struct {
+		later time.Duration
+		want  []string
+	}{
+		{later: maxUnused - time.Hour, want: []string{"empty", "full"}},
+		{later: maxUnused + time.Hour, want: []string{"full"}},
+	} {
+		p := newPruner(cache, tc.later)
+		p.initialized = func() ([]string, error) {
+			// A directory uses the package.
+			if !newStore(cache, "", p.now).touch("a") {
+				t.Error("the package that is used is gone")
+			}
 
-	info, err := os.Stat(left)
-	if err != nil {
-		t.Fatalf("it may have been made just now: %v", err)
-	}
+			return nil, nil
+		}
+		p.mustPrune(t)
 
-	if info.ModTime().After(time.Now()) {
-		t.Errorf("it does not age before %s", info.ModTime())
+		entries, err := os.ReadDir(s.origins.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got := []string{}
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("origins after %s: -want, +got:\n%s", tc.later, diff)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/gohcl"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/zclconf/go-cty/cty"
 
@@ -50,19 +51,14 @@ func (r Run) needs() requirements {
 	return all
 }
 
-// missingFrom returns the requirements that no acceptable package fulfils.
-func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) requirements {
-	missing := maps.Clone(r)
-
-	for address, constraints := range r {
-		if slices.ContainsFunc(packages, func(p pkg) bool {
-			return p.address == address && satisfies(p.version, constraints) && accept(p)
-		}) {
-			delete(missing, address)
-		}
-	}
-
-	return missing
+// missingFrom returns the addresses for which no acceptable package fulfils the
+// requirements, in order.
+func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r)), func(address string) bool {
+		return slices.ContainsFunc(packages, func(p pkg) bool {
+			return p.address == address && satisfies(p.version, r[address]) && accept(p)
+		})
+	})
 }
 
 func satisfies(v string, constraints []string) bool {
@@ -71,14 +67,102 @@ func satisfies(v string, constraints []string) bool {
 		return false
 	}
 
-	for _, text := range constraints {
+	return !slices.ContainsFunc(constraints, func(text string) bool {
 		c, err := version.NewConstraint(text)
-		if err != nil || !c.Check(parsed) {
-			return false
+
+		return err != nil || !c.Check(parsed)
+	})
+}
+
+// A moduleFile is a file of a module, as far as it says which providers are needed.
+type moduleFile struct {
+	Terraform []struct {
+		Required []struct {
+			Providers hcl.Body `hcl:",remain"`
+		} `hcl:"required_providers,block"`
+		Rest hcl.Body `hcl:",remain"`
+	} `hcl:"terraform,block"`
+	Providers []struct {
+		Name string   `hcl:"name,label"`
+		Rest hcl.Body `hcl:",remain"`
+	} `hcl:"provider,block"`
+	Modules []struct {
+		Name   string         `hcl:"name,label"`
+		Source hcl.Expression `hcl:"source,optional"`
+		Rest   hcl.Body       `hcl:",remain"`
+	} `hcl:"module,block"`
+	Resources []resource `hcl:"resource,block"`
+	Data      []resource `hcl:"data,block"`
+	Ephemeral []resource `hcl:"ephemeral,block"`
+	Rest      hcl.Body   `hcl:",remain"`
+}
+
+// readRequired adds the providers that are required explicitly.
+func (f moduleFile) readRequired(to map[string]requirement) {
+	for _, t := range f.Terraform {
+		for _, block := range t.Required {
+			attributes, _ := block.Providers.JustAttributes()
+			for name, a := range attributes {
+				to[name] = newRequirement(a.Expr)
+			}
+		}
+	}
+}
+
+// readUsed adds the providers that are used, perhaps without being required.
+func (f moduleFile) readUsed(to map[string]requirement) {
+	for _, p := range f.Providers {
+		to[p.Name] = requirement{}
+	}
+
+	for _, r := range slices.Concat(f.Resources, f.Data, f.Ephemeral) {
+		to[r.provider()] = requirement{}
+	}
+}
+
+type resource struct {
+	Type     string         `hcl:"type,label"`
+	Name     string         `hcl:"name,label"`
+	Provider hcl.Expression `hcl:"provider,optional"`
+	Rest     hcl.Body       `hcl:",remain"`
+}
+
+// provider returns the name of the provider of a resource.
+func (r resource) provider() string {
+	if t, diags := hcl.AbsTraversalForExpr(r.Provider); !diags.HasErrors() {
+		return t.RootName()
+	}
+
+	name, _, _ := strings.Cut(r.Type, "_")
+
+	return name
+}
+
+// A requirement is an entry of required_providers.
+type requirement struct {
+	source      string
+	constraints []string
+}
+
+func newRequirement(e hcl.Expression) requirement {
+	r := requirement{}
+
+	// Before there were sources, a version was all that there could be.
+	if v := literal(e); v != "" {
+		r.constraints = []string{v}
+	}
+
+	pairs, _ := hcl.ExprMap(e)
+	for _, kv := range pairs {
+		switch literal(kv.Key) {
+		case "source":
+			r.source = literal(kv.Value)
+		case "version":
+			r.constraints = []string{literal(kv.Value)}
 		}
 	}
 
-	return true
+	return r
 }
 
 // A moduleReader collects the requirements of a module and of the modules beside it.
@@ -97,38 +181,29 @@ func (m *moduleReader) read(dir string) {
 
 	m.seen[dir] = true
 
-	// Those that the module names, by the names that it has for them, and those that
-	// it uses.
-	declared, used := requirements{}, map[string]bool{}
-	sources := map[string]string{}
+	// By the name that the module has for a provider.
+	required := map[string]requirement{}
+	used := map[string]requirement{}
 
 	entries, _ := fs.ReadDir(m.fsys, dir)
 	for _, e := range entries {
-		for _, b := range m.parse(path.Join(dir, e.Name())) {
-			switch b.Type {
-			case "terraform":
-				readRequired(b, sources, declared)
-			case "provider":
-				used[b.Labels[0]] = true
-			case "module":
-				if source := text(b.Body, "source"); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
-					m.read(path.Join(dir, source))
-				}
-			default:
-				used[providerOf(b)] = true
+		f := m.parse(path.Join(dir, e.Name()))
+		f.readRequired(required)
+		f.readUsed(used)
+
+		for _, call := range f.Modules {
+			if source := literal(call.Source); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
+				m.read(path.Join(dir, source))
 			}
 		}
 	}
 
-	for name := range used {
-		if _, ok := declared[name]; !ok {
-			declared[name] = nil
-		}
-	}
+	// What is required wins.
+	maps.Copy(used, required)
 
-	for name, constraints := range declared {
-		if address := m.address(name, sources[name]); address != "" {
-			m.all[address] = append(m.all[address], constraints...)
+	for name, r := range used {
+		if address := m.address(name, r.source); address != "" {
+			m.all[address] = append(m.all[address], r.constraints...)
 		}
 	}
 }
@@ -154,8 +229,9 @@ func (m *moduleReader) address(name, source string) string {
 	return strings.Join(append(defaults[:3-len(parts)], parts...), "/")
 }
 
-// parse returns the blocks of a file that say which providers are needed.
-func (m *moduleReader) parse(name string) hcl.Blocks {
+// parse a file. What can be parsed in spite of errors is good enough.
+func (m *moduleReader) parse(name string) moduleFile {
+	f := moduleFile{}
 	parse := hclparse.NewParser().ParseHCL
 	plain, isJSON := strings.CutSuffix(name, ".json")
 
@@ -164,81 +240,19 @@ func (m *moduleReader) parse(name string) hcl.Blocks {
 	}
 
 	if !strings.HasSuffix(plain, ".tf") && !strings.HasSuffix(plain, ".tofu") {
-		return nil
+		return f
 	}
 
 	src, err := fs.ReadFile(m.fsys, name)
 	if err != nil {
-		return nil
+		return f
 	}
 
-	f, diags := parse(src, name)
-	if diags.HasErrors() {
-		return nil
+	if parsed, diags := parse(src, name); !diags.HasErrors() {
+		_ = gohcl.DecodeBody(parsed.Body, nil, &f)
 	}
 
-	// Blocks that could be parsed in spite of errors are good enough.
-	content, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-		{Type: "terraform"},
-		{Type: "provider", LabelNames: []string{"name"}},
-		{Type: "module", LabelNames: []string{"name"}},
-		{Type: "resource", LabelNames: []string{"type", "name"}},
-		{Type: "data", LabelNames: []string{"type", "name"}},
-		{Type: "ephemeral", LabelNames: []string{"type", "name"}},
-	}})
-
-	return content.Blocks
-}
-
-// readRequired reads the required_providers of a terraform block.
-func readRequired(b *hcl.Block, sources map[string]string, constraints requirements) {
-	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "required_providers"}}})
-
-	for _, required := range content.Blocks {
-		attributes, _ := required.Body.JustAttributes()
-		for name, a := range attributes {
-			constraints[name] = nil
-
-			// Before there were sources, a version was all that there could be.
-			if v := literal(a.Expr); v != "" {
-				constraints[name] = []string{v}
-			}
-
-			pairs, _ := hcl.ExprMap(a.Expr)
-			for _, kv := range pairs {
-				switch literal(kv.Key) {
-				case "source":
-					sources[name] = literal(kv.Value)
-				case "version":
-					constraints[name] = []string{literal(kv.Value)}
-				}
-			}
-		}
-	}
-}
-
-// providerOf returns the name of the provider of a resource.
-func providerOf(b *hcl.Block) string {
-	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "provider"}}})
-	if a, ok := content.Attributes["provider"]; ok {
-		if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() {
-			return t.RootName()
-		}
-	}
-
-	name, _, _ := strings.Cut(b.Labels[0], "_")
-
-	return name
-}
-
-// text returns the value of an attribute that is a literal string.
-func text(body hcl.Body, name string) string {
-	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: name}}})
-	if a, ok := content.Attributes[name]; ok {
-		return literal(a.Expr)
-	}
-
-	return ""
+	return f
 }
 
 // literal returns the value of an expression that is a literal string.
