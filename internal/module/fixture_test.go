@@ -119,5 +119,5 @@ func (p *place) identity(t *testing.T, name string) os.FileInfo {
 func content(t *testing.T, dir string) files {
 	t.Helper()
 
-	return filesystem.Read(t, dir, ".git", ".crossplane-module.json", ".crossplane-files.json")
+	return filesystem.Read(t, dir, ".git", ".crossplane.json")
 }

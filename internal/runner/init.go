@@ -16,8 +16,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// initRaceWait is much longer than a backend takes to make an empty state.
-const initRaceWait = time.Second
+const (
+	// initRaceWait is much longer than a backend takes to make an empty state.
+	initRaceWait = time.Second
+
+	// privatePlugins is what an init has in place of the plugin cache.
+	privatePlugins = ".crossplane-plugins"
+)
 
 // init initializes the directory, whether or not that was done before.
 func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
@@ -74,6 +79,22 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 	}
 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
+}
+
+// pluginCacheRun returns what the plugin cache has to know of an init.
+func (r *Runner) pluginCacheRun() plugincache.Run {
+	registry := "registry.terraform.io"
+	if r.CLI.Product() == terraform.OpenTofu {
+		registry = "registry.opentofu.org"
+	}
+
+	return plugincache.Run{
+		Root:     r.Dir.Path(),
+		Dir:      r.run.Dir,
+		Private:  filepath.Join(r.Dir.Path(), privatePlugins),
+		Env:      r.run.Env,
+		Registry: registry,
+	}
 }
 
 // initialized calls run. If that fails because it needs other providers, modules

@@ -43,6 +43,28 @@ func (r *Runner) initWords() []string {
 	return words
 }
 
+// initDigest of what init depends on and plan does not complain about. The module
+// is not part of it: when its providers, modules or backend change, plan fails in
+// a way that asks for init, and everything else of it may change without.
+func (r *Runner) initDigest() string {
+	relevant := map[string]workdir.File{}
+
+	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
+		if f, ok := r.Inputs.config.files[name]; ok {
+			relevant[name] = f
+		}
+	}
+
+	return workdir.Digest(relevant, r.initSettings()...)
+}
+
+// initSettings are what the result of init depends on anywhere, besides files.
+func (r *Runner) initSettings() []string {
+	p := r.Inputs.parameters
+
+	return []string{workdir.Encode(p.InitArgs, r.Inputs.pluginCache, p.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
+}
+
 // newInitKey returns a digest of everything that init depends on: all files that it
 // may read, what decides where providers and modules come from, and the environment
 // that the Workspace asks for, which has credentials of backends and of module sources.
@@ -86,7 +108,7 @@ func (r *Runner) newInitKey() (string, error) {
 		}
 	}
 
-	return r.Inputs.initKey(files, env, string(r.CLI.Product()), r.CLI.Path(), r.CLI.Version(), origin), nil
+	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path(), origin, workdir.Encode(env))...), nil
 }
 
 // namedFiles returns the files that arguments of init name, a backend configuration

@@ -150,30 +150,6 @@ func (in *Inputs) digest(extra ...string) string {
 	}, extra...)...)
 }
 
-// initDigest of what init depends on and plan does not complain about. The module
-// is not part of it: when its providers, modules or backend change, plan fails in
-// a way that asks for init, and everything else of it may change without.
-func (in *Inputs) initDigest(extra ...string) string {
-	relevant := map[string]workdir.File{}
-
-	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
-		if f, ok := in.config.files[name]; ok {
-			relevant[name] = f
-		}
-	}
-
-	return workdir.Digest(relevant, append([]string{
-		workdir.Encode(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint),
-	}, extra...)...)
-}
-
-// initKey of everything that init depends on in a directory with the supplied files.
-func (in *Inputs) initKey(files map[string]workdir.File, env []string, extra ...string) string {
-	return workdir.Digest(files, append([]string{
-		workdir.Encode(in.parameters.InitArgs, in.pluginCache, in.parameters.Entrypoint, env),
-	}, extra...)...)
-}
-
 // mentionsBackend matches text that may say where state is kept. It sees more than
 // there is, in comments for example, but misses nothing.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)

@@ -40,7 +40,7 @@ type Options struct {
 
 // Target is the Workspace that a Runner is for.
 type Target struct {
-	// Dir is its working directory.
+	// Dir is its working directory. The Runner closes it.
 	Dir *workdir.Dir
 
 	// Inputs of its runs.
@@ -124,11 +124,6 @@ func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 // StateAnywhere says whether the state can be found from any directory.
 func (r *Runner) StateAnywhere() bool { return r.Inputs.stateAnywhere() }
 
-// initDigest of everything that the result of init depends on.
-func (r *Runner) initDigest() string {
-	return r.Inputs.initDigest(string(r.CLI.Product()), r.CLI.Version())
-}
-
 // prepare the directory for a run: write the inputs, and initialize it unless
 // that was done with the same inputs before.
 func (r *Runner) prepare(ctx context.Context) error {
@@ -192,6 +187,8 @@ func (r *Runner) LeaveOutModule() bool {
 
 // Close removes the plan and every secret from the directory.
 func (r *Runner) Close() error {
+	defer r.Dir.Close() //nolint:errcheck // Nothing is written through it.
+
 	if r.done == nil {
 		return nil
 	}

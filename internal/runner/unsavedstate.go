@@ -6,7 +6,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,15 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
-)
-
-const (
-	// runRecordFile is where the RunRecord of a Workspace is. It is no longer than
-	// maxRunRecord.
-	runRecordFile = ".crossplane-prior.json"
-	maxRunRecord  = regular.MiB
 )
 
 // A RunRecord is written before a run changes a state. If the run cannot save the state, the
@@ -51,35 +42,16 @@ type RunRecord struct {
 func (r *Runner) WriteRunRecord(record RunRecord) error {
 	record.Dir = r.Inputs.parameters.Entrypoint
 
-	data, err := json.Marshal(record)
-	if err != nil {
-		return errors.Wrap(err, "cannot note the state")
-	}
-
-	path := filepath.Join(r.Dir.Path(), runRecordFile)
-	// A module may have put a link there.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Wrap(err, "cannot note the state")
-	}
-
-	return errors.Wrap(os.WriteFile(path, data, 0o600), "cannot note the state")
+	return errors.Wrap(r.Dir.WriteRun(record), "cannot note the state")
 }
 
 // RunRecord returns that of the last run, nil if there is none.
 func (r *Runner) RunRecord() (*RunRecord, error) {
-	data, err := regular.Read(filepath.Join(r.Dir.Path(), runRecordFile), maxRunRecord)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil //nolint:nilnil // Nothing is known.
-	}
-
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot read which state there was")
-	}
-
 	record := &RunRecord{}
-	if err := json.Unmarshal(data, record); err != nil {
-		// A process that was killed may have left half of one.
-		return nil, nil //nolint:nilerr,nilnil // See above.
+
+	found, err := r.Dir.ReadRun(record)
+	if !found || err != nil {
+		return nil, errors.Wrap(err, "cannot read which state there was")
 	}
 
 	return record, nil

@@ -23,14 +23,8 @@ const (
 	// ownPrefix begins the names that no input may have anywhere in the directory.
 	ownPrefix = ".crossplane"
 
-	manifestName = ".crossplane-files.json"
-	markerName   = ".crossplane-initialized.json"
-	tempName     = ".crossplane-temporary"
+	tempName = ".crossplane-temporary"
 )
-
-// maxList is the size of the largest record in the directory. Such a record lists all
-// files of a module, at most.
-const maxList = 64 * regular.MiB
 
 // A File is an input of the CLI.
 type File struct {
@@ -40,8 +34,8 @@ type File struct {
 	Secret bool
 }
 
-// A Dir is the directory of one Workspace. Its methods must not be called concurrently:
-// only the one reconcile of the Workspace may use it.
+// A Dir is the directory of one Workspace, until it is closed. Its methods must not be
+// called concurrently: only the one reconcile of the Workspace may use it.
 //
 // The CLI and the programs that a module makes it run can write to the directory as well.
 // So its content is not trusted: no symbolic link is followed on the way to an input, and
@@ -49,6 +43,9 @@ type File struct {
 type Dir struct {
 	root *Root
 	uid  string
+
+	// dir is open from the beginning, so that it stays the same directory.
+	dir *os.Root
 }
 
 // Path of the directory, absolute.
@@ -66,35 +63,30 @@ func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 // Names that lead out of the directory, or that are reserved for files of the provider
 // itself, are refused before anything is written.
 func (d *Dir) Sync(files map[string]File, later ...string) error {
-	listed := newManifest(files, later...)
+	listed := newInputs(files, later...)
 	for name := range listed {
 		if err := checkName(name); err != nil {
 			return err
 		}
 	}
 
-	root, err := d.open()
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // Every file written through it was closed and checked.
-
-	written, err := readManifest(root)
+	m, err := d.readManifest()
 	if err != nil {
 		return err
 	}
 
 	// The new files are recorded before they are written: at any point of failure the
 	// next Sync knows every file that is there.
-	all := maps.Clone(written)
+	all := newInputs(nil)
+	maps.Copy(all, m.Inputs)
 	maps.Copy(all, listed)
 
-	if err := all.write(root, written); err != nil {
+	if err := d.recordInputs(m, all); err != nil {
 		return err
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeInput(root, name, files[name]); err != nil {
+		if err := writeInput(d.dir, name, files[name]); err != nil {
 			return errors.Wrapf(err, "cannot write %q", name)
 		}
 	}
@@ -104,39 +96,55 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 			continue
 		}
 
-		if err := removeInput(root, name); err != nil {
+		if err := removeInput(d.dir, name); err != nil {
 			return errors.Wrapf(err, "cannot remove %q", name)
 		}
 	}
 
-	return listed.write(root, all)
+	return d.recordInputs(m, listed)
+}
+
+// newInputs lists the files, and more that are secret.
+func newInputs(files map[string]File, secret ...string) map[string]input {
+	listed := make(map[string]input, len(files)+len(secret))
+	for name, f := range files {
+		listed[name] = input{Secret: f.Secret}
+	}
+
+	for _, name := range secret {
+		listed[name] = input{Secret: true}
+	}
+
+	return listed
+}
+
+// recordInputs in the manifest, unless they are recorded already: a poll does not wait for
+// the disk.
+func (d *Dir) recordInputs(m *manifest, inputs map[string]input) error {
+	if maps.Equal(m.Inputs, inputs) {
+		return nil
+	}
+
+	m.Inputs = inputs
+
+	return d.writeManifest(m)
 }
 
 // RemoveSecrets removes the secret files that Sync wrote, and temporary directories,
 // which may have credentials in them. It is called when a run is over, however it
 // ended. It succeeds if there is nothing to remove.
 func (d *Dir) RemoveSecrets() error {
-	root, err := d.open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
+	m, err := d.readManifest()
 	if err != nil {
 		return err
 	}
 
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	written, err := readManifest(root)
-	if err != nil {
-		return err
-	}
 	// The file that a Sync was interrupted in may hold half of a secret.
-	errs := []error{removeInput(root, tempName), sweepTempDirs(root)}
+	errs := []error{removeInput(d.dir, tempName), d.sweepTempDirs()}
 
-	for name, e := range written {
-		if e.Secret {
-			errs = append(errs, errors.Wrapf(removeInput(root, name), "cannot remove %q", name))
+	for name, in := range m.Inputs {
+		if in.Secret {
+			errs = append(errs, errors.Wrapf(removeInput(d.dir, name), "cannot remove %q", name))
 		}
 	}
 
@@ -167,14 +175,8 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 		return "", err
 	}
 
-	root, err := d.open()
-	if err != nil {
-		return "", err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
 	// To open a pipe would block.
-	info, err := root.Stat(rel)
+	info, err := d.dir.Stat(rel)
 	if err != nil {
 		return "", err
 	}
@@ -185,7 +187,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 
 	// os.Root ensures that the path stays inside. The rest of this function only computes
 	// it.
-	sub, err := root.OpenRoot(rel)
+	sub, err := d.dir.OpenRoot(rel)
 	if err != nil {
 		return "", err
 	}
@@ -231,22 +233,8 @@ func clean(entrypoint string) (string, error) {
 	return rel, nil
 }
 
-// open returns the directory itself, and not the target of a symbolic link in its place.
-func (d *Dir) open() (*os.Root, error) {
-	root, err := os.OpenRoot(d.root.path)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot open the root of working directories")
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := checkDir(root, d.uid); err != nil {
-		return nil, errors.Wrap(err, "cannot open working directory")
-	}
-
-	sub, err := root.OpenRoot(d.uid)
-
-	return sub, errors.Wrap(err, "cannot open working directory")
-}
+// Close the directory. It must not be used any more.
+func (d *Dir) Close() error { return d.dir.Close() }
 
 // checkName refuses the names that Sync cannot use.
 func checkName(name string) error {
@@ -329,14 +317,9 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	return string(got) == string(data), err
 }
 
-// writeFile writes a file in place of any other of that name. The content is complete,
-// and on disk, before the file gets the name.
-func writeFile(root *os.Root, name string, data []byte) error {
-	return replaceFile(root, name, data, true)
-}
-
-// replaceFile is writeFile for content that need not be on disk. After a failure of
-// the machine the file may have any.
+// replaceFile writes a file in place of any other of that name. The content is complete,
+// and, if it is to be durable, on disk, before the file gets the name: other content may be
+// lost if the machine fails.
 func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err

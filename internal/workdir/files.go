@@ -22,14 +22,8 @@ import (
 // a repository is left out, too. The content in the result is a digest of the content,
 // for a file, and the target, for a symbolic link: a module may be larger than memory.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
-	root, err := d.open()
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
 	files := map[string]File{}
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -39,7 +33,7 @@ func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 			return nil
 		}
 
-		files[name], err = readAny(root, name, e)
+		files[name], err = readAny(d.dir, name, e)
 
 		return errors.Wrapf(err, "cannot read %q", name)
 	})

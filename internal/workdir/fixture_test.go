@@ -73,7 +73,7 @@ func removeSecrets(t *testing.T, d *Dir) {
 func content(t *testing.T, dir string) files {
 	t.Helper()
 
-	got := filesystem.Read(t, dir, manifestName, markerName)
+	got := filesystem.Read(t, dir, manifestName)
 	for name, content := range got {
 		if target, ok := strings.CutPrefix(content, "-> "); ok {
 			got[name] = "-> " + filepath.Base(target)

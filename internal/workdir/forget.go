@@ -24,12 +24,6 @@ const backendName = "terraform.tfstate"
 // inputs, and the backend configuration that init recorded. States are not removed. The
 // next user of the directory writes the inputs, and initializes, again.
 func (d *Dir) Forget() error {
-	root, err := d.open()
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
 	// First, so that no later step leaves a record of files that are gone.
 	if err := d.ClearInitialized(); err != nil {
 		return err
@@ -39,7 +33,7 @@ func (d *Dir) Forget() error {
 		return err
 	}
 
-	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -51,7 +45,7 @@ func (d *Dir) Forget() error {
 			return nil
 		}
 
-		if err := forgetBackend(root, path.Join(name, backendName)); err != nil {
+		if err := forgetBackend(d.dir, path.Join(name, backendName)); err != nil {
 			return errors.Wrap(err, "cannot remove backend configuration")
 		}
 
@@ -61,7 +55,7 @@ func (d *Dir) Forget() error {
 
 // forgetBackend removes the file unless there is no backend configuration in it.
 func forgetBackend(root *os.Root, name string) error {
-	data, err := regular.ReadIn(root, name, maxList)
+	data, err := regular.ReadIn(root, name, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -84,13 +78,7 @@ func forgetBackend(root *os.Root, name string) error {
 // run makes and removes files there. One in the future is of a clock that was ahead: it
 // counts as now, from now on.
 func (d *Dir) LastRun() (time.Time, error) {
-	root, err := d.open()
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	info, err := root.Stat(".")
+	info, err := d.dir.Stat(".")
 	if err != nil {
 		return time.Time{}, errors.Wrap(err, "cannot look at working directory")
 	}
@@ -98,7 +86,7 @@ func (d *Dir) LastRun() (time.Time, error) {
 	last, now := info.ModTime(), time.Now()
 	if last.After(now) {
 		last = now
-		err = root.Chtimes(".", now, now)
+		err = d.dir.Chtimes(".", now, now)
 	}
 
 	return last, errors.Wrap(err, "cannot correct the time of the last run")

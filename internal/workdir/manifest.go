@@ -7,71 +7,131 @@ package workdir
 import (
 	"encoding/json"
 	"io/fs"
-	"maps"
-	"os"
+	"path"
+	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A manifest lists, by name, the inputs that Sync wrote.
-type manifest map[string]entry
+const (
+	// manifestName is the file that the manifest is in. It is replaced as a whole, so that
+	// there is never half of one.
+	manifestName = ".crossplane.json"
 
-type entry struct {
+	// maxManifest is the size of the largest manifest. It lists all files of a module, at
+	// most.
+	maxManifest = 64 * regular.MiB
+)
+
+// A manifest is what the provider records in a directory for later runs.
+type manifest struct {
+	// Inputs that Sync wrote, by name.
+	Inputs map[string]input `json:"inputs,omitempty"`
+
+	// Module that ReplaceTree put into the directory.
+	Module module `json:"module,omitzero"`
+
+	// Initialized is nil unless init succeeded.
+	Initialized *initialized `json:"initialized,omitempty"`
+
+	// Run is what WriteRun recorded.
+	Run json.RawMessage `json:"run,omitempty"`
+}
+
+type input struct {
 	Secret bool `json:"secret,omitempty"`
 }
 
-// readManifest returns the manifest of the directory, empty if it has none.
-func readManifest(root *os.Root) (manifest, error) {
-	m := manifest{}
+// A module is the one in the directory. It names every file, so that other files, above
+// all a state that the CLI wrote between them, are never touched.
+type module struct {
+	// Revision of the module. Empty while its files are being replaced.
+	Revision string `json:"revision,omitempty"`
 
-	data, err := regular.ReadIn(root, manifestName, maxList)
+	// Files that are, or may be, there because of a module.
+	Files []string `json:"files,omitempty"`
+}
+
+// initialized says where init succeeded, and with which inputs.
+type initialized struct {
+	Entrypoint string `json:"entrypoint"`
+	Digest     string `json:"digest"`
+}
+
+// readManifest returns the manifest of the directory, empty if there is none.
+func (d *Dir) readManifest() (*manifest, error) {
+	m := &manifest{}
+
+	data, err := regular.ReadIn(d.dir, manifestName, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the list of files written earlier")
+		return nil, errors.Wrap(err, "cannot read the record of the working directory")
 	}
 
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, errors.Wrapf(err, "cannot parse the list of files written earlier, %q", manifestName)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, errors.Wrapf(err, "cannot parse the record of the working directory, %q", manifestName)
 	}
-	// Files that are read here get deleted.
-	for name := range m {
+
+	return m, errors.Wrapf(m.check(), "cannot use the record of the working directory, %q", manifestName)
+}
+
+// check the names in the manifest, which programs of a module can write, too: files of
+// these names get deleted.
+func (m *manifest) check() error {
+	for name := range m.Inputs {
 		if err := checkName(name); err != nil {
-			return nil, errors.Wrapf(err, "cannot use the list of files written earlier, %q", manifestName)
+			return err
 		}
 	}
 
-	return m, nil
+	for _, name := range m.Module.Files {
+		if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || reservedPath(name) {
+			return errors.Errorf("%q is no file of a module", name)
+		}
+	}
+
+	if m.Initialized != nil && !filepath.IsLocal(m.Initialized.Entrypoint) {
+		return errors.Errorf("%q is no entrypoint", m.Initialized.Entrypoint)
+	}
+
+	return nil
 }
 
-// newManifest returns one that lists the files, and more that are secret.
-func newManifest(files map[string]File, secret ...string) manifest {
-	m := make(manifest, len(files)+len(secret))
-	for name, f := range files {
-		m[name] = entry{Secret: f.Secret}
-	}
-
-	for _, name := range secret {
-		m[name] = entry{Secret: true}
-	}
-
-	return m
-}
-
-// write the manifest, unless it is the one that is there.
-func (m manifest) write(root *os.Root, there manifest) error {
-	if maps.Equal(m, there) {
-		return nil
-	}
-
+func (d *Dir) writeManifest(m *manifest) error {
 	data, err := json.Marshal(m)
 	if err != nil {
-		return errors.Wrap(err, "cannot encode the list of files")
+		return errors.Wrap(err, "cannot encode the record of the working directory")
 	}
 
-	return errors.Wrap(writeFile(root, manifestName, data), "cannot write the list of files")
+	return errors.Wrap(replaceFile(d.dir, manifestName, data, true), "cannot write the record of the working directory")
+}
+
+// WriteRun records something about a run, in place of what was recorded about an earlier
+// one. It is on disk when WriteRun returns.
+func (d *Dir) WriteRun(run any) error {
+	m, err := d.readManifest()
+	if err != nil {
+		return err
+	}
+
+	if m.Run, err = json.Marshal(run); err != nil {
+		return errors.Wrap(err, "cannot encode the record of a run")
+	}
+
+	return d.writeManifest(m)
+}
+
+// ReadRun decodes what WriteRun recorded, and says whether it recorded anything.
+func (d *Dir) ReadRun(run any) (bool, error) {
+	m, err := d.readManifest()
+	if err != nil || m.Run == nil {
+		return false, err
+	}
+
+	return true, errors.Wrap(json.Unmarshal(m.Run, run), "cannot decode the record of a run")
 }

@@ -20,8 +20,9 @@ func TestOddRecords(t *testing.T) {
 	t.Parallel()
 
 	reads := map[string]func(d *Dir) error{
-		manifestName: func(d *Dir) error { return d.Sync(nil) },
-		treeName:     func(d *Dir) error { return d.RemoveTree() },
+		"Sync":       func(d *Dir) error { return d.Sync(nil) },
+		"RemoveTree": func(d *Dir) error { return d.RemoveTree() },
+		"ReadRun":    func(d *Dir) error { _, err := d.ReadRun(&struct{}{}); return err }, //nolint:nlreturn // One line is clearer.
 	}
 	odd := map[string]func(path string) error{
 		"Pipe":  func(path string) error { return unix.Mkfifo(path, 0o600) },
@@ -34,7 +35,7 @@ func TestOddRecords(t *testing.T) {
 				t.Parallel()
 
 				d := newDir(t)
-				if err := plant(filepath.Join(d.Path(), name)); err != nil {
+				if err := plant(filepath.Join(d.Path(), manifestName)); err != nil {
 					t.Fatal(err)
 				}
 
@@ -50,11 +51,11 @@ func TestOddRecords(t *testing.T) {
 	}
 
 	for kind, plant := range odd {
-		t.Run(markerName+kind, func(t *testing.T) {
+		t.Run("Initialized"+kind, func(t *testing.T) {
 			t.Parallel()
 
 			d := newDir(t)
-			if err := plant(filepath.Join(d.Path(), markerName)); err != nil {
+			if err := plant(filepath.Join(d.Path(), manifestName)); err != nil {
 				t.Fatal(err)
 			}
 

@@ -53,34 +53,30 @@ func hostID() string {
 }
 
 // record a use in the file that is locked, and return a function that erases the record.
-func (r *Root) record(root *os.Root) (erase func(), err error) {
-	u := use{Host: r.host, Nonce: rand.Text(), Longest: r.longest}
+func (d *Dir) record() (erase func(), err error) {
+	u := use{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}
 
 	data, err := json.Marshal(u)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot record that the working directory is used")
-	}
-
-	if err := writeRecord(root, data); err != nil {
-		return nil, errors.Wrap(err, "cannot record that the working directory is used")
+	if err == nil {
+		err = d.writeRecord(data)
 	}
 
 	return func() {
 		// Another use may have begun meanwhile.
-		if f, err := openUse(root); err == nil {
+		if f, err := d.openUse(); err == nil {
 			defer f.Close() //nolint:errcheck // Nothing depends on it: the record gets old.
 
 			if string(readRecord(f)) == string(data) {
 				_ = f.Truncate(0)
 			}
 		}
-	}, nil
+	}, errors.Wrap(err, "cannot record that the working directory is used")
 }
 
 // writeRecord replaces the content of the file that is locked, but not the file. Other
 // machines see the record when the file is closed.
-func writeRecord(root *os.Root, data []byte) error {
-	f, err := openUse(root)
+func (d *Dir) writeRecord(data []byte) error {
+	f, err := d.openUse()
 	if err != nil {
 		return err
 	}

@@ -17,14 +17,9 @@ import (
 func useElsewhere(t *testing.T, d *Dir, host string, longest time.Duration) (done func()) {
 	t.Helper()
 
-	root, err := d.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := &Dir{root: &Root{host: host, longest: longest}, dir: d.dir}
 
-	t.Cleanup(func() { _ = root.Close() })
-
-	done, err = (&Root{host: host, longest: longest}).record(root)
+	done, err := other.record()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,13 +143,7 @@ func TestRecord(t *testing.T) {
 
 	d := newDir(t)
 	recorded := func() bool {
-		root, err := d.open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-
-		f, err := openUse(root)
+		f, err := d.openUse()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func probe(path string) error {
 // Path of the root, absolute.
 func (r *Root) Path() string { return r.path }
 
-// Dir returns the directory of the Workspace with this UID. It is created if it
+// Dir opens the directory of the Workspace with this UID. It is created if it
 // does not exist.
 func (r *Root) Dir(uid string) (*Dir, error) {
 	if !isUID(uid) {
@@ -113,7 +113,28 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 		return nil, errors.Wrap(err, "cannot create working directory")
 	}
 
-	return &Dir{root: r, uid: uid}, nil
+	return r.open(uid)
+}
+
+// open the directory of a Workspace, which must exist: the directory itself, and not the
+// target of a symbolic link in its place.
+func (r *Root) open(uid string) (*Dir, error) {
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open the root of working directories")
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	if err := checkDir(root, uid); err != nil {
+		return nil, errors.Wrap(err, "cannot open working directory")
+	}
+
+	dir, err := root.OpenRoot(uid)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open working directory")
+	}
+
+	return &Dir{root: r, uid: uid, dir: dir}, nil
 }
 
 // restrict takes all access to a directory from all other users.
@@ -166,9 +187,8 @@ func (r *Root) Remove(uid string) (bool, error) {
 	}
 
 	removed := false
-	d := &Dir{root: r, uid: uid}
 
-	_, err = d.unused(true, func(*Dir) error {
+	_, err = r.unused(uid, true, func(*Dir) error {
 		if err := keepStates(root, uid); err != nil {
 			return err
 		}

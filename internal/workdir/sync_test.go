@@ -160,7 +160,6 @@ func TestSyncRefuses(t *testing.T) {
 		"TrailingSlash":  {reason: "A directory is no file.", name: "a/"},
 		"NotUTF8":        {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
 		"Manifest":       {reason: "The list of what was written is not an input.", name: manifestName},
-		"Marker":         {reason: "A credential must not claim that init succeeded.", name: markerName},
 		"Temporary":      {reason: "What is used to write the others is not an input.", name: tempName},
 		"ReservedFuture": {reason: "What begins like these belongs to the provider, too.", name: ".crossplane.tfplan"},
 		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},

@@ -7,7 +7,6 @@ package workdir
 import (
 	"crypto/rand"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -21,18 +20,12 @@ const fetchPrefix = ".crossplane-fetch-"
 // into place, and returns its absolute path. The caller removes it. Directories that a
 // killed process left behind are removed here.
 func (d *Dir) TempDir() (string, error) {
-	root, err := d.open()
-	if err != nil {
-		return "", err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := sweepTempDirs(root); err != nil {
+	if err := d.sweepTempDirs(); err != nil {
 		return "", err
 	}
 
 	name := fetchPrefix + rand.Text()
-	if err := root.Mkdir(name, 0o700); err != nil {
+	if err := d.dir.Mkdir(name, 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot create temporary directory")
 	}
 
@@ -51,8 +44,12 @@ func (d *Dir) inTempDir(src string) (string, error) {
 }
 
 // sweepTempDirs removes all temporary directories.
-func sweepTempDirs(root *os.Root) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
+func (d *Dir) sweepTempDirs() error {
+	entries, err := fs.ReadDir(d.dir.FS(), ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // The whole directory is gone.
+	}
+
 	if err != nil {
 		return errors.Wrap(err, "cannot list working directory")
 	}
@@ -62,7 +59,7 @@ func sweepTempDirs(root *os.Root) error {
 			continue
 		}
 
-		if err := root.RemoveAll(e.Name()); err != nil {
+		if err := d.dir.RemoveAll(e.Name()); err != nil {
 			return errors.Wrap(err, "cannot remove temporary directory")
 		}
 	}

@@ -6,7 +6,6 @@ package workdir
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -45,18 +44,12 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 		return err
 	}
 
-	root, err := d.open()
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // The written files are synced.
-
-	old, err := readTree(root)
+	m, err := d.readManifest()
 	if err != nil {
 		return err
 	}
 
-	dirs, files, err := listTree(root, rel)
+	dirs, files, err := listTree(d.dir, rel)
 	if err != nil {
 		return errors.Wrap(err, "cannot list module")
 	}
@@ -66,69 +59,99 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	}
 
 	for _, name := range files {
-		if err := checkReplaceable(root, name); err != nil {
+		if err := checkReplaceable(d.dir, name); err != nil {
 			return err
 		}
 	}
 
-	if err := (tree{Files: union(old.Files, files)}).write(root); err != nil {
+	old := m.Module.Files
+	m.Module = module{Files: union(old, files)}
+
+	// Sync must not remove a file that is part of the module now.
+	for _, name := range files {
+		delete(m.Inputs, name)
+	}
+
+	if err := d.writeManifest(m); err != nil {
 		return err
 	}
 
-	if err := removeFromManifest(root, files); err != nil {
-		return err
-	}
-
-	if err := removeFiles(root, subtract(old.Files, files)); err != nil {
+	if err := removeFiles(d.dir, subtract(old, files)); err != nil {
 		return err
 	}
 
 	for _, name := range dirs {
-		if err := placeDir(root, name); err != nil {
+		if err := placeDir(d.dir, name); err != nil {
 			return errors.Wrapf(err, "cannot create directory %q of module", name)
 		}
 	}
 
 	for _, name := range files {
-		if err := placeFile(root, path.Join(rel, name), name); err != nil {
+		if err := placeFile(d.dir, path.Join(rel, name), name); err != nil {
 			return errors.Wrapf(err, "cannot move %q of module into place", name)
 		}
 	}
 
-	if err := syncFilesystem(root); err != nil {
+	if err := syncFilesystem(d.dir); err != nil {
 		return errors.Wrap(err, "cannot write module to disk")
 	}
 
-	return tree{Revision: revision, Files: files}.write(root)
+	m.Module = module{Revision: revision, Files: files}
+
+	return d.writeManifest(m)
 }
 
 // RemoveTree removes the files of the module that ReplaceTree put here, and the remains
 // of any other. It succeeds if there are none.
 func (d *Dir) RemoveTree() error {
-	root, err := d.open()
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := sweepTempDirs(root); err != nil {
+	if err := d.sweepTempDirs(); err != nil {
 		return err
 	}
 
-	t, err := readTree(root)
-	if err != nil {
+	m, err := d.readManifest()
+	if err != nil || len(m.Module.Files) == 0 {
 		return err
 	}
 
-	if len(t.Files) == 0 {
-		return nil
-	}
-
-	if err := removeFiles(root, t.Files); err != nil {
+	if err := removeFiles(d.dir, m.Module.Files); err != nil {
 		return err
 	}
 
-	return errors.Wrap(root.Remove(treeName), "cannot remove the record of the module")
+	m.Module = module{}
+
+	return d.writeManifest(m)
+}
+
+// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there
+// is no complete tree: none at all, one that is half replaced, one that misses a
+// file, or one with a file that an input written by Sync covers. The last is
+// because Sync removes its inputs when they are no longer wanted, and has nothing
+// to put in their place; whether it will do so next is not known here. A module
+// that has a file of the same name as an input is therefore fetched for every run.
+func (d *Dir) TreeRevision() string { return d.completeTree().Revision }
+
+// TreeFiles returns the slash separated names of the files of the tree, in order,
+// relative to the directory; none if the tree is not complete.
+func (d *Dir) TreeFiles() []string { return d.completeTree().Files }
+
+// completeTree returns the module if it is complete, and an empty one otherwise.
+func (d *Dir) completeTree() module {
+	m, err := d.readManifest()
+	if err != nil || m.Module.Revision == "" {
+		return module{}
+	}
+
+	for _, name := range m.Module.Files {
+		if _, covered := m.Inputs[name]; covered {
+			return module{}
+		}
+
+		if _, err := d.dir.Lstat(name); err != nil {
+			return module{}
+		}
+	}
+
+	return m.Module
 }
 
 // listTree returns the names, relative to dir, of the directories below it, each
@@ -182,22 +205,6 @@ func reserved(base string) bool {
 
 func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
-}
-
-// removeFromManifest makes Sync forget that it wrote these files, so that it does not
-// remove a file that is part of the module now.
-func removeFromManifest(root *os.Root, files []string) error {
-	written, err := readManifest(root)
-	if err != nil {
-		return err
-	}
-
-	m := maps.Clone(written)
-	for _, name := range files {
-		delete(m, name)
-	}
-
-	return m.write(root, written)
 }
 
 // syncFilesystem writes everything to disk that was changed in the file system of

@@ -64,7 +64,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 		}
 		// The file is never there by half: it is replaced by a rename.
 		deadline := time.Now().Add(30 * time.Second)
-		for !bytes.HasPrefix(record(d), []byte(`{"files"`)) {
+		for !bytes.HasPrefix(record(d), []byte(`{"module":{"files"`)) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the child does not replace anything: %s", output)
 			}
@@ -89,7 +89,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 
 // record returns the record of the tree as it is on disk.
 func record(d *Dir) []byte {
-	data, _ := os.ReadFile(filepath.Join(d.Path(), treeName))
+	data, _ := os.ReadFile(filepath.Join(d.Path(), manifestName))
 
 	return data
 }

@@ -43,7 +43,7 @@ func treeContent(t *testing.T, d *Dir) files {
 
 	got := content(t, d.Path())
 	for name := range got {
-		if name == treeName || strings.HasPrefix(name, fetchPrefix) {
+		if strings.HasPrefix(name, fetchPrefix) {
 			delete(got, name)
 		}
 	}

@@ -79,14 +79,14 @@ func TestTreeRevision(t *testing.T) {
 			reason: "A record without a revision is that of a replacement that was interrupted.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), treeName), `{"files":["main.tf","sub/creds"]}`)
+				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"files":["main.tf","sub/creds"]}}`)
 			}},
 		},
 		"NoRecord": {
 			reason: "What cannot be read is no record.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), treeName), `{"revision":"v1"`)
+				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"revision":"v1"`)
 			}},
 		},
 	}
@@ -130,7 +130,7 @@ func TestTreeRecord(t *testing.T) {
 			d := newDir(t)
 			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
 			filesystem.Write(t, d.Path(), present)
-			write(t, filepath.Join(d.Path(), treeName), fmt.Sprintf(`{"revision":"v1","files":[%q]}`, name))
+			write(t, filepath.Join(d.Path(), manifestName), fmt.Sprintf(`{"module":{"revision":"v1","files":[%q]}}`, name))
 
 			if got := d.TreeRevision(); got != "" {
 				t.Errorf("TreeRevision(): want none, got %q", got)

@@ -30,27 +30,7 @@ const (
 // system without locks Sweep does nothing, but Remove relies on the records of other
 // machines.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
-	root, err := d.open()
-	if err != nil {
-		return nil, err
-	}
-
-	release, err := d.use(ctx, root)
-	if err != nil {
-		_ = root.Close()
-
-		return nil, err
-	}
-
-	return func() {
-		release()
-
-		_ = root.Close()
-	}, nil
-}
-
-func (d *Dir) use(ctx context.Context, root *os.Root) (release func(), err error) {
-	f, err := openUse(root)
+	f, err := d.openUse()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +38,7 @@ func (d *Dir) use(ctx context.Context, root *os.Root) (release func(), err error
 	for {
 		err := lock(f, unix.LOCK_SH)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
-			erase, err := d.root.record(root)
+			erase, err := d.record()
 			if err != nil {
 				_ = f.Close()
 
@@ -97,9 +77,7 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	)
 
 	for _, uid := range uids {
-		d := &Dir{root: r, uid: uid}
-
-		left, err := d.unused(false, fn)
+		left, err := r.unused(uid, false, fn)
 		if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))
 		}
@@ -110,17 +88,17 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	return wait, errors.Join(errs...)
 }
 
-// unused calls fn if the directory is not in use, and prevents its use until fn returns.
+// unused calls fn if the directory of a Workspace is not in use, and prevents its use until fn returns.
 // On a file system without locks this cannot be known: guess decides then. It returns for
 // how long another machine may still be using the directory.
-func (d *Dir) unused(guess bool, fn func(*Dir) error) (time.Duration, error) {
-	root, err := d.open()
+func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duration, error) {
+	d, err := r.open(uid)
 	if err != nil {
 		return 0, err
 	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
+	defer d.Close() //nolint:errcheck // Nothing is written through it.
 
-	f, err := openUse(root)
+	f, err := d.openUse()
 	if err != nil {
 		return 0, err
 	}
@@ -131,15 +109,15 @@ func (d *Dir) unused(guess bool, fn func(*Dir) error) (time.Duration, error) {
 		return 0, nil
 	}
 
-	if left := d.root.usedFor(d.uid, readRecord(f)); left > 0 {
+	if left := r.usedFor(uid, readRecord(f)); left > 0 {
 		return left, nil
 	}
 
 	return 0, fn(d)
 }
 
-func openUse(root *os.Root) (*os.File, error) {
-	f, err := root.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
+func (d *Dir) openUse() (*os.File, error) {
+	f, err := d.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
 
 	return f, errors.Wrap(err, "cannot open the file that says who uses the working directory")
 }

@@ -77,17 +77,19 @@ exec '%s' "$@"
 func notedSerial(t *testing.T, i *instance, ws workspace.Workspace) int {
 	t.Helper()
 
-	data, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane-prior.json"))
+	data, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.json"))
 	if err != nil {
 		t.Fatalf("cannot read note: %v", err)
 	}
 
 	note := struct {
-		Serial int `json:"serial"`
+		Run struct {
+			Serial int `json:"serial"`
+		} `json:"run"`
 	}{}
 	if err := json.Unmarshal(data, &note); err != nil {
 		t.Fatalf("cannot parse note: %v", err)
 	}
 
-	return note.Serial
+	return note.Run.Serial
 }
