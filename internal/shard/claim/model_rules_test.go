@@ -244,13 +244,7 @@ func TestModelWithoutRule(t *testing.T) {
 
 			m := worlds()[tc.world]
 			m.without, m.faults = tc.rule, tc.faults
-
-			got := explored(t, &m)
-			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-
-			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
+			explore.Expect(t, tc.reason, m, tc.want)
 		})
 	}
 

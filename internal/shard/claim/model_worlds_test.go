@@ -6,8 +6,8 @@ package claim
 
 // worlds in which every rule holds. Together they have everything that the model
 // knows of; each is small enough to be explored to its end.
-func worlds() map[string]model {
-	return map[string]model{
+func worlds() map[string]*model {
+	return map[string]*model{
 		"Restart": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, kills: 1, losses: 1},

@@ -7,7 +7,7 @@ package lease
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
 // These are the limits of the guarantees if a person deletes a Lease. An unsharded
@@ -64,13 +64,7 @@ func TestModelLimits(t *testing.T) {
 
 			m := worlds()[tc.world]
 			m.faults, m.connected = tc.faults, tc.connected
-
-			got := explored(t, &m)
-			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-
-			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
+			explore.Expect(t, tc.reason, m, tc.want)
 		})
 	}
 }

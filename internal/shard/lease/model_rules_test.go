@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
 // A rule can be taken away from a model.
@@ -185,13 +187,7 @@ func TestModelWithoutRule(t *testing.T) {
 
 			m := worlds()[tc.world]
 			m.without, m.faults = r, tc.faults
-
-			got := explored(t, &m)
-			if diff := cmp.Diff(tc.want, got.Wrong); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-
-			t.Logf("%s For example:\n%s", tc.reason, got.Trace)
+			explore.Expect(t, tc.reason, m, tc.want)
 		})
 	}
 

@@ -10,7 +10,7 @@ func oldLease() content  { return content{exists: true, holder: ancestor, names:
 
 // worlds in which every rule holds. Each is about one interplay, and small enough to be
 // explored to its end.
-func worlds() map[string]model {
+func worlds() map[string]*model {
 	replicas := []spec{{start: leading}, {start: standby}}
 	fresh := []spec{{start: leading}, {start: absent}}
 	shards := []spec{{start: leading}, {start: standby}, {role: other, start: leading}}
@@ -18,7 +18,7 @@ func worlds() map[string]model {
 	mixed := []spec{{start: leading}, {role: other, start: leading}}
 	freshMixed := []spec{{start: leading}, {role: other, start: absent}}
 
-	return map[string]model{
+	all := map[string]*model{
 		// An unsharded instance, which claims nothing, and its standby.
 		"Outage": {
 			unsharded: true, procs: replicas, faults: faults{kills: 1, pauses: 1, stops: 1, hangs: 1},
@@ -78,4 +78,13 @@ func worlds() map[string]model {
 			unsharded: true, procs: freshMixed, faults: faults{starts: 1, kills: 1, emptyings: 1, restores: 1},
 		},
 	}
+
+	for _, m := range all {
+		m.lease = heldLease()
+		if !m.backup.exists {
+			m.backup = oldLease()
+		}
+	}
+
+	return all
 }

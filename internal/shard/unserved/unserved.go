@@ -9,6 +9,7 @@ package unserved
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,15 +140,15 @@ func (w *Watcher) isFirst(serving []shard.ID) bool {
 // find the Workspaces that none of the supplied instances serves. The API server
 // selects them, so that it costs next to nothing when there are none.
 func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[finding]int) error {
-	labelled := shard.LabelKey
+	labelled := []string{shard.LabelKey}
 
 	for _, id := range serving {
 		if id.Name() != "" {
-			labelled += "," + shard.LabelKey + "!=" + id.Name()
+			labelled = append(labelled, shard.LabelKey+"!="+id.Name())
 		}
 	}
 
-	selector, err := labels.Parse(labelled)
+	selector, err := labels.Parse(strings.Join(labelled, ","))
 	if err != nil {
 		return errors.Wrap(err, "cannot select Workspaces")
 	}

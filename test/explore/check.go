@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package explore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Expect explores a model and fails the test unless what is wanted goes wrong, or nothing
+// if that is empty.
+func Expect[S comparable, M any](t *testing.T, reason string, m Model[S, M], want string) {
+	t.Helper()
+
+	got := Run(m)
+	t.Logf("%d states, %d ways between them without a fault", got.States, got.Edges)
+
+	if diff := cmp.Diff(want, got.Wrong); diff != "" {
+		t.Errorf("%s\n-want, +got:\n%s", reason, diff)
+	}
+
+	if got.Wrong != "" {
+		t.Logf("%s For example:\n%s", reason, got.Trace)
+	}
+}
+
+// ExpectSafe explores worlds in which nothing may go wrong.
+func ExpectSafe[S comparable, M any, W Model[S, M]](t *testing.T, worlds map[string]W) {
+	t.Helper()
+
+	for name, w := range worlds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			Expect[S, M](t, "With every rule, nothing goes wrong.", w, "")
+		})
+	}
+}
+
+// ExpectSafeWithMoreFaults explores worlds in which nothing may go wrong, with one more
+// fault of each kind that there is, one kind at a time. Worlds returns new ones at each
+// call, and faults how many there are of each kind.
+func ExpectSafeWithMoreFaults[S comparable, M any, W Model[S, M]](t *testing.T, worlds func() map[string]W, faults func(W) []*uint8) {
+	t.Helper()
+
+	if !Full() {
+		t.Skip("make model has the time for it")
+	}
+
+	for name, w := range worlds() {
+		for kind, n := range faults(w) {
+			if *n == 0 {
+				continue
+			}
+
+			t.Run(fmt.Sprintf("%s/%d", name, kind), func(t *testing.T) {
+				more := worlds()[name]
+				*faults(more)[kind]++
+
+				Expect[S, M](t, "With every rule, nothing goes wrong.", more, "")
+			})
+		}
+	}
+}
