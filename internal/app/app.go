@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -316,11 +315,6 @@ func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock)
 			ByObject:         byObject,
 			DefaultTransform: providerconfig.CompactUsages(compact(o.Shard, o.LeaseNamespace, identity)),
 		},
-		// The priority queue of v0.24.1 can hang at shutdown: handleReadyItems hands
-		// an item to a waiter that has just left because of the shutdown, holding the
-		// lock that the other workers need to finish. Workspaces have a queue of
-		// their own.
-		Controller:             config.Controller{UsePriorityQueue: new(false)},
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
