@@ -157,13 +157,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		ro = append(ro, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}
 
-	if err := mgr.Add(&stateRecorder{
-		cache:    mgr.GetClient(),
-		kind:     kind,
-		interval: o.MetricOptions.PollStateMetricInterval,
-		metrics:  o.MetricOptions.MRStateMetrics,
-		log:      log,
-	}); err != nil {
+	if err := mgr.Add(recordStates(mgr.GetClient(), mgr.GetCache(), kind, o.Options)); err != nil {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
 	}
 

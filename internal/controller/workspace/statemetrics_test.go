@@ -6,16 +6,19 @@ package workspace
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
@@ -24,17 +27,31 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A cacheOf Workspaces makes no deep copies, and refuses those who do not ask for that.
+// A cacheOf Workspaces makes no deep copies. It returns an error to a caller that does not
+// ask for that.
 type cacheOf struct {
-	client.Reader
+	client.Client
 
+	mu    sync.Mutex
 	items []namespacedv1beta1.Workspace
-	reads int
+	err   error
+}
+
+func (c *cacheOf) set(items []namespacedv1beta1.Workspace, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.items, c.err = items, err
+}
+
+func (c *cacheOf) Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	_ = namespacedv1beta1.AddToScheme(s)
+
+	return s
 }
 
 func (c *cacheOf) List(_ context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	c.reads++
-
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	if o.UnsafeDisableDeepCopy == nil || !*o.UnsafeDisableDeepCopy {
 		return errors.New("asked for a deep copy of everything")
@@ -45,12 +62,15 @@ func (c *cacheOf) List(_ context.Context, l client.ObjectList, opts ...client.Li
 		return errors.Errorf("asked for %T", l)
 	}
 
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
 	list.Items = c.items
 
-	return nil
+	return c.err
 }
 
-func TestStateRecorder(t *testing.T) {
+func TestRecordStates(t *testing.T) {
 	t.Parallel()
 
 	newItem := func(c ...xpv2.Condition) namespacedv1beta1.Workspace {
@@ -60,89 +80,62 @@ func TestStateRecorder(t *testing.T) {
 		return ws
 	}
 
-	cases := map[string]struct {
+	type counts struct{ Exists, Ready, Synced float64 }
+
+	const interval = 7 * time.Second
+
+	steps := []struct {
 		reason string
-		before []namespacedv1beta1.Workspace
-		now    []namespacedv1beta1.Workspace
-		want   map[string]float64
+		items  []namespacedv1beta1.Workspace
+		err    error
+		want   counts
 	}{
-		"None": {
-			reason: "Nothing is a number as well.",
-			want:   map[string]float64{"crossplane_managed_resource_exists": 0, "crossplane_managed_resource_ready": 0, "crossplane_managed_resource_synced": 0},
-		},
-		"Some": {
-			reason: "Only what is True counts.",
-			now: []namespacedv1beta1.Workspace{
-				newItem(),
-				newItem(xpv2.Available(), xpv2.ReconcileSuccess()),
-				newItem(xpv2.Creating(), xpv2.ReconcileSuccess()),
-				newItem(xpv2.Unavailable(), xpv2.ReconcileError(errors.New("boom"))),
-			},
-			want: map[string]float64{"crossplane_managed_resource_exists": 4, "crossplane_managed_resource_ready": 1, "crossplane_managed_resource_synced": 2},
-		},
-		"Fewer": {
-			reason: "What is gone does not count any more.",
-			before: []namespacedv1beta1.Workspace{newItem(xpv2.Available()), newItem(xpv2.Available())},
-			now:    []namespacedv1beta1.Workspace{newItem(xpv2.Available())},
-			want:   map[string]float64{"crossplane_managed_resource_exists": 1, "crossplane_managed_resource_ready": 1, "crossplane_managed_resource_synced": 0},
-		},
+		{reason: "The first count is at the start. Only True counts.", want: counts{Exists: 4, Ready: 1, Synced: 2}, items: []namespacedv1beta1.Workspace{
+			newItem(),
+			newItem(xpv2.Available(), xpv2.ReconcileSuccess()),
+			newItem(xpv2.Creating(), xpv2.ReconcileSuccess()),
+			newItem(xpv2.Unavailable(), xpv2.ReconcileError(errors.New("boom"))),
+		}},
+		{reason: "An error changes nothing.", err: errors.New("boom"), want: counts{Exists: 4, Ready: 1, Synced: 2}},
+		{reason: "Counting goes on after an error. A deleted Workspace does not count.", items: []namespacedv1beta1.Workspace{newItem(xpv2.Available())}, want: counts{Exists: 1, Ready: 1}},
+		{reason: "The last Workspace was deleted."},
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			r := &stateRecorder{kind: workspace.Kinds()[1], metrics: statemetrics.NewMRStateMetrics(), log: logging.NewNopLogger()}
-
-			for _, items := range [][]namespacedv1beta1.Workspace{tc.before, tc.now} {
-				r.cache = &cacheOf{items: items}
-				if err := r.record(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-
-			registry := prometheus.NewRegistry()
-			registry.MustRegister(r.metrics)
-
-			families, err := registry.Gather()
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			have := map[string]float64{}
-
-			for _, f := range families {
-				for _, m := range f.GetMetric() {
-					have[f.GetName()] = m.GetGauge().GetValue()
-
-					if diff := cmp.Diff("tf.m.upbound.io/v1beta1, Kind=Workspace", m.GetLabel()[0].GetValue()); diff != "" {
-						t.Errorf("label gvk: -want, +got:\n%s", diff)
-					}
-				}
-			}
-
-			if diff := cmp.Diff(tc.want, have); diff != "" {
-				t.Errorf("\n%s\nrecord(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestStateRecorderStart(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cacheOf{}
-		r := &stateRecorder{cache: c, kind: workspace.Kinds()[1], interval: 7 * time.Second, metrics: statemetrics.NewMRStateMetrics(), log: logging.NewNopLogger()}
+		m := statemetrics.NewMRStateMetrics()
+		o := controller.Options{Logger: logging.NewNopLogger(), MetricOptions: &controller.MetricOptions{PollStateMetricInterval: interval, MRStateMetrics: m}}
 
-		ctx, cancel := context.WithTimeout(t.Context(), 3*r.interval+time.Second)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
 
-		if err := r.Start(ctx); err != nil {
-			t.Error(err)
+		for i, step := range steps {
+			c.set(step.items, step.err)
+
+			if i == 0 {
+				go func() { ended <- recordStates(c, c, workspace.Kinds()[1], o)(ctx) }()
+			} else {
+				<-time.After(interval)
+			}
+
+			synctest.Wait()
+
+			const gvk = "tf.m.upbound.io/v1beta1, Kind=Workspace"
+
+			got := counts{
+				Exists: testutil.ToFloat64(m.Exists.WithLabelValues(gvk)),
+				Ready:  testutil.ToFloat64(m.Ready.WithLabelValues(gvk)),
+				Synced: testutil.ToFloat64(m.Synced.WithLabelValues(gvk)),
+			}
+			if diff := cmp.Diff(step.want, got); diff != "" {
+				t.Errorf("\n%s\nrecordStates(...): -want, +got:\n%s", step.reason, diff)
+			}
 		}
 
-		if c.reads != 3 {
-			t.Errorf("want Workspaces to be counted once per interval, 3 times, got %d", c.reads)
+		cancel()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }
