@@ -130,7 +130,7 @@ func runInstance(ctx context.Context, o *Options) error {
 		return err
 	}
 
-	mgr, err := newManager(cfg, o, identity, lock)
+	mgr, err := newManager(cfg, o, lock)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func newConfig(o *Options) (*rest.Config, error) {
 }
 
 // newManager returns a manager that holds the supplied Lease, nil if it holds none.
-func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock) (manager.Manager, error) {
+func newManager(cfg *rest.Config, o *Options, lock *lease.Lock) (manager.Manager, error) {
 	// The scheme is complete before the manager is made: the cache needs it to
 	// tell which of the kinds in ByObject are namespaced.
 	scheme, err := newScheme()
@@ -313,7 +313,7 @@ func newManager(cfg *rest.Config, o *Options, identity string, lock *lease.Lock)
 			Mapper:           mapper,
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
-			DefaultTransform: providerconfig.CompactUsages(compact(o.Shard, o.LeaseNamespace, identity)),
+			DefaultTransform: providerconfig.CompactUsages(cache.TransformStripManagedFields()),
 		},
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},

@@ -188,7 +188,7 @@ func TestCache(t *testing.T) {
 				EnableSecretCache:      tc.secrets,
 				MetricsBindAddress:     "0",
 				HealthProbeBindAddress: "0",
-			}, "", nil)
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
