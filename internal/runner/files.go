@@ -26,8 +26,10 @@ const (
 	// gitCredentialsFile is the credentials file that git reads.
 	gitCredentialsFile = ".git-credentials"
 
-	// varsFile holds spec.forProvider.vars. Their values must not be arguments,
-	// which everybody on the node can read.
+	// varsFile holds spec.forProvider.vars. Their values must not be arguments, which every
+	// process on the node can read. They must not be in TF_CLI_ARGS_plan and the like either:
+	// with TF_LOG=info the CLI logs those, and a CLI that a provisioner runs for another module
+	// refuses the variables.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
 	// dataDir is where init leaves everything but the dependency lock file.

@@ -6,6 +6,7 @@ package vars
 
 import (
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -48,9 +49,8 @@ func Declared(dir fs.FS) (Declarations, error) {
 
 	d := Declarations{kinds: map[string]Kind{}, complete: true}
 
-	var overrides []string
+	var files, overrides []string
 
-	// In the order of names, in which *.tofu comes after *.tf.
 	for _, e := range entries {
 		base, ok := configuration(e.Name())
 		switch {
@@ -58,17 +58,15 @@ func Declared(dir fs.FS) (Declarations, error) {
 		case base == "override" || strings.HasSuffix(base, "_override"):
 			overrides = append(overrides, e.Name())
 		default:
-			for name, typ := range d.read(dir, e.Name()) {
-				d.kinds[name] = kindOf(typ)
-			}
+			files = append(files, e.Name())
 		}
 	}
 
-	// An override changes the arguments that it mentions of a variable that is declared
-	// elsewhere.
-	for _, file := range overrides {
+	// In the order of names, in which *.tofu comes after *.tf.
+	for i, file := range slices.Concat(files, overrides) {
 		for name, typ := range d.read(dir, file) {
-			if typ != nil {
+			// An override without a type leaves the type of the variable.
+			if typ != nil || i < len(files) {
 				d.kinds[name] = kindOf(typ)
 			}
 		}
