@@ -182,24 +182,24 @@ func TestCache(t *testing.T) {
 				return noted
 			})
 
-			mgr, err := newManager(&watched, &Options{
+			i := &instance{config: &watched, o: &Options{
 				Shard:                  id,
 				SyncInterval:           time.Hour,
 				EnableSecretCache:      tc.secrets,
 				MetricsBindAddress:     "0",
 				HealthProbeBindAddress: "0",
-			}, nil)
-			if err != nil {
+			}}
+			if err := i.newManager(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 
-			go func() { ended <- mgr.Start(ctx) }()
+			go func() { ended <- i.mgr.Start(ctx) }()
 
-			<-mgr.Elected()
-			f.expect(t, mgr.GetClient())
+			<-i.mgr.Elected()
+			f.expect(t, i.mgr.GetClient())
 			cancel()
 
 			if err := <-ended; err != nil {

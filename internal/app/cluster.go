@@ -11,13 +11,9 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 // clusterKey is the ConfigMap whose UID identifies the cluster. Every API server makes it
@@ -29,8 +25,8 @@ func clusterKey() types.NamespacedName {
 
 // ownRoot ensures that no other cluster uses the root: each of the two would delete the
 // directories of the other's Workspaces as garbage.
-func ownRoot(ctx context.Context, cfg *rest.Config, root *workdir.Root, log logging.Logger) error {
-	kube, err := client.New(cfg, client.Options{})
+func (i *instance) ownRoot(ctx context.Context) error {
+	kube, err := client.New(i.config, client.Options{})
 	if err != nil {
 		return errors.Wrap(err, "cannot make client")
 	}
@@ -40,7 +36,7 @@ func ownRoot(ctx context.Context, cfg *rest.Config, root *workdir.Root, log logg
 
 	err = kube.Get(ctx, clusterKey(), cluster)
 	if kerrors.IsForbidden(err) || kerrors.IsNotFound(err) {
-		log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", root.Path(), "error", err)
+		i.log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", i.root.Path(), "error", err)
 
 		return nil
 	}
@@ -49,5 +45,5 @@ func ownRoot(ctx context.Context, cfg *rest.Config, root *workdir.Root, log logg
 		return errors.Wrap(err, "cannot find out which cluster this is")
 	}
 
-	return errors.Wrap(root.Own(string(cluster.GetUID())), "XP_TF_DIR")
+	return errors.Wrap(i.root.Own(string(cluster.GetUID())), "XP_TF_DIR")
 }

@@ -48,12 +48,10 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 		},
 	}
 
-	if err := r.Register(co.MetricOptions.MRMetrics); err != nil {
-		return controller.Options{}, nil, errors.Wrap(err, "cannot register metrics of managed resources")
-	}
-
-	if err := r.Register(co.MetricOptions.MRStateMetrics); err != nil {
-		return controller.Options{}, nil, errors.Wrap(err, "cannot register state metrics of managed resources")
+	for _, c := range []prometheus.Collector{co.MetricOptions.MRMetrics, co.MetricOptions.MRStateMetrics} {
+		if err := r.Register(c); err != nil {
+			return controller.Options{}, nil, errors.Wrap(err, "cannot register metrics of managed resources")
+		}
 	}
 
 	if o.EnableManagementPolicies {

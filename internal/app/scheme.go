@@ -19,18 +19,13 @@ import (
 // newScheme returns a scheme with every type that an instance reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
-
-	for _, add := range []func(*runtime.Scheme) error{
+	b := runtime.NewSchemeBuilder(
 		apis.AddToScheme,
 		authorizationv1.AddToScheme,
 		coordinationv1.AddToScheme,
 		corev1.AddToScheme,
 		extv1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			return nil, errors.Wrap(err, "cannot build scheme")
-		}
-	}
+	)
 
-	return s, nil
+	return s, errors.Wrap(b.AddToScheme(s), "cannot build scheme")
 }

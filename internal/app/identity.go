@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"os"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// identify gives this instance a name and decides whether it holds a Lease: one without
+// --leader-election gives up a Lease that it is not allowed to have.
+func (i *instance) identify(ctx context.Context) (err error) {
+	if i.identity, err = lease.NewIdentity(); err != nil {
+		return err
+	}
+
+	if !i.o.HoldsLease || i.o.LeaderElection != nil || i.o.Shard.Sharded() {
+		return nil
+	}
+
+	if i.o.HoldsLease, err = mayHoldLease(ctx, i.config, i.o.LeaseNamespace); err == nil && !i.o.HoldsLease {
+		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
+	}
+
+	return err
+}
+
+// mayHoldLease says whether this instance has the right to create and update Leases
+// in the supplied namespace.
+func mayHoldLease(ctx context.Context, cfg *rest.Config, namespace string) (bool, error) {
+	kube, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return false, errors.Wrap(err, "cannot make client")
+	}
+
+	for _, verb := range []string{"get", "create", "update"} {
+		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace})
+		if err != nil || !allowed {
+			return false, errors.Wrap(err, "cannot find out whether Leases may be written")
+		}
+	}
+
+	return true, nil
+}
+
+// may says whether this instance has a right.
+func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
+	err := kube.Create(ctx, review)
+
+	return review.Status.Allowed, err
+}
+
+// newLock makes the Lease of an instance that holds one.
+func (i *instance) newLock(context.Context) error {
+	if !i.o.HoldsLease {
+		return nil
+	}
+
+	if err := checkInit(os.Getpid(), i.o, i.log); err != nil {
+		return err
+	}
+
+	f, err := fence.New()
+	if err != nil {
+		return errors.Wrap(err, "cannot make fence")
+	}
+
+	lost := func(err error) {
+		i.log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
+		// The next instance must not find runs of this instance.
+		i.drain.Abort()
+		i.fail(err)
+	}
+
+	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log)}
+	if i.o.pauses() {
+		lo = append(lo, lease.WithPause(i.drain.Pause, i.drain.Resume))
+	}
+
+	i.lock, err = lease.NewLock(i.config, i.o.LeaseNamespace, i.o.Shard.LeaseName(), i.identity, i.o.Lease, f, lost, lo...)
+
+	return err
+}
+
+// checkInit refuses to hold a Lease as the init process of a container, which the kernel
+// does not let the fence kill. An instance without the flag starts anyway: it did before
+// there were Leases.
+func checkInit(pid int, o *Options, log logging.Logger) error {
+	const remedy = "an instance that cannot renew its Lease could not be killed before another one takes over. Put a minimal init in front of it, as the image of this project does with tini, or set shareProcessNamespace: true in the Pod"
+
+	switch {
+	case pid != 1:
+		return nil
+	case o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false):
+		return errors.Errorf("this process has the ID 1, the init process of its container: %s", remedy)
+	default:
+		log.Info("WARNING: this process has the ID 1, the init process of its container", "consequence", remedy)
+
+		return nil
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// A creation needs more than a dozen requests, which would take one worker longer than
+// the CLI does if all that limits them is --max-reconcile-rate. These are the limits of
+// kube-controller-manager. They are for each kind of object: controller-runtime has a REST
+// client for each, and nothing that all of them share.
+const (
+	minQPS   = 20
+	minBurst = 30
+)
+
+func newConfig(o *Options) (*rest.Config, error) {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot load the configuration of the Kubernetes client: set KUBECONFIG, or run in a cluster")
+	}
+
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = float32(max(5*o.MaxReconcileRate, minQPS))
+	cfg.Burst = max(10*o.MaxReconcileRate, minBurst)
+	// The API server warns about the name of Crossplane's finalizers whenever one is
+	// written, and the readers of the log cannot change that.
+	cfg.WarningHandlerWithContext = rest.NoWarnings{}
+
+	return cfg, nil
+}
+
+// newManager makes the manager, which holds the Lease of the instance.
+func (i *instance) newManager(context.Context) error {
+	o := i.o
+
+	// The scheme is complete before the manager is made: the cache needs it to
+	// tell which of the kinds in ByObject are namespaced.
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+
+	// The API server, not the reconciler, keeps other shards' Workspaces away, so
+	// that an instance holds its share of them in memory.
+	byObject := map[client.Object]cache.ByObject{
+		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+	}
+	for _, k := range workspace.Kinds() {
+		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
+	}
+
+	uncached := []client.Object{&corev1.ConfigMap{}}
+	if !o.EnableSecretCache {
+		uncached = append(uncached, &corev1.Secret{})
+	}
+
+	mapper, err := newCacheMapper(i.config)
+	if err != nil {
+		return errors.Wrap(err, "cannot make mapper of kinds")
+	}
+
+	mo := ctrl.Options{
+		Scheme: scheme,
+		Cache: cache.Options{
+			Mapper:           mapper,
+			SyncPeriod:       &o.SyncInterval,
+			ByObject:         byObject,
+			DefaultTransform: providerconfig.CompactUsages(cache.TransformStripManagedFields()),
+		},
+		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
+		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
+		HealthProbeBindAddress: o.HealthProbeBindAddress,
+		LeaderElection:         o.HoldsLease,
+		// Leader election would release the Lease whenever it ends, which it also does
+		// while runs are in progress.
+		LeaderElectionReleaseOnCancel: false,
+		// The duration that is written and the deadline that counts are those of the
+		// lock. Leader election must not give up before.
+		LeaseDuration: new(o.electionDeadline() + time.Minute),
+		RenewDeadline: new(o.electionDeadline()),
+		RetryPeriod:   &o.Lease.RetryPeriod,
+		// The drain limits the shutdown.
+		GracefulShutdownTimeout: new(time.Duration(-1)),
+	}
+	if i.lock != nil {
+		mo.LeaderElectionResourceLockInterface = i.lock
+	}
+
+	i.mgr, err = ctrl.NewManager(i.config, mo)
+
+	return errors.Wrap(err, "cannot make manager")
+}
+
+// newCacheMapper returns a mapper that has the kinds of Workspace built in. The cache,
+// which selects Workspaces by their shard, has to know their scope when the manager is
+// made; with SafeStart their CRDs may come later. It is for the cache only: all other
+// clients have to notice that a kind is missing.
+func newCacheMapper(cfg *rest.Config) (meta.RESTMapper, error) {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	discovered, err := apiutil.NewDynamicRESTMapper(cfg, client)
+	if err != nil {
+		return nil, err
+	}
+
+	return withWorkspaces(discovered), nil
+}
+
+func withWorkspaces(m meta.RESTMapper) meta.RESTMapper {
+	known := meta.NewDefaultRESTMapper(nil)
+	known.Add(clusterv1beta1.WorkspaceGroupVersionKind, meta.RESTScopeRoot)
+	known.Add(namespacedv1beta1.WorkspaceGroupVersionKind, meta.RESTScopeNamespace)
+
+	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, m}}
+}
