@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,10 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
@@ -116,5 +121,53 @@ func TestInUse(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A recorder has the events.
+type recorder struct{ events []event.Event }
+
+func (r *recorder) Event(_ runtime.Object, e event.Event) { r.events = append(r.events, e) }
+
+func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
+
+// People are told once why a ProviderConfig without usages stays.
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "ws", Finalizers: []string{managed.FinalizerName}}}
+	ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: namespacedv1beta1.ClusterProviderConfigKind, Name: "config"})
+
+	pc := &namespacedv1beta1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "config", Finalizers: []string{finalizer}, DeletionTimestamp: new(metav1.Now())}}
+	kinds := providerconfig.Kinds()
+	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(ws, pc).WithStatusSubresource(pc).Build()
+	events := &recorder{}
+	g := &guard{Client: kube, live: kube, kind: kinds[len(kinds)-1], record: events}
+
+	for range 2 {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+			t.Fatal(err)
+		}
+
+		// The stock reconciler removes its finalizer.
+		pc.SetFinalizers(nil)
+
+		if err := g.Update(t.Context(), pc); err == nil {
+			t.Fatal("it was released")
+		}
+	}
+
+	want := xpproviderconfig.Terminating().WithMessage("Blocking deletion while Workspace ns/ws refers to it")
+	if got := pc.GetCondition(want.Type); !got.Equal(want) {
+		t.Errorf("condition: want %+v, got %+v", want, got)
+	}
+
+	if diff := cmp.Diff([]event.Event{event.Warning(reasonAccount, errors.New(want.Message))}, events.events); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
 	}
 }
