@@ -22,8 +22,8 @@ import (
 )
 
 // movedAfter is how long ago the last run has to be of a Workspace that moved away.
-// On a disk that shards share it is the new owner's otherwise, who would have to
-// initialize the directory again and again.
+// On a disk that shards share, the new owner uses the directory, and would have to
+// initialize it again and again.
 const movedAfter = time.Hour
 
 // A SecretCleaner removes what instances that were killed have left in working directories:
@@ -77,8 +77,8 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 	}
 }
 
-// clean all directories that are not in use, and return how long it is
-// until it can be removed from all others. Secrets do not wait for the API server, which
+// clean all directories that are not in use, and return how long it takes until all
+// others can be cleaned. Secrets do not wait for the API server, which
 // may be away.
 func (c *SecretCleaner) clean(ctx context.Context) (time.Duration, error) {
 	wait, err := c.root.Sweep(c.remove)

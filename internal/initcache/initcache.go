@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// init writes what it installs to dataDir, and the selected versions to lockName.
+	// init installs to dataDir, and writes the selected versions to lockName.
 	dataDir  = ".terraform"
 	lockName = ".terraform.lock.hcl"
 

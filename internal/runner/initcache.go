@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 )
 
-// restoreInit spares the directory an init if the same was done elsewhere. It
-// returns whether the directory is initialized.
+// restoreInit copies the result of the same init in another directory, if there is one.
+// It returns whether the directory is initialized.
 func (r *Runner) restoreInit() (bool, error) {
 	if !initcache.Fresh(r.run.Dir) || r.wantsInit() {
 		return false, nil
@@ -36,7 +36,7 @@ func (r *Runner) restoreInit() (bool, error) {
 	return true, r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
-// storeInit spares others the init that was done here. A failure costs them an init.
+// storeInit keeps the result of init for other directories. If that fails, they run init.
 func (r *Runner) storeInit() {
 	if r.initKey != "" {
 		_ = r.InitCache.Store(r.initKey, r.Dir.Path(), r.run.Dir)
@@ -45,11 +45,11 @@ func (r *Runner) storeInit() {
 	r.initKey = ""
 }
 
-// forgetInit makes others not use what turned out to be no good here. What is done
-// here from now on is not for them, because it depends on what was here before.
+// forgetInit removes the kept result, because a run has failed with it. The result of the
+// next init here is not kept: it depends on the earlier one.
 //
-// What others left is no good here then: init would refuse to go on with another
-// backend than theirs, for example. Nothing of this directory is in there yet.
+// A result that was copied from another directory is removed here, too. Init would refuse
+// to change its backend, for example. No run has added anything to it yet.
 func (r *Runner) forgetInit() error {
 	if r.initKey != "" {
 		_ = r.InitCache.Forget(r.initKey)

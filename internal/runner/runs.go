@@ -52,7 +52,8 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 			return nil, err
 		}
 
-		// 		// next look finds out.
+		// Another process made the state meanwhile. The next observation finds out whose
+		// it is.
 		if created && !prior.Empty() {
 			return nil, StateTakenError{}
 		}
