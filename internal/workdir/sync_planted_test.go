@@ -179,6 +179,10 @@ func TestSyncPlantedDirectory(t *testing.T) {
 		t.Error("Dir followed a link to the directory of another Workspace")
 	}
 
+	if gone, err := r.Remove(uidA); gone || err == nil {
+		t.Errorf("Remove followed a link to the directory of another Workspace: %t, error %v", gone, err)
+	}
+
 	if diff := cmp.Diff(files{"main.tf": "theirs"}, content(t, other)); diff != "" {
 		t.Errorf("the other directory: -want, +got:\n%s", diff)
 	}
