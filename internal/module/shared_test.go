@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
@@ -71,7 +72,12 @@ func TestShared(t *testing.T) {
 	s.expectClones(t, "of a new commit", 1)
 
 	for _, p := range all {
+		before := p.identity(t, "main.tf")
 		p.ensure(t)
+
+		if !os.SameFile(before, p.identity(t, "main.tf")) {
+			t.Error("the module was replaced by the same")
+		}
 	}
 
 	s.expectClones(t, "when there is nothing new", 0)
@@ -118,5 +124,36 @@ func TestSharedBroken(t *testing.T) {
 			p.ensure(t)
 			p.expect(t, files{"main.tf": "1"})
 		}
+	}
+}
+
+// TestSharedAge ensures that a module that is used does not get old.
+func TestSharedAge(t *testing.T) {
+	t.Parallel()
+
+	s := newGitServer(t)
+	s.repo(t, "r", files{"main.tf": "1"})
+	shared, env := t.TempDir(), environment(t)
+	newStorePlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
+
+	trees, err := filepath.Glob(filepath.Join(shared, "trees", "*"))
+	if err != nil || len(trees) != 1 {
+		t.Fatalf("trees that are shared: want 1, got %q and error %v", trees, err)
+	}
+
+	old := time.Now().Add(-maxTreeAge / 2)
+	if err := os.Chtimes(trees[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+
+	newStorePlace(t, shared, "git::"+s.url+"/r", env).ensure(t)
+
+	info, err := os.Stat(trees[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !info.ModTime().After(old.Add(time.Minute)) {
+		t.Errorf("time of the last use: want now, got %v", info.ModTime())
 	}
 }

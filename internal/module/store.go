@@ -103,7 +103,7 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 	err := s.trees.Use(key, func(dir string) error {
 		tree := filepath.Join(dir, treeDir)
 		if _, err := os.Lstat(tree); err != nil {
-			return dircache.ErrGone
+			return err
 		}
 
 		found, err := locate(tree, sub)
