@@ -93,6 +93,7 @@ func TestScan(t *testing.T) {
 	}
 
 	t.Run("NobodyKnown", func(t *testing.T) { testNobodyKnown(t, newFixture(t, live)) })
+	t.Run("OnlyUnsharded", func(t *testing.T) { testOnlyUnsharded(t, newFixture(t, live)) })
 	t.Run("CannotList", func(t *testing.T) { testCannotList(t, newFixture(t, live)) })
 	t.Run("WhatPeopleRead", func(t *testing.T) { testWhatPeopleRead(t, newFixture(t, live)) })
 }
@@ -107,6 +108,15 @@ func testNobodyKnown(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(stubMetrics{}, f.counts); diff != "" {
 		t.Errorf("it is not known who there is: -want, +got:\n%s", diff)
 	}
+}
+
+func testOnlyUnsharded(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.ID, *f.leases = shard.ID{}, stubLeases{{}}
+
+	f.scan(t, 2)
+	f.expect(t, "This instance serves all.", 0, 0, nil)
 }
 
 func testCannotList(t *testing.T, f *fixture) {
