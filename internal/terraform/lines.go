@@ -57,37 +57,3 @@ func (w *lineWriter) flush() {
 		w.end()
 	}
 }
-
-// A tail keeps the last lines that are added to it, about max bytes of them.
-type tail struct {
-	max  int
-	kept []byte
-	// redact hides secrets. Of one that is cut, the rest would not be recognized.
-	redact func(string) string
-}
-
-func (t *tail) add(line []byte) {
-	t.kept = append(append(t.kept, line...), '\n')
-	// Cutting at twice the size makes it one copy now and then, not one per line.
-	if len(t.kept) > 2*t.max {
-		t.cut()
-	}
-}
-
-func (t *tail) cut() {
-	if len(t.kept) <= t.max {
-		return
-	}
-
-	t.kept = append(t.kept[:0], t.redact(string(t.kept))...)
-	if excess := len(t.kept) - t.max; excess > 0 {
-		i := bytes.IndexByte(t.kept[excess-1:], '\n')
-		t.kept = append(t.kept[:0], t.kept[excess+i:]...)
-	}
-}
-
-func (t *tail) String() string {
-	t.cut()
-
-	return string(t.kept)
-}

@@ -5,7 +5,6 @@
 package terraform
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,36 +44,6 @@ func TestLineWriter(t *testing.T) {
 			w.flush()
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestTail(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		add    []string
-		want   string
-	}{
-		"Empty":    {reason: "nothing was added"},
-		"Fits":     {reason: "all of it fits", add: []string{"ab", "cd"}, want: "ab\ncd\n"},
-		"Cut":      {reason: "whole lines are cut off at the front", add: []string{"aaaa", "bbbb", "cccc", "dd"}, want: "cccc\ndd\n"},
-		"CutExact": {reason: "a line that just fits stays", add: []string{"aaaa", "bbbb", "cccc"}, want: "bbbb\ncccc\n"},
-		"TooLong":  {reason: "a line that does not fit is cut off as well", add: []string{"a", strings.Repeat("b", 20)}, want: ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			end := &tail{max: 10, redact: func(text string) string { return text }}
-			for _, s := range tc.add {
-				end.add([]byte(s))
-			}
-
-			if diff := cmp.Diff(tc.want, end.String()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

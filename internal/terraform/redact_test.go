@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
 
@@ -93,9 +94,9 @@ func TestNoPartOfSecret(t *testing.T) {
 			return newError("init", ws, result{code: 1, stderr: text, interrupted: os.ErrDeadlineExceeded}, nil)
 		}},
 		"Tail": {200, func(ws Workspace, text string) error {
-			end := &tail{max: 150, redact: ws.redacted}
+			end := &process.Tail{Max: 150, Redact: ws.redacted}
 			for line := range strings.Lines(text + strings.Repeat("\n...", 30)) {
-				end.add([]byte(strings.TrimSuffix(line, "\n")))
+				_, _ = fmt.Fprintln(end, strings.TrimSuffix(line, "\n"))
 			}
 
 			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + end.String()}, nil)

@@ -7,6 +7,7 @@ package terraform
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -130,9 +131,9 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	defer cancel()
 	defer context.AfterFunc(c.stop, cancel)()
 
-	end := &tail{max: maxStderr, redact: ws.redacted}
+	end := &process.Tail{Max: maxStderr, Redact: ws.redacted}
 	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
-		end.add(line)
+		_, _ = fmt.Fprintf(end, "%s\n", line)
 		logText(log, ws.redacted(string(line)))
 	}}
 

@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
@@ -155,7 +154,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 
 // execute runs the process to its end.
 func execute(ctx context.Context, program string, env []string, r Request, request []byte) (answer, error) {
-	stdout, stderr := &tail{max: maxAnswer}, &tail{max: maxStderr}
+	stdout, stderr := &process.Tail{Max: maxAnswer}, &process.Tail{Max: maxStderr}
 
 	run := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
 	run.Dir = r.Dir
@@ -176,7 +175,7 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	}
 
 	a := answer{}
-	if json.Unmarshal(stdout.data, &a) == nil {
+	if json.Unmarshal([]byte(stdout.String()), &a) == nil {
 		return a, nil
 	}
 
@@ -184,33 +183,5 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
 	}
 
-	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.lines()))
-}
-
-// A tail keeps the last bytes that are written to it.
-type tail struct {
-	data []byte
-	max  int
-	cut  bool
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.data = append(t.data, p...)
-	if over := len(t.data) - t.max; over > 0 {
-		t.data = t.data[over:]
-		t.cut = true
-	}
-
-	return len(p), nil
-}
-
-// lines returns the kept bytes without an incomplete line at their beginning: that could
-// be half of a secret, which is not recognized.
-func (t *tail) lines() string {
-	text := string(t.data)
-	if t.cut {
-		_, text, _ = strings.Cut(text, "\n")
-	}
-
-	return text
+	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
 }

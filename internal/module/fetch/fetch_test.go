@@ -235,21 +235,6 @@ func TestLimitedDownload(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	t.Parallel()
-
-	w := &tail{max: 4}
-	for _, s := range []string{"abc", "", "def", "ghijklm"} {
-		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
-			t.Errorf("Write(%q): got %d, %v", s, n, err)
-		}
-	}
-
-	if got := string(w.data); got != "jklm" {
-		t.Errorf("data: want the last 4 bytes, got %q", got)
-	}
-}
-
 // TestCredentialsMode ensures that no other user can read files with secrets, with any
 // umask.
 func TestCredentialsMode(t *testing.T) {

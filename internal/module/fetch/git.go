@@ -20,6 +20,8 @@ import (
 	getter "github.com/hashicorp/go-getter"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
 // commitPrefix begins the revision of a source that has a known commit.
@@ -233,7 +235,7 @@ func commitOf(ref, refs string) string {
 // listRefs asks the repository for all refs whose names end in one of the patterns, or
 // for all refs without a pattern, and returns them with their commits.
 func listRefs(ctx context.Context, address string, patterns ...string) (string, error) {
-	stderr := &tail{max: maxStderr}
+	stderr := &process.Tail{Max: maxStderr}
 	refs := &bytes.Buffer{}
 
 	args := append([]string{"ls-remote", "--", address}, patterns...)
@@ -243,7 +245,7 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 
 	err := git.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.lines())
+		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.String())
 	}
 
 	return refs.String(), errors.Wrap(err, "cannot run git")

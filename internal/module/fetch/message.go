@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
 const (
@@ -43,7 +45,7 @@ func said(err error) string {
 		return fmt.Sprintf("the download is longer than %d bytes", tooLong.Limit)
 	}
 
-	end := &tail{max: maxStderr}
+	end := &process.Tail{Max: maxStderr}
 
 	for line := range strings.Lines(err.Error()) {
 		// White space is no news, and would make room for the end of a secret.
@@ -52,7 +54,7 @@ func said(err error) string {
 		}
 	}
 
-	return cmp.Or(end.lines(), "the message is too long to be shown")
+	return cmp.Or(end.String(), "the message is too long to be shown")
 }
 
 // message returns the text of an error of the request as one line. The line is the same

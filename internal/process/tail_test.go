@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		writes []string
+		want   string
+	}{
+		"Empty":     {reason: "Nothing was written."},
+		"Fits":      {reason: "All of it fits.", writes: []string{"ab\n", "cd"}, want: "ab\ncd"},
+		"Cut":       {reason: "Whole lines are cut off at the front.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n", "dd\n"}, want: "cccc\ndd\n"},
+		"CutExact":  {reason: "A line that just fits stays.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n"}, want: "bbbb\ncccc\n"},
+		"CutTwice":  {reason: "What was cut before stays cut.", writes: []string{strings.Repeat("a", 25), "aaaa\nb", "b\n"}, want: "bb\n"},
+		"TooLong":   {reason: "A line that does not fit is cut off as well.", writes: []string{"a\n", strings.Repeat("b", 20) + "\n"}},
+		"OneWrite":  {reason: "The size of a write does not matter.", writes: []string{strings.Repeat("a\n", 50)}, want: "a\na\na\na\na\n"},
+		"NoNewline": {reason: "Nothing is left of a line without end.", writes: []string{strings.Repeat("b", 50)}},
+		"Redacted":  {reason: "A secret is hidden before it is cut.", writes: []string{"aaaa sec\nret bb\n"}, want: "* bb\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			end := &Tail{Max: 10, Redact: func(text string) string { return strings.ReplaceAll(text, "sec\nret", "\n*") }}
+			for _, s := range tc.writes {
+				if n, err := end.Write([]byte(s)); n != len(s) || err != nil {
+					t.Errorf("Write(%q): got %d, %v", s, n, err)
+				}
+
+				if len(end.kept) > 2*end.Max {
+					t.Errorf("Write(%q): want at most %d bytes in memory, got %d", s, 2*end.Max, len(end.kept))
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, end.String()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, end.String()); diff != "" {
+				t.Errorf("asked again: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
