@@ -52,6 +52,11 @@ func TestCheckTree(t *testing.T) {
 			files:  files{"a": "-> ../nothing"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
+		"DanglingThenUp": {
+			reason: "Nor may it go up from a directory that is not there yet.",
+			files:  files{"a": "-> nothing/../../x"},
+			err:    `symbolic link "a" leads out of the module`,
+		},
 		"DanglingAbsolute": {
 			reason: "Wherever that is.",
 			files:  files{"a": "-> /nothing"},
