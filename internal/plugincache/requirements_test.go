@@ -25,6 +25,11 @@ func TestNeeds(t *testing.T) {
 			files:  map[string]string{"main.tf": require("a", "~> 1.0")},
 			want:   requirements{"r/hashicorp/a": {"~> 1.0"}},
 		},
+		"RequiredAndUsed": {
+			reason: "What a module requires wins over the defaults for what it uses.",
+			files:  map[string]string{"main.tf": require("a", "~> 1.0") + `resource "a_x" "this" {}`},
+			want:   requirements{"r/hashicorp/a": {"~> 1.0"}},
+		},
 		"Sources": {
 			reason: "Parts of an address that are left out have a default.",
 			files: map[string]string{"main.tf": "terraform {\nrequired_providers {\n" + `				a = { source = "example.org/b/c" }

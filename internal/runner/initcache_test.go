@@ -348,3 +348,30 @@ func TestUpgrade(t *testing.T) {
 func withInitArgs(args ...string) func(r *Runner) {
 	return func(r *Runner) { r.Inputs.parameters.InitArgs = args }
 }
+
+// TestInitDigest ensures that a directory is initialized again for another configuration of
+// the backend, the providers or the CLI, and that a Runner that is closed has closed the
+// directory.
+func TestInitDigest(t *testing.T) {
+	t.Parallel()
+
+	const uid = "11111111-1111-4111-8111-111111111111"
+
+	p := newPlace(t)
+	plain := p.newRunner(t, uid, nil).initDigest()
+
+	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
+		r := p.newRunner(t, uid, func(r *Runner) { r.Inputs.config.files[name] = workdir.File{Data: []byte("#")} })
+		if r.initDigest() == plain {
+			t.Errorf("initDigest() with %s: want another digest", name)
+		}
+
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := r.Dir.Sync(nil); err == nil {
+			t.Error("Sync(...) after Close(): want an error")
+		}
+	}
+}
