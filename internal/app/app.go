@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -207,7 +208,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 
 	i.close = closeOptions
 
-	wm := statusclient.NewManager(mgr, workspace.GroupVersionKinds()...)
+	wm := statusclient.NewManager(mgr)
 	wo := workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
@@ -224,16 +225,17 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Host:         lease.HostOf(i.identity),
 		Predecessors: own.predecessors,
 		IsServed:     own.isServed,
-		Inherited:    own.previousOwnerWasOther,
 		MaxApplies:   o.MaxApplies,
-		Left:         wm.Forget,
 		FailedRuns:   i.failedRuns,
 		StateUsers:   statelock.NewStateUsers(),
-		Wanted:       claim.Changed(),
-		Wrap: func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
-			r, err := own.wrap(ctx, r, kind)
 
-			return d.Reconciler(r), err
+		PreviousOwnerWasOther: own.previousOwnerWasOther,
+
+		Wanted: claim.Changed(),
+		Wrap: func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
+			wrapped, err := own.wrap(ctx, r, kind)
+
+			return d.Reconciler(wrapped), err
 		},
 	}
 

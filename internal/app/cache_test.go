@@ -115,16 +115,16 @@ func newCacheFixture(t *testing.T, cfg *rest.Config) *cacheFixture {
 	return f
 }
 
-// expect that the client of an instance finds the objects that it is to work with, no
+// expect that an instance finds the objects that it is to work with, no
 // others, and without the fields that are not needed.
-func (f *cacheFixture) expect(t *testing.T, kube client.Client) {
+func (f *cacheFixture) expect(t *testing.T, kube client.Client, cached client.Reader) {
 	t.Helper()
 
 	crd := &extv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "workspaces.tf.upbound.io"}}
 
 	for _, o := range slices.Concat(f.mine, f.configs, []client.Object{crd}) {
 		o := o.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is one.
-		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || len(o.GetManagedFields()) > 0 {
+		if err := cached.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || len(o.GetManagedFields()) > 0 {
 			t.Errorf("%T in memory: want no managed fields, got %v and error %v", o, o.GetManagedFields(), err)
 		}
 	}
@@ -136,7 +136,7 @@ func (f *cacheFixture) expect(t *testing.T, kube client.Client) {
 	}
 
 	for _, o := range f.others {
-		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object)); !kerrors.IsNotFound(err) { //nolint:forcetypeassert // It is one.
+		if err := cached.Get(t.Context(), client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object)); !kerrors.IsNotFound(err) { //nolint:forcetypeassert // It is one.
 			t.Errorf("%T of another shard: want it not to be found, got error %v", o, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestCache(t *testing.T) {
 			go func() { ended <- i.mgr.Start(ctx) }()
 
 			<-i.mgr.Elected()
-			f.expect(t, i.mgr.GetClient())
+			f.expect(t, i.mgr.GetClient(), i.mgr.GetCache())
 			cancel()
 
 			if err := <-ended; err != nil {

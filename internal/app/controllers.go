@@ -21,7 +21,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	xpgate "github.com/crossplane/crossplane-runtime/v2/pkg/gate"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
@@ -39,7 +38,6 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 		Logger:                  log,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
 		PollInterval:            o.PollInterval,
-		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		Features:                &feature.Flags{},
 		MetricOptions: &controller.MetricOptions{
 			PollStateMetricInterval: o.PollStateMetricInterval,

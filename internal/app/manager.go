@@ -72,7 +72,13 @@ func (i *instance) newManager(context.Context) error {
 		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
 	}
 
+	// A reconcile reads its Workspace once, and has to be able to read it until its end: one
+	// that loses the label of the shard leaves the cache in the middle of a run.
 	uncached := []client.Object{&corev1.ConfigMap{}}
+	for _, k := range workspace.Kinds() {
+		uncached = append(uncached, k.Object)
+	}
+
 	if !o.EnableSecretCache {
 		uncached = append(uncached, &corev1.Secret{})
 	}

@@ -101,16 +101,16 @@ func (i *instance) addOwnership(context.Context) error {
 		claim.WithRecorder(recorder),
 	}
 	own.leases = leases
-	own.claims = claim.New(o.Shard, identity, leases, mgr.GetClient(), kube, co...)
+	own.claims = claim.New(o.Shard, identity, leases, mgr.GetCache(), kube, co...)
 
 	return errors.Wrap(mgr.Add(own.claims), "cannot add claims")
 }
 
 // wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces
 // that this instance may work on.
-func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
+func (own *ownership) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
 	if own.claims == nil {
-		return r, nil
+		return readFrom(own.mgr.GetCache(), r, kind), nil
 	}
 
 	owned := own.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
@@ -123,6 +123,22 @@ func (own *ownership) wrap(ctx context.Context, r reconcile.Reconciler, kind wor
 	_, err = i.AddEventHandler(owned.Handler())
 
 	return owned, errors.Wrap(err, "cannot watch which Workspaces leave")
+}
+
+// readFrom returns a reconciler that reads each Workspace and passes it on.
+func readFrom(cache client.Reader, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		o, ok := kind.Object.DeepCopyObject().(client.Object)
+		if !ok {
+			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is no object", kind.Object))
+		}
+
+		if err := cache.Get(ctx, req.NamespacedName, o); err != nil {
+			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get Workspace")
+		}
+
+		return r.Reconcile(ctx, o)
+	})
 }
 
 // predecessors of this instance that worked on a Workspace and are no more. Those of a

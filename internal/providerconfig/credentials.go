@@ -7,7 +7,6 @@ package providerconfig
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,14 +45,6 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 	}
 
 	return files, nil
-}
-
-// Versioned says whether all credentials of the supplied specification come from objects
-// whose versions change with the credentials.
-func Versioned(spec commonv1beta1.ProviderConfigSpec) bool {
-	return !slices.ContainsFunc(spec.Credentials, func(c commonv1beta1.ProviderCredentials) bool {
-		return c.Source != xpv2.CredentialsSourceSecret && c.Source != xpv2.CredentialsSourceNone
-	})
 }
 
 func extract(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), c commonv1beta1.ProviderCredentials) ([]byte, error) {

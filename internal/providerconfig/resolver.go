@@ -10,7 +10,6 @@ package providerconfig
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,9 +36,6 @@ type config interface {
 // A Config holds the settings that a Workspace gets from its ProviderConfig.
 type Config struct {
 	Spec commonv1beta1.ProviderConfigSpec
-
-	// Version changes with the specification. It reveals nothing of the specification.
-	Version string
 }
 
 // A Ref names a ProviderConfig of one API group.
@@ -140,7 +136,7 @@ func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) 
 		return Config{}, errors.Wrap(err, "cannot get provider config")
 	}
 
-	return Config{Spec: c.GetProviderConfigSpec(), Version: fmt.Sprintf("%s/%d", c.GetUID(), c.GetGeneration())}, nil
+	return Config{Spec: c.GetProviderConfigSpec()}, nil
 }
 
 // RefOf returns the ProviderConfig that the supplied managed resource refers to, and

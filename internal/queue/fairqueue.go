@@ -80,6 +80,14 @@ func (q *FairQueue[T]) Touch(item T) {
 	}
 }
 
+// Remove an item, if it waits.
+func (q *FairQueue[T]) Remove(item T) {
+	if c, ok := q.where[item]; ok {
+		q.lines[c.Priority].remove(c.Tenant, item)
+		delete(q.where, item)
+	}
+}
+
 // Has says whether an item waits.
 func (q *FairQueue[T]) Has(item T) bool {
 	_, ok := q.where[item]

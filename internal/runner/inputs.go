@@ -141,15 +141,6 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
 
-// digest of everything that the result of a plan depends on.
-func (in *Inputs) digest(extra ...string) string {
-	p := in.parameters
-
-	return workdir.Digest(in.all(), append([]string{
-		workdir.Encode(string(p.Source), p.Module, p.Vars, p.InitArgs, p.PlanArgs, p.ApplyArgs, in.env, in.varFiles, in.pluginCache, p.Entrypoint),
-	}, extra...)...)
-}
-
 // mentionsBackend matches text that may say where state is kept. It sees more than
 // there is, in comments for example, but misses nothing.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)

@@ -101,18 +101,6 @@ type Runner struct {
 // New returns a Runner. Nothing is read or written before its first run.
 func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 
-// Identity returns the product and the version of the CLI, and the name of the Terraform
-// workspace.
-func (r *Runner) Identity() []string {
-	return []string{string(r.CLI.Product()), r.CLI.Version(), r.Name}
-}
-
-// Digest returns a digest of everything that the result of a plan depends on, values of
-// secrets included: it must not be published. The extra texts are part of it.
-func (r *Runner) Digest(extra ...string) string {
-	return r.Inputs.digest(append(r.Identity(), extra...)...)
-}
-
 // Source returns the address that the module was fetched from. It is empty if the module is
 // inline or nothing has run yet.
 func (r *Runner) Source() string { return r.source }
@@ -120,9 +108,6 @@ func (r *Runner) Source() string { return r.source }
 // Incomplete returns why there are variables without a value that they should have, nil if
 // there are none. A run without the module does not need them.
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
-
-// StateAnywhere says whether the state can be found from any directory.
-func (r *Runner) StateAnywhere() bool { return r.Inputs.stateAnywhere() }
 
 // prepare the directory for a run: write the inputs, and initialize it unless
 // that was done with the same inputs before.

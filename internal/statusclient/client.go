@@ -2,14 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statusclient lets a reconciler finish its work on an object that has left its
-// cache.
+// Package statusclient has a client whose writes of statuses survive other changes of the
+// object.
 //
-// The cache of a shard holds the objects with the label of the shard. An object that
-// loses the label leaves the cache at once, even in the middle of a run that takes
-// minutes. The reconciler must still be able to read and record everything about that
-// object. crossplane-runtime, for one, reads the object again before it retries to record
-// that creation succeeded, and would lose that annotation with a NotFound from the cache.
+// A reconcile of a Workspace takes minutes. People label the Workspace meanwhile, and claims
+// are written into its status. What the reconcile has to report must not be lost then, and
+// must not undo any of that.
 package statusclient
 
 import (
@@ -17,182 +15,194 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// NewManager returns a manager that behaves like m except for its client. The client
-// falls back to the API server for objects of the supplied kinds that the cache does not
-// hold, and records their status even when they were changed meanwhile.
-func NewManager(m manager.Manager, kinds ...schema.GroupVersionKind) *Manager {
-	return &Manager{Manager: m, client: NewClient(m.GetClient(), m.GetAPIReader(), m.GetScheme(), kinds...)}
+var errTaken = errors.New("another instance has claimed it")
+
+// NewManager returns a manager that behaves like m except for its client, which is one of
+// NewClient.
+func NewManager(m manager.Manager) manager.Manager {
+	return &statusManager{Manager: m, client: NewClient(m.GetClient(), m.GetCache())}
 }
 
-// A Manager is a manager with a Client.
-type Manager struct {
+type statusManager struct {
 	manager.Manager
 
-	client *Client
+	client client.Client
 }
 
-// GetClient returns the Client.
-func (m *Manager) GetClient() client.Client { return m.client }
+func (m *statusManager) GetClient() client.Client { return m.client }
 
-// Forget is that of the Client.
-func (m *Manager) Forget(o client.Object) { m.client.Forget(o) }
-
-// NewClient returns a client that behaves like c except in two ways, for objects of the
-// supplied kinds.
-//
-// Get reads from the API server when c does not find the object, or when the object that
-// c returns is older than the last status that this client recorded.
-//
-// A status update that conflicts is repeated on the latest version of the object. No
-// other instance writes the status of an object in flight, and the version that was read
-// has the last status, so the conflict comes from another change, for example of a label.
-// The part of the status that names the owner of the object stays as it is in the latest
-// version. If the owner is another instance by now, nothing is written.
-func NewClient(c client.Client, live client.Reader, s *runtime.Scheme, kinds ...schema.GroupVersionKind) *Client {
-	set := make(map[schema.GroupVersionKind]bool, len(kinds))
-	for _, k := range kinds {
-		set[k] = true
-	}
-
-	return &Client{Client: c, live: live, scheme: s, kinds: set, recorded: &versions{m: map[objectKey]string{}}}
+// An Owned object names its owner in its status.
+type Owned interface {
+	client.Object
+	GetOwnership() commonv1beta1.Ownership
+	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// A Client also works on objects that have left its cache: see NewClient.
-type Client struct {
+// NewClient returns a client that behaves like c except for Owned objects, which c must read
+// from the API server.
+//
+// An update or a patch leaves the status of the supplied object as it is. The API server
+// returns the status that it has, and what was not written yet would be lost. It is an error if
+// another instance has claimed the object.
+//
+// An update of the status that conflicts is repeated on the latest version of the object. No
+// other instance writes the status of an object that is reconciled, so the conflict comes from
+// another change, for example of a label. The part of the status that names the owner stays as
+// it is in the latest version. If the owner is another instance by now, nothing is written.
+//
+// An update of the status that changes nothing is no request, as far as the cache can tell.
+func NewClient(c client.Client, cache client.Reader) client.Client {
+	return &statusClient{Client: c, cache: cache}
+}
+
+type statusClient struct {
 	client.Client
 
-	live   client.Reader
-	scheme *runtime.Scheme
-	kinds  map[schema.GroupVersionKind]bool
-
-	// recorded are the versions in which this client has recorded a status.
-	recorded *versions
+	cache client.Reader
 }
 
-func (c *Client) covers(o client.Object) (schema.GroupVersionKind, bool) {
-	gvk, err := apiutil.GVKForObject(o, c.scheme)
-
-	return gvk, err == nil && c.kinds[gvk]
-}
-
-// Forget the recorded version of an object that has left the cache and is no longer
-// reconciled.
-func (c *Client) Forget(o client.Object) {
-	if gvk, ok := c.covers(o); ok {
-		c.recorded.forget(objectKey{kind: gvk, key: client.ObjectKeyFromObject(o)})
-	}
-}
-
-// Get an object, see NewClient.
-func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	gvk, ok := c.covers(o)
-	if !ok {
-		return c.Client.Get(ctx, key, o, opts...)
-	}
-
-	k := objectKey{kind: gvk, key: key}
-
-	err := c.Client.Get(ctx, key, o, opts...)
-	if err == nil && !c.recorded.newer(k, o) {
-		return nil
-	}
-
-	if err != nil && !kerrors.IsNotFound(err) {
+// Get an object. A read from the API server leaves the kind empty, and reconcilers rely on it, to
+// make owner references for example.
+func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
 		return err
 	}
 
-	if err := c.live.Get(ctx, key, o, opts...); err != nil {
-		if kerrors.IsNotFound(err) {
-			c.recorded.forget(k)
+	if _, ok := o.(Owned); ok {
+		gvk, err := c.GroupVersionKindFor(o)
+		if err != nil {
+			return err
 		}
 
-		return err
+		o.GetObjectKind().SetGroupVersionKind(gvk)
 	}
-
-	// The cache sets the kind of the objects that it returns, and reconcilers rely on it,
-	// to make owner references for example. A live read may leave it empty.
-	o.GetObjectKind().SetGroupVersionKind(gvk)
 
 	return nil
 }
 
-// unchanged says whether an object equals its version in the cache, and the cache is not
-// known to be old. The update would not change anything then.
-func (c *Client) unchanged(ctx context.Context, gvk schema.GroupVersionKind, o client.Object) bool {
-	empty, err := c.scheme.New(gvk)
-	if err != nil {
-		return false
-	}
+func (c *statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	return write(o, func(o client.Object) error { return c.Client.Update(ctx, o, opts...) })
+}
 
-	cached, ok := empty.(client.Object)
+func (c *statusClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	return write(o, func(o client.Object) error { return c.Client.Patch(ctx, o, p, opts...) })
+}
+
+// write an object and take over its metadata and its owner from what the API server returns,
+// and nothing else. The generation is that of the specification that was read.
+func write(o client.Object, fn func(o client.Object) error) error {
+	owned, ok := o.(Owned)
 	if !ok {
-		return false
+		return fn(o)
 	}
 
-	key := client.ObjectKeyFromObject(o)
-	if err := c.Client.Get(ctx, key, cached); err != nil || c.recorded.newer(objectKey{kind: gvk, key: key}, cached) {
-		return false
+	latest, ok := o.DeepCopyObject().(Owned)
+	if !ok {
+		return fn(o)
 	}
 
-	return equality.Semantic.DeepEqual(cached, o)
+	if err := fn(latest); err != nil {
+		return err
+	}
+
+	// Without the version that was written, the next update of the status is refused, too.
+	if !carryOwner(latest, owned) {
+		return kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, o.GetName(), errTaken)
+	}
+
+	o.SetResourceVersion(latest.GetResourceVersion())
+	o.SetLabels(latest.GetLabels())
+	o.SetAnnotations(latest.GetAnnotations())
+	o.SetFinalizers(latest.GetFinalizers())
+	o.SetDeletionTimestamp(latest.GetDeletionTimestamp())
+
+	return nil
 }
 
 // Status returns a writer of statuses, see NewClient.
-func (c *Client) Status() client.SubResourceWriter {
+func (c *statusClient) Status() client.SubResourceWriter {
 	return &statusWriter{SubResourceWriter: c.Client.Status(), c: c}
 }
 
 type statusWriter struct {
 	client.SubResourceWriter
 
-	c *Client
+	c *statusClient
 }
 
 func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	gvk, ok := w.c.covers(o)
+	owned, ok := o.(Owned)
 	if !ok {
 		return w.SubResourceWriter.Update(ctx, o, opts...)
 	}
 
-	if w.c.unchanged(ctx, gvk, o) {
+	if w.c.unchanged(ctx, owned) {
 		return nil
 	}
 
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		err := w.SubResourceWriter.Update(ctx, o, opts...)
-		if err == nil {
-			w.c.recorded.add(objectKey{kind: gvk, key: client.ObjectKeyFromObject(o)}, o)
-		}
-
 		if !kerrors.IsConflict(err) {
 			return err
 		}
 
-		latest, ok := o.DeepCopyObject().(client.Object)
+		latest, ok := o.DeepCopyObject().(Owned)
 		if !ok {
 			return err
 		}
 
-		if getErr := w.c.live.Get(ctx, client.ObjectKeyFromObject(o), latest); getErr != nil || latest.GetUID() != o.GetUID() {
+		if getErr := w.c.Get(ctx, client.ObjectKeyFromObject(o), latest); getErr != nil || latest.GetUID() != o.GetUID() {
 			return err
 		}
 
-		if !carry(latest, o) {
-			return errors.Wrap(err, "another instance has claimed it")
+		if !carryOwner(latest, owned) {
+			return errors.Wrap(err, errTaken.Error())
 		}
 
 		o.SetResourceVersion(latest.GetResourceVersion())
 
 		return err
 	})
+}
+
+// unchanged says whether an object equals the version of it that the cache has, which must
+// be the one that was read.
+func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
+	cached, ok := o.DeepCopyObject().(Owned)
+	if !ok {
+		return false
+	}
+
+	if err := c.cache.Get(ctx, client.ObjectKeyFromObject(o), cached); err != nil || cached.GetResourceVersion() != o.GetResourceVersion() {
+		return false
+	}
+
+	cached.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+
+	return equality.Semantic.DeepEqual(cached, o)
+}
+
+// carryOwner carries over the ownership from the status of the latest version of an object.
+// The ownership is written independently of the rest of the status, which a reconcile has had
+// since its beginning. It returns false if another instance has claimed the object meanwhile.
+func carryOwner(latest, o Owned) bool {
+	now, own := latest.GetOwnership(), o.GetOwnership()
+	if own.TakenBy(now) {
+		return false
+	}
+
+	own.Claim, own.PreviousHosts = now.Claim, now.PreviousHosts
+	o.SetOwnership(own)
+
+	return true
 }

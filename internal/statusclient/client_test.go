@@ -6,12 +6,15 @@ package statusclient
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,7 +31,7 @@ const shardLabel = "example.org/shard"
 
 // clients returns one that talks to the API server and one that reads from a cache
 // of shard a.
-func clients(t *testing.T) (live, cached client.Client) {
+func clients(t *testing.T) (live client.Client, cached client.Reader) {
 	t.Helper()
 
 	cfg := apiserver.Start(t, "../../package/crds")
@@ -43,104 +46,266 @@ func clients(t *testing.T) (live, cached client.Client) {
 
 	background.Run(t, c.Start)
 
-	cached, err = client.New(cfg, client.Options{Scheme: live.Scheme(), Cache: &client.CacheOptions{Reader: c}})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return live, cached
+	return live, c
 }
 
 func TestClient(t *testing.T) {
 	live, cached := clients(t)
-	c := NewClient(cached, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
 
-	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "moving", Labels: map[string]string{shardLabel: "a"}}}
-	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
+	t.Run("Kind", func(t *testing.T) { testKind(t, live, cached) })
+	t.Run("StatusAfterMove", func(t *testing.T) { testStatusAfterMove(t, live, cached) })
+	t.Run("Replaced", func(t *testing.T) { testReplaced(t, live, cached) })
+	t.Run("WriteKeepsStatus", func(t *testing.T) { testWriteKeepsStatus(t, live, cached) })
+	t.Run("PatchKeepsGeneration", func(t *testing.T) { testPatchKeepsGeneration(t, live, cached) })
+	t.Run("Unchanged", func(t *testing.T) { testUnchanged(t, live, cached) })
+	t.Run("Ownership", func(t *testing.T) { testOwnership(t, live, cached) })
+}
 
-	if err := live.Create(t.Context(), ws); err != nil {
+// testKind ensures that a Workspace which was read has its kind.
+func testKind(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	ws, got := create(t, live, "kind"), &clusterv1beta1.Workspace{}
+	if err := NewClient(live, cached).Get(t.Context(), client.ObjectKeyFromObject(ws), got); err != nil {
 		t.Fatal(err)
 	}
 
-	key := client.ObjectKeyFromObject(ws)
-	inFlight := &clusterv1beta1.Workspace{}
+	if diff := cmp.Diff(clusterv1beta1.WorkspaceGroupVersionKind, got.GroupVersionKind()); diff != "" {
+		t.Errorf("Get(...): -want kind, +got kind:\n%s", diff)
+	}
+}
 
-	// The reconciler reads the Workspace from the cache of its shard ...
-	eventually(t, "the cache holds the Workspace", func() bool { return c.Get(t.Context(), key, inFlight) == nil })
+// testStatusAfterMove writes the status of a Workspace that has left the cache meanwhile: a
+// person has moved it to another shard.
+func testStatusAfterMove(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
 
-	// ... and while it works, the Workspace moves to another shard.
+	c := NewClient(live, cached)
+
+	ws := create(t, live, "moving")
+	inFlight := ws.DeepCopy()
+
 	ws.SetLabels(map[string]string{shardLabel: "b"})
 
 	if err := live.Update(t.Context(), ws); err != nil {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the cache no longer holds the Workspace", func() bool {
-		return kerrors.IsNotFound(cached.Get(t.Context(), key, &clusterv1beta1.Workspace{}))
-	})
+	inFlight.SetConditions(xpv2.Available())
 
-	t.Run("Get", func(t *testing.T) {
-		got := &clusterv1beta1.Workspace{}
-		if err := c.Get(t.Context(), key, got); err != nil {
-			t.Fatalf("Get(...) of a Workspace that left the cache: %v", err)
-		}
+	if err := c.Status().Update(t.Context(), inFlight); err != nil {
+		t.Fatalf("Status().Update(...) of a Workspace that was changed meanwhile: %v", err)
+	}
 
-		if diff := cmp.Diff(ws.GetUID(), got.GetUID()); diff != "" {
-			t.Errorf("Get(...): -want UID, +got UID:\n%s", diff)
-		}
+	got := read(t, live, ws)
+	if got.GetCondition(xpv2.TypeReady).Reason != xpv2.ReasonAvailable {
+		t.Errorf("Status().Update(...): status was not recorded: %+v", got.Status)
+	}
 
-		if diff := cmp.Diff(clusterv1beta1.WorkspaceGroupVersionKind, got.GroupVersionKind()); diff != "" {
-			t.Errorf("Get(...): -want kind, +got kind:\n%s", diff)
-		}
-	})
+	if diff := cmp.Diff(map[string]string{shardLabel: "b"}, got.GetLabels()); diff != "" {
+		t.Errorf("Status().Update(...): -want labels, +got labels:\n%s", diff)
+	}
+}
 
-	t.Run("StatusUpdate", func(t *testing.T) {
-		inFlight.SetConditions(xpv2.Available())
+// testReplaced refuses to write the status of a Workspace to another one of its name.
+func testReplaced(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
 
-		if err := c.Status().Update(t.Context(), inFlight); err != nil {
-			t.Fatalf("Status().Update(...) of a Workspace that was changed meanwhile: %v", err)
-		}
+	c := NewClient(live, cached)
 
-		got := &clusterv1beta1.Workspace{}
-		if err := live.Get(t.Context(), key, got); err != nil {
+	old := create(t, live, "replaced")
+	if err := live.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+
+	replacement := create(t, live, "replaced")
+
+	old.SetConditions(xpv2.Available())
+
+	if err := c.Status().Update(t.Context(), old); err == nil {
+		t.Error("Status().Update(...) of a Workspace that is gone: want an error")
+	}
+
+	if got := read(t, live, replacement).GetCondition(xpv2.TypeReady).Status; got == corev1.ConditionTrue {
+		t.Error("Status().Update(...): the status was written to another Workspace")
+	}
+}
+
+// testWriteKeepsStatus ensures that neither an update nor a patch of a Workspace loses a status
+// that was not written yet. The claim is the one that the API server has.
+func testWriteKeepsStatus(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	c := NewClient(live, cached)
+
+	cases := map[string]struct {
+		reason string
+		write  func(ws *clusterv1beta1.Workspace) error
+	}{
+		"Update": {
+			reason: "The managed reconciler adds a finalizer after Observe.",
+			write: func(ws *clusterv1beta1.Workspace) error {
+				ws.SetFinalizers([]string{"example.org/f"})
+
+				return c.Update(t.Context(), ws)
+			},
+		},
+		"Patch": {
+			reason: "It records the end of a creation after Create.",
+			write: func(ws *clusterv1beta1.Workspace) error {
+				return c.Patch(t.Context(), ws, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": ["example.org/f"]}}`)))
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ws := create(t, live, "kept-"+strings.ToLower(name))
+
+			mine := &commonv1beta1.Claim{Holder: "host-0_5ad8"}
+			ws.SetOwnership(commonv1beta1.Ownership{Claim: mine})
+
+			// The ownership is written independently.
+			claimed := ws.DeepCopy()
+			claimed.SetOwnership(commonv1beta1.Ownership{Claim: mine, PreviousHosts: []string{"host-1"}})
+
+			if err := live.Status().Update(t.Context(), claimed); err != nil {
+				t.Fatal(err)
+			}
+
+			ws.SetResourceVersion(claimed.GetResourceVersion())
+			ws.SetConditions(xpv2.Available())
+
+			if err := tc.write(ws); err != nil {
+				t.Fatal(err)
+			}
+
+			latest := read(t, live, ws)
+			got := []any{ws.GetCondition(xpv2.TypeReady).Reason, ws.GetOwnership(), ws.GetFinalizers(), ws.GetResourceVersion()}
+			want := []any{xpv2.ReasonAvailable, claimed.GetOwnership(), []string{"example.org/f"}, latest.GetResourceVersion()}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\nreason of Ready, ownership, finalizers, version: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if err := c.Status().Update(t.Context(), ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(xpv2.ReasonAvailable, read(t, live, ws).GetCondition(xpv2.TypeReady).Reason); diff != "" {
+				t.Errorf("\n%s\nreason of Ready in the API server: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			// Another instance has claimed it by now.
+			taken := read(t, live, ws)
+			taken.SetOwnership(commonv1beta1.Ownership{Claim: &commonv1beta1.Claim{Holder: "host-1_1f33"}})
+
+			if err := live.Status().Update(t.Context(), taken); err != nil {
+				t.Fatal(err)
+			}
+
+			for _, err := range []error{tc.write(ws), c.Status().Update(t.Context(), ws)} {
+				if !kerrors.IsConflict(err) {
+					t.Errorf("\n%s\na write to a Workspace that another instance has claimed: want a conflict, got %v", tc.reason, err)
+				}
+			}
+		})
+	}
+}
+
+// testPatchKeepsGeneration ensures that a Workspace whose specification was changed meanwhile
+// is not taken for one that was reconciled with the change.
+func testPatchKeepsGeneration(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	ws := create(t, live, "generation")
+	changed := ws.DeepCopy()
+	changed.Spec.ForProvider.Module = "# changed"
+
+	if err := live.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := NewClient(live, cached).Patch(t.Context(), ws, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.org/a": "b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+
+	if changed.GetGeneration() == ws.GetGeneration() || ws.Spec.ForProvider.Module != "" {
+		t.Errorf("Patch(...): want the generation and the module that were read, got %d and %q", ws.GetGeneration(), ws.Spec.ForProvider.Module)
+	}
+}
+
+// testUnchanged updates a status with what it is. That costs a request only where the cache
+// cannot tell what it is.
+func testUnchanged(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	n := &counter{Client: live}
+	c := NewClient(n, cached)
+
+	ws := create(t, live, "unchanged")
+	caughtUp := func() *clusterv1beta1.Workspace {
+		t.Helper()
+
+		latest := read(t, live, ws)
+
+		if err := wait.UntilTrue(t.Context(), "the cache has caught up", func() bool {
+			o := &clusterv1beta1.Workspace{}
+
+			return cached.Get(t.Context(), client.ObjectKeyFromObject(ws), o) == nil && o.GetResourceVersion() == latest.GetResourceVersion()
+		}); err != nil {
 			t.Fatal(err)
 		}
 
-		if got.GetCondition(xpv2.TypeReady).Reason != xpv2.ReasonAvailable {
-			t.Errorf("Status().Update(...): status was not recorded: %+v", got.Status)
+		return latest
+	}
+	expect := func(reason string, want int, o *clusterv1beta1.Workspace) {
+		t.Helper()
+
+		before := n.updates
+
+		if err := c.Status().Update(t.Context(), o); err != nil {
+			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(map[string]string{shardLabel: "b"}, got.GetLabels()); diff != "" {
-			t.Errorf("Status().Update(...): -want labels, +got labels:\n%s", diff)
+		if got := n.updates - before; got != want {
+			t.Errorf("%s\nupdates: want %d, got %d", reason, want, got)
 		}
-	})
+	}
 
-	t.Run("UnchangedStatus", func(t *testing.T) { testUnchanged(t, live, cached) })
+	o := caughtUp()
+	old := o.DeepCopy()
+	o.SetConditions(xpv2.Available())
+	expect("There is something new.", 1, o)
 
-	t.Run("OtherKinds", func(t *testing.T) {
-		other := NewClient(cached, live, live.Scheme())
-		if err := other.Get(t.Context(), key, &clusterv1beta1.Workspace{}); !kerrors.IsNotFound(err) {
-			t.Errorf("Get(...) of a kind that is not covered: want NotFound, got %v", err)
-		}
-	})
+	o = caughtUp()
+	o.SetConditions(xpv2.Available())
+	expect("There is nothing new.", 0, o)
+	expect("The status is not what it was, although it is that of the object that was read.", 2, old)
+
+	if got := read(t, live, ws).GetCondition(xpv2.TypeReady).Reason; got != "" {
+		t.Errorf("want the status that was written last, got reason %q", got)
+	}
+
+	// The cache may be behind what was written in the middle of a reconcile.
+	o = caughtUp()
+	n.updates = 0
+	changed := o.DeepCopy()
+	changed.SetConditions(xpv2.Creating())
+	expect("There is something new.", 1, changed)
+	changed.Status = o.Status
+	expect("The end of the reconcile is like its beginning, but not like the middle.", 1, changed)
+
+	if got := read(t, live, ws).GetCondition(xpv2.TypeReady).Reason; got != "" {
+		t.Errorf("want the status that was written last, got reason %q", got)
+	}
 }
 
-// A counter counts status updates that reach the API server. Its cache may be stopped.
+// A counter counts the updates of statuses.
 type counter struct {
 	client.Client
 
 	updates int
-	stopped *clusterv1beta1.Workspace
-}
-
-func (c *counter) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if ws, ok := o.(*clusterv1beta1.Workspace); ok && c.stopped != nil {
-		c.stopped.DeepCopyInto(ws)
-
-		return nil
-	}
-
-	return c.Client.Get(ctx, key, o, opts...)
 }
 
 func (c *counter) Status() client.SubResourceWriter {
@@ -159,94 +324,28 @@ func (w *countingWriter) Update(ctx context.Context, o client.Object, opts ...cl
 	return w.SubResourceWriter.Update(ctx, o, opts...)
 }
 
-// testUnchanged updates a status with what it is. That costs a request only where the
-// cache may not tell what it is.
-func testUnchanged(t *testing.T, live, cached client.Client) {
+// create a Workspace in shard a.
+func create(t *testing.T, c client.Client, name string) *clusterv1beta1.Workspace {
 	t.Helper()
 
-	n := &counter{Client: cached}
-	c := NewClient(n, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
-
-	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "unchanged", Labels: map[string]string{shardLabel: "a"}}}
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{shardLabel: "a"}}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
 
-	if err := live.Create(t.Context(), ws); err != nil {
+	if err := c.Create(t.Context(), ws); err != nil {
 		t.Fatal(err)
 	}
 
-	key := client.ObjectKeyFromObject(ws)
-	read := func() *clusterv1beta1.Workspace {
-		o := &clusterv1beta1.Workspace{}
-
-		eventually(t, "the cache has caught up", func() bool {
-			return cached.Get(t.Context(), key, o) == nil && o.GetResourceVersion() == ws.GetResourceVersion()
-		})
-
-		return o
-	}
-	update := func(o *clusterv1beta1.Workspace) int {
-		t.Helper()
-
-		before := n.updates
-
-		if err := c.Status().Update(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-
-		return n.updates - before
-	}
-	expectReady := func(want xpv2.ConditionReason) {
-		t.Helper()
-
-		if err := live.Get(t.Context(), key, ws); err != nil {
-			t.Fatal(err)
-		}
-
-		if diff := cmp.Diff(want, ws.GetCondition(xpv2.TypeReady).Reason); diff != "" {
-			t.Errorf("reason of Ready: -want, +got:\n%s", diff)
-		}
-	}
-
-	o := read()
-	old := o.DeepCopy()
-	o.SetConditions(xpv2.Available())
-
-	if diff := cmp.Diff(1, update(o)); diff != "" {
-		t.Errorf("updates with something new: -want, +got:\n%s", diff)
-	}
-
-	expectReady(xpv2.ReasonAvailable)
-
-	o = read()
-	o.SetConditions(xpv2.Available())
-
-	if diff := cmp.Diff(0, update(o)); diff != "" {
-		t.Errorf("updates with nothing new: -want, +got:\n%s", diff)
-	}
-
-	// The status is not what it was, although the object has not been changed since it
-	// was read.
-	if diff := cmp.Diff(true, update(old) > 0); diff != "" {
-		t.Errorf("updates with something old: -want, +got:\n%s", diff)
-	}
-
-	expectReady("")
-
-	// What was said in the middle of a reconcile does not stay because the end of it is
-	// like the beginning.
-	o = read()
-	n.stopped = o.DeepCopy()
-	said := o.DeepCopy()
-	said.SetConditions(xpv2.Creating())
-	update(said)
-	update(o)
-	expectReady("")
+	return ws
 }
 
-func eventually(t *testing.T, what string, condition func() bool) {
+// read a Workspace as the API server has it.
+func read(t *testing.T, c client.Client, o client.Object) *clusterv1beta1.Workspace {
 	t.Helper()
 
-	if err := wait.UntilTrue(t.Context(), what, condition); err != nil {
+	ws := &clusterv1beta1.Workspace{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), ws); err != nil {
 		t.Fatal(err)
 	}
+
+	return ws
 }

@@ -18,10 +18,10 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestOwnership writes the status of a Workspace whose ownership was changed while a
+// testOwnership writes the status of a Workspace whose ownership was changed while a
 // reconcile was in progress.
-func TestOwnership(t *testing.T) {
-	live, _ := clients(t)
+func testOwnership(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
 
 	mine, other := &commonv1beta1.Claim{Holder: "host-0_5ad8"}, &commonv1beta1.Claim{Holder: "host-1_1f33"}
 
@@ -100,7 +100,7 @@ func TestOwnership(t *testing.T) {
 			read.SetOwnership(o)
 			read.SetConditions(xpv2.Available())
 
-			c := NewClient(live, live, live.Scheme(), clusterv1beta1.WorkspaceGroupVersionKind)
+			c := NewClient(live, cached)
 
 			err := c.Status().Update(t.Context(), read)
 			if err != nil && !kerrors.IsConflict(err) {

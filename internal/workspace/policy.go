@@ -21,3 +21,10 @@ func OnlyObserves(mg resource.Managed) bool {
 		return a != xpv2.ManagementActionObserve && a != xpv2.ManagementActionLateInitialize
 	})
 }
+
+// MayUpdate says whether the management policies of a Workspace allow updates.
+func MayUpdate(mg resource.Managed) bool {
+	p := mg.GetManagementPolicies()
+
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
+}

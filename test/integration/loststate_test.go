@@ -305,7 +305,9 @@ func TestLostDisk(t *testing.T) {
 	c.annotate(t, ws, requestedAt, "now")
 	lineage := expectRemembered(t, c, ws)
 
+	// The next poll would find it, too.
 	c.relabel(t, ws, two)
+	c.annotate(t, ws, requestedAt, "after the move")
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is gone", lineage, "no backend", "on the disk")
 
 	c.relabel(t, ws, one)

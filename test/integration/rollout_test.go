@@ -20,7 +20,7 @@ import (
 )
 
 // TestRollout starts an instance that finds 200 Workspaces which were Ready when the
-// one before it has stopped. It looks at each, and runs the CLI for none.
+// one before it has stopped. It runs the CLI for none of them before a poll is due.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 
@@ -48,9 +48,8 @@ func TestRollout(t *testing.T) {
 	// Polls are spread over their interval, so that one would be due every few seconds.
 	second := startInstance(t, c, withShard(shard), withRoot(first.root), withWorkers(100), withPoll(pollNever*each))
 
-	// Whoever looks at a Workspace first notes what it uses.
-	for _, cfg := range models {
-		expectUsers(t, c, cfg, each)
+	for ws := range models {
+		expectClaimed(t, c, ws, leaseName+"-"+shard)
 	}
 
 	expectIdle(t, second, clusterScope)

@@ -233,11 +233,10 @@ func TestRestart(t *testing.T) {
 	later, _, _ := create()
 	expectReady(t, c, later)
 
-	// A Secret has changed while no instance was there.
-	expectOutputs(t, c, changed, map[string]string{"greeting": `"good night"`})
-
-	if runs := second.runs.of(string(ws.GetUID())); len(runs) > 0 {
-		t.Errorf("the instance ran the CLI for a Workspace that was not due: %v", runs)
+	for _, ws := range []workspace.Workspace{ws, changed} {
+		if runs := second.runs.of(string(ws.GetUID())); len(runs) > 0 {
+			t.Errorf("the instance ran the CLI for a Workspace that was not due: %v", runs)
+		}
 	}
 
 	expectReady(t, c, ws)
@@ -250,6 +249,9 @@ func TestRestart(t *testing.T) {
 	third := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root), withPoll(pollOften))
 	expectAnotherRun(t, third, ws, "plan")
 	expectDone(t, e, "created")
+
+	// A Secret has changed while no instance was there. The next poll finds that.
+	expectOutputs(t, c, changed, map[string]string{"greeting": `"good night"`})
 
 	c.remove(t, ws)
 	expectGone(t, c, ws)

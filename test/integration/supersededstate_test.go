@@ -43,6 +43,7 @@ func TestSupersededState(t *testing.T) {
 
 	again := startInstance(t, c, withShard(one), withShortLease(), withRoot(a.root))
 	c.relabel(t, ws, one)
+	c.annotate(t, ws, requestedAt, "after the move")
 	expectEvent(t, c, ws, "UnsavedState", "errored.tfstate.superseded-", "by hand")
 	expectServedBy(t, again, ws)
 	expectErroredState(t, again, ws, false)
@@ -91,6 +92,7 @@ func TestStaleState(t *testing.T) {
 	o.end()
 
 	c.relabel(t, ws, one)
+	c.annotate(t, ws, requestedAt, "after the move")
 	expectEvent(t, c, ws, "UnsavedState", "errored.tfstate.superseded-", "by hand")
 	expectErroredState(t, a, ws, false)
 	expectReady(t, c, ws)

@@ -55,10 +55,15 @@ func arrows() []arrow {
 		{
 			from: "internal/controller/workspace",
 			to: []string{
-				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/queue", "internal/redact", "internal/regular", "internal/runner",
+				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/redact", "internal/regular", "internal/runner", "internal/schedule",
 				"internal/statelock", "internal/terraform", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+		},
+		{
+			from: "internal/schedule",
+			to:   []string{"apis/common/...", "internal/providerconfig", "internal/queue", "internal/terraform", "internal/workspace"},
+			why:  "when a Workspace is reconciled depends on the Workspace and on what was seen of it, and on nothing that is done with it",
 		},
 		{
 			from: "internal/runner",

@@ -15,6 +15,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -27,19 +28,19 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
-	l, err := e.apply(ctx, ws)
+	o, err := e.apply(ctx, ws)
 	if err != nil {
-		e.disown(ctx, ws, before, err)
+		e.dropCreatePending(ctx, ws, before, err)
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
 	// The managed reconciler reads the status anew before it writes it. Should this fail, the
 	// next look records the same, and until then creation has begun.
-	e.recordCreation(ws, l)
+	e.recordCreation(ws, o)
 	_ = e.kube.Status().Update(ctx, ws)
 
-	details, err := e.details(ctx, ws, l)
+	details, err := e.details(ctx, ws, o)
 
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
@@ -48,7 +49,7 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 // before Create returns, which may take long. Nothing may be created before that is
 // recorded, because another instance that found half of it would not know whose it is.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
-	workspace.BeginCreation(ws, *summarizeState(e.prior), e.schedule.now())
+	workspace.BeginCreation(ws, *summarizeState(e.prior), e.now())
 
 	// The note comes first: a disk without it is not the one that creation began on.
 	if err := e.startFrom(ws, e.prior); err != nil {
@@ -81,10 +82,10 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
-// disown takes back that creation has begun, after an apply that failed before it did
+// dropCreatePending takes back that creation has begun, after an apply that failed before it did
 // anything. What another process is about to put into the state, which was locked or has
 // changed, does not belong to this Workspace.
-func (e *external) disown(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
+func (e *external) dropCreatePending(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
 	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
 		return
 	}
@@ -115,25 +116,25 @@ func (e *external) createdNothing(ctx context.Context, err error) bool {
 	return err == nil && state.Empty()
 }
 
-// recordCreation records in the status what a look tells of the creation.
-func (e *external) recordCreation(ws workspace.Workspace, l look) {
+// recordCreation records in the status what an observation shows of the creation.
+func (e *external) recordCreation(ws workspace.Workspace, seen schedule.Observation) {
 	o := ws.GetObservation()
-	o.State = l.state
+	o.State = seen.State
 	ws.SetObservation(o)
 
-	if l.created != "" && ws.GetOwnership().Lineage == "" {
-		workspace.Own(ws, l.created)
+	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {
+		workspace.Own(ws, seen.CreatedLineage)
 	}
 
-	if l.upToDate {
-		workspace.Succeed(ws, e.schedule.now())
+	if seen.UpToDate {
+		workspace.Succeed(ws, e.now())
 	}
 }
 
 // Update applies what Observe planned.
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
 	// The managed reconciler updates what does not exist if it may not create it.
-	if l, ok := e.memory.recall(ws.GetUID()); ok && !l.exists {
+	if r := e.records.Get(ws); r.Observed() && !r.Observation.Exists {
 		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything"))
 	}
 
@@ -141,29 +142,29 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
 	}
 
-	l, err := e.apply(ctx, ws)
+	o, err := e.apply(ctx, ws)
 	if err != nil {
 		ws.SetConditions(xpv2.Unavailable().WithMessage("The last update failed").WithObservedGeneration(ws.GetGeneration()))
 
 		return managed.ExternalUpdate{}, e.failed(ws, err)
 	}
 
-	o, err := e.report(ctx, ws, l)
+	reported, err := e.report(ctx, ws, o)
 
-	return managed.ExternalUpdate{ConnectionDetails: o.ConnectionDetails}, err
+	return managed.ExternalUpdate{ConnectionDetails: reported.ConnectionDetails}, err
 }
 
 // apply the plan and remember what there is now.
-func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, error) {
+func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
 	// Whatever happens now, what was seen before is no longer true.
-	e.memory.forget(ws.GetUID())
+	e.records.ForgetObservation(ws)
 
 	if err := mayApplyTo(ws, e.prior); err != nil {
-		return look{}, err
+		return schedule.Observation{}, err
 	}
 
 	if err := e.startFrom(ws, e.prior); err != nil {
-		return look{}, err
+		return schedule.Observation{}, err
 	}
 
 	again := func(found *terraform.State) error {
@@ -189,9 +190,9 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 		return err
 	})
 	if err != nil {
-		e.holdOn(ctx, ws)
+		e.retrySaveState(ctx, ws)
 
-		return look{}, err
+		return schedule.Observation{}, err
 	}
 
 	outputs := a.Outputs
@@ -202,23 +203,23 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (look, err
 	if outputs == nil || anySensitive(outputs) {
 		pulled, err := e.runner.State(ctx)
 		if err != nil {
-			return look{}, err
+			return schedule.Observation{}, err
 		}
 
 		outputs, state = pulled.Outputs, summarizeState(pulled)
 	}
 
-	l := look{inputs: e.inputs, at: e.schedule.now(), source: e.runner.Source(), exists: true, upToDate: true, outputs: outputs, state: state}
+	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: outputs, State: state}
 	// The state has not changed between the plan and the apply, so that no other Workspace
 	// can have applied anything to it.
 	if isBlank(e.prior) && e.runner.AppliesPlan() {
-		l.created = e.prior.Lineage
+		o.CreatedLineage = e.prior.Lineage
 	}
 
-	e.memory.keep(ws.GetUID(), l)
-	e.staller.succeeded(ws.GetUID())
+	e.records.Observe(ws, o)
+	e.succeeded(ws)
 
-	return l, nil
+	return o, nil
 }
 
 // startFrom notes which state an apply is about to change.

@@ -15,21 +15,10 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
-)
-
-const (
-	// typeDrifted is a condition of a Workspace that may not be updated: it is true
-	// when the infrastructure is not what the module asks for.
-	typeDrifted xpv2.ConditionType = "Drifted"
-
-	// typeStalled is a condition of a Workspace that keeps failing: it is true when
-	// it is tried less often than others.
-	typeStalled xpv2.ConditionType = "Stalled"
 )
 
 const (
@@ -59,11 +48,11 @@ func notReadyIfChanged(ws workspace.Workspace) {
 	}
 }
 
-// drifted marks a Workspace that nobody will update, or takes the mark away. Where
+// drifted marks a Workspace that differs and will not be updated, or takes the mark away. Where
 // nothing exists there is nothing that could differ: Synced says so.
-func drifted(ws workspace.Workspace, l look) {
+func drifted(ws workspace.Workspace, o schedule.Observation) {
 	c := xpv2.Condition{
-		Type:               typeDrifted,
+		Type:               workspace.TypeDrifted,
 		Status:             corev1.ConditionFalse,
 		Reason:             reasonUpToDate,
 		LastTransitionTime: metav1.Now(),
@@ -71,26 +60,18 @@ func drifted(ws workspace.Workspace, l look) {
 	}
 
 	switch {
-	case l.exists && l.summary != nil && !mayUpdate(ws):
+	case o.Exists && o.Plan != nil && !workspace.MayUpdate(ws):
 		c.Status = corev1.ConditionTrue
 		c.Reason = reasonPlanHasChanges
-		c.Message = describe(l.summary)
-	case ws.GetCondition(typeDrifted).Status != corev1.ConditionTrue:
+		c.Message = describe(o.Plan)
+	case ws.GetCondition(workspace.TypeDrifted).Status != corev1.ConditionTrue:
 		// Most Workspaces never drift, and have no such condition.
 		return
-	case !l.exists:
+	case !o.Exists:
 		c.Reason = reasonNothingExists
 	}
 
 	ws.SetConditions(c)
-}
-
-// mayUpdate says whether the management policies of a managed resource allow
-// updates.
-func mayUpdate(mg resource.Managed) bool {
-	p := mg.GetManagementPolicies()
-
-	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
 }
 
 // summarize a plan, or return nil if there is none or it has nothing to do.

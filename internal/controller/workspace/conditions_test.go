@@ -13,7 +13,9 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 func TestDescribe(t *testing.T) {
@@ -83,7 +85,7 @@ func TestIsNews(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := workspaceWithUID("a")
+			ws := with()
 			ws.SetGeneration(2)
 			ws.SetObservation(commonv1beta1.WorkspaceObservation{Plan: tc.was})
 			ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(tc.observed))
@@ -102,43 +104,43 @@ func TestDrifted(t *testing.T) {
 		reason   string
 		policies xpv2.ManagementPolicies
 		was      corev1.ConditionStatus
-		look     look
+		seen     schedule.Observation
 		want     xpv2.ConditionReason
 	}{
 		"ObserveOnly": {
-			reason:   "A difference that nobody will correct is drift.",
+			reason:   "A difference that will not be corrected is drift.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
-			look:     look{exists: true, summary: changes},
+			seen:     schedule.Observation{Exists: true, Plan: changes},
 			want:     reasonPlanHasChanges,
 		},
 		"ObserveNothing": {
 			reason:   "What does not exist cannot have drifted.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
-			look:     look{summary: changes},
+			seen:     schedule.Observation{Plan: changes},
 		},
 		"ObserveNoMore": {
 			reason:   "What had drifted and is gone does not count as up to date.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			was:      corev1.ConditionTrue,
-			look:     look{summary: changes},
+			seen:     schedule.Observation{Plan: changes},
 			want:     reasonNothingExists,
 		},
 		"ObserveOnlyUpToDate": {
 			reason:   "It is over when there is none left.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			was:      corev1.ConditionTrue,
-			look:     look{exists: true},
+			seen:     schedule.Observation{Exists: true},
 			want:     reasonUpToDate,
 		},
 		"MayUpdate": {
 			reason:   "A difference that is about to be corrected is not worth a condition.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
-			look:     look{exists: true, summary: changes},
+			seen:     schedule.Observation{Exists: true, Plan: changes},
 		},
 		"NeverDrifted": {
 			reason:   "Nothing is said of a Workspace that is as it should be.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
-			look:     look{exists: true},
+			seen:     schedule.Observation{Exists: true},
 		},
 	}
 
@@ -146,16 +148,16 @@ func TestDrifted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := workspaceWithUID("a")
+			ws := with()
 			ws.SetManagementPolicies(tc.policies)
 
 			if tc.was != "" {
-				ws.SetConditions(xpv2.Condition{Type: typeDrifted, Status: tc.was})
+				ws.SetConditions(xpv2.Condition{Type: workspace.TypeDrifted, Status: tc.was})
 			}
 
-			drifted(ws, tc.look)
+			drifted(ws, tc.seen)
 
-			if got := ws.GetCondition(typeDrifted).Reason; got != tc.want {
+			if got := ws.GetCondition(workspace.TypeDrifted).Reason; got != tc.want {
 				t.Errorf("\n%s\ndrifted(...): want reason %q, got %q", tc.reason, tc.want, got)
 			}
 		})
@@ -199,7 +201,7 @@ func TestNotReadyIfChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := workspaceWithUID("a")
+			ws := with()
 			ws.SetGeneration(2)
 			ws.SetConditions(tc.was...)
 

@@ -18,10 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// withVanished adds a nil value to details for every key of the connection Secret
+// withRemovedKeys adds a nil value to details for every key of the connection Secret
 // of ws that is not among them. Details are published with a merge patch, which
 // leaves keys alone that it does not name, and removes those that are null.
-func withVanished(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) (managed.ConnectionDetails, error) {
+func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) (managed.ConnectionDetails, error) {
 	key, ok := ws.GetConnectionSecretKey()
 	if !ok {
 		return details, nil

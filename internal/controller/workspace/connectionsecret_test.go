@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 )
 
-func TestWithVanished(t *testing.T) {
+func TestWithRemovedKeys(t *testing.T) {
 	t.Parallel()
 
 	controlledBy := func(uid types.UID) *corev1.Secret {
@@ -69,18 +69,18 @@ func TestWithVanished(t *testing.T) {
 				b.WithObjects(tc.secret)
 			}
 
-			ws := workspaceWithUID("a")
+			ws := with()
 			if tc.wanted {
 				ws.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: "ns", Name: "connection"})
 			}
 
-			got, err := withVanished(t.Context(), b.Build(), ws, managed.ConnectionDetails{"stays": []byte("new")})
+			got, err := withRemovedKeys(t.Context(), b.Build(), ws, managed.ConnectionDetails{"stays": []byte("new")})
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nwithVanished(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nwithRemovedKeys(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 	"os"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -29,17 +31,15 @@ type connector struct {
 	configs   *providerconfig.Resolver
 	runs      runner.Options
 	root      *workdir.Root
-	memory    *memory
-	schedule  *schedule
-	staller   *staller
+	polls     schedule.Polls
+	records   *schedule.Records
+	slots     *schedule.Slots
 	conflicts *stateConflicts
 	locks     statelock.Detector
-	inherited func(o client.Object) bool
 	record    event.Recorder
 	log       logging.Logger
 
-	// process is a text that no other process has.
-	process string
+	previousOwnerWasOther func(o client.Object) bool
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
@@ -56,7 +56,7 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	}
 
 	if err != nil {
-		c.staller.failed(ws)
+		recordFailure(c.records, c.log, ws, err)
 
 		// Deletion changes the specification for the API server only.
 		if !meta.WasDeleted(ws) {
@@ -75,14 +75,12 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	kube := &versionReader{Reader: c.kube}
-
-	credentials, err := providerconfig.Credentials(ctx, kube, os.LookupEnv, pc.Spec)
+	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, pc.Spec)
 	if err != nil {
 		return nil, err
 	}
 
-	in, err := runner.Gather(ctx, kube, ws.GetParameters(), pc.Spec, credentials)
+	in, err := runner.Gather(ctx, c.kube, ws.GetParameters(), pc.Spec, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +114,15 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		runner:    r,
 		secrets:   in.Secrets(),
 		stop:      c.runs.Stop,
-		memory:    c.memory,
-		schedule:  c.schedule,
-		staller:   c.staller,
+		polls:     c.polls,
+		records:   c.records,
+		slots:     c.slots,
 		conflicts: c.conflicts,
 		locks:     c.locks,
-		inherited: c.inherited,
-		inputs:    r.Digest(desired(ws)),
-		checksum:  checksum(r.Identity(), ws, pc, c.process, kube.versions),
+		now:       time.Now,
+		log:       c.log,
+		checksum:  checksum(ws),
+
+		previousOwnerWasOther: c.previousOwnerWasOther,
 	}, nil
 }

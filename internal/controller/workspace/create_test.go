@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -47,18 +48,19 @@ func TestUnrecordedCreation(t *testing.T) {
 	}).Build()
 
 	r := &fakeRunner{}
-	m := newMemory()
+	polls := schedule.Polls{Interval: time.Minute}
 	e := &external{
-		kube:     kube,
-		memory:   m,
-		schedule: &schedule{memory: m, now: time.Now},
-		staller:  newStaller(time.Minute, time.Now, logging.NewNopLogger()),
-		locks:    statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},
-		runner:   r,
-		secrets:  redact.New(),
-		stop:     t.Context(),
-		plan:     &terraform.Plan{Changes: true},
-		prior:    &terraform.State{},
+		kube:    kube,
+		polls:   polls,
+		records: schedule.NewRecords(polls, time.Now),
+		now:     time.Now,
+		log:     logging.NewNopLogger(),
+		locks:   statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},
+		runner:  r,
+		secrets: redact.New(),
+		stop:    t.Context(),
+		plan:    &terraform.Plan{Changes: true},
+		prior:   &terraform.State{},
 	}
 
 	if _, err := e.Create(t.Context(), ws); err == nil {

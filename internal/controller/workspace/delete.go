@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -23,13 +24,13 @@ const reasonStateKept event.Reason = "KeptState"
 // run to say yes: destroying nothing is no error. When there is nothing left it
 // deletes the Terraform workspace, before the finalizer goes.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	l, ok := e.memory.recall(ws.GetUID())
-	if !ok || l.exists {
+	r := e.records.Get(ws)
+	if !r.Observed() || r.Observation.Exists {
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
 	// To remove the finalizer may take another try.
-	if l.gone {
+	if r.Observation.Deleted {
 		return managed.ExternalObservation{}, nil
 	}
 
@@ -40,12 +41,12 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 
 	if err == nil {
 		e.removeDefaultState(ctx)
-		e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: true})
+		e.records.Observe(ws, schedule.Observation{Deleted: true})
 	}
 
 	// The next try begins with a destroy.
 	if terraform.IsNotEmpty(err) {
-		e.memory.forget(ws.GetUID())
+		e.records.ForgetObservation(ws)
 
 		err = errors.Wrap(err, leftBehind)
 	}
@@ -61,8 +62,8 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	}
 
 	// The Terraform workspace of another Workspace stays, too.
-	e.memory.keep(ws.GetUID(), look{at: e.schedule.now(), gone: !mine})
-	e.staller.succeeded(ws.GetUID())
+	e.records.Observe(ws, schedule.Observation{Deleted: !mine})
+	e.succeeded(ws)
 
 	return managed.ExternalDelete{}, nil
 }
@@ -70,7 +71,7 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 // destroy everything that is in the state. It returns false, and changes nothing, if the
 // state does not belong to the Workspace.
 func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bool, err error) {
-	e.memory.forget(ws.GetUID())
+	e.records.ForgetObservation(ws)
 
 	if err := e.saveState(ctx, ws); err != nil {
 		return false, err
@@ -146,7 +147,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 		return err
 	})
 	if err != nil {
-		e.holdOn(ctx, ws)
+		e.retrySaveState(ctx, ws)
 	}
 
 	switch {

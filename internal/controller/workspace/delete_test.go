@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -206,23 +207,23 @@ func TestObserveDeleted(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		seen   *look
+		seen   *schedule.Observation
 		change func(r *attempt)
 		exists bool
 		want   outcome
 	}{
 		"First":     {reason: "It has to be destroyed first.", change: func(*attempt) {}, exists: true},
-		"Destroyed": {reason: "The Terraform workspace is all that is left.", seen: &look{}, change: func(*attempt) {}, want: outcome{ran: []string{gone}}},
-		"Gone":      {reason: "It was deleted before.", seen: &look{gone: true}, change: func(*attempt) {}},
+		"Destroyed": {reason: "The Terraform workspace is all that is left.", seen: &schedule.Observation{}, change: func(*attempt) {}, want: outcome{ran: []string{gone}}},
+		"Gone":      {reason: "It was deleted before.", seen: &schedule.Observation{Deleted: true}, change: func(*attempt) {}},
 		"Broken": {
 			reason: "The module is broken, and not needed.",
-			seen:   &look{},
+			seen:   &schedule.Observation{},
 			change: func(r *attempt) { r.runner.deleteErr, r.runner.optional = errors.New("broken"), true },
 			want:   outcome{ran: []string{gone, gone}},
 		},
 		"NotEmpty": {
 			reason: "There is something left: the next try destroys it.",
-			seen:   &look{},
+			seen:   &schedule.Observation{},
 			change: func(r *attempt) {
 				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Severity: terraform.SeverityError, Summary: "Workspace is not empty"}}}
 			},
@@ -236,7 +237,7 @@ func TestObserveDeleted(t *testing.T) {
 
 			r := newAttempt(t, with(deleted))
 			if tc.seen != nil {
-				r.memory.keep(r.ws.GetUID(), *tc.seen)
+				r.records.Observe(r.ws, *tc.seen)
 			}
 
 			tc.change(r)

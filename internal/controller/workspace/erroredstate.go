@@ -76,7 +76,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 // save it.
 func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
 	// It was an incarnation of this instance after which nobody else had the Workspace.
-	if !e.inherited(ws) {
+	if !e.previousOwnerWasOther(ws) {
 		return false, nil
 	}
 
@@ -105,9 +105,9 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 // taken is when this instance took the Workspace.
 func (e *external) taken(ws workspace.Workspace) time.Time { return e.locks.Predecessors(ws).Until }
 
-// holdOn keeps trying to save a state that the run which has just failed could not
+// retrySaveState keeps trying to save a state that the run which has just failed could not
 // save. Whoever gets the Workspace next may not have this disk.
-func (e *external) holdOn(ctx context.Context, ws workspace.Workspace) {
+func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	defer context.AfterFunc(e.stop, cancel)()

@@ -6,16 +6,22 @@ package workspace
 
 import (
 	"context"
+	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -32,19 +38,23 @@ type external struct {
 	record    event.Recorder
 	runner    workspaceRunner
 	secrets   *redact.Secrets
-	memory    *memory
-	schedule  *schedule
-	staller   *staller
+	polls     schedule.Polls
+	records   *schedule.Records
+	slots     *schedule.Slots
 	conflicts *stateConflicts
 	locks     statelock.Detector
-	inherited func(o client.Object) bool
+	now       func() time.Time
+	log       logging.Logger
+
+	// previousOwnerWasOther says whether another instance, not an earlier incarnation of this
+	// one, served a Workspace before.
+	previousOwnerWasOther func(o client.Object) bool
 
 	// stop is the lifetime of all runs.
 	stop context.Context //nolint:containedctx // See above.
 
-	// inputs is the digest of everything that asks for a plan when it changes. Secrets are
-	// part of it: it stays in memory. The status has the checksum, of their versions.
-	inputs, checksum string
+	// checksum of the specification, for the status.
+	checksum string
 
 	// suspect says that a lock may have been left on the state, and locked that the state
 	// was locked when it was planned from.
@@ -80,60 +90,74 @@ func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 // Observe returns what was observed when the connection began.
 func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	o, err := e.observed()
-	if err != nil {
-		return managed.ExternalObservation{}, e.failed(ws, err)
-	}
 
-	// What is still to be done decides otherwise.
-	if o.ResourceUpToDate || !mayUpdate(ws) {
-		e.staller.succeeded(ws.GetUID())
+	switch {
+	case errors.Is(err, errNoSlot):
+		return managed.ExternalObservation{}, err
+	case err != nil:
+		return managed.ExternalObservation{}, e.failed(ws, err)
+	// Otherwise the reconcile succeeds with the change that is still to be made.
+	case o.ResourceUpToDate || !workspace.MayUpdate(ws):
+		e.succeeded(ws)
 	}
 
 	return o, nil
 }
 
-// observe plans, unless the last look at the Workspace is still good: nothing that
-// it depended on has changed, people have not changed the Workspace, and the next one is
-// not due.
+// errNoSlot is the answer of Observe to a change that has to wait. The managed reconciler
+// passes over a conflict: it requeues the Workspace, and neither records an Event nor writes
+// the status.
+var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, "", errors.New("all apply slots are in use"))
+
+// observe makes a plan, unless the last observation of the Workspace still holds.
 func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
 		return e.observeDeleted(ctx, ws)
 	}
 
-	if l, ok := e.recall(ws); ok && e.runner.Incomplete() == nil && l.settles(ws) && l.inputs == e.inputs && !e.schedule.isDue(ws, l.at) && (workspace.Owns(ws) || workspace.OnlyObserves(ws)) && !wasPaused(ws) {
-		return e.report(ctx, ws, l)
+	if r := e.records.Get(ws); r.Observed() && e.holds(ws, r) {
+		return e.report(ctx, ws, r.Observation)
 	}
 
 	e.suspect = e.mayBeLocked(ws)
-	e.memory.forget(ws.GetUID())
+	e.records.ForgetObservation(ws)
 
-	l, err := e.look(ctx, ws)
+	o, err := e.planned(ctx, ws)
 	if err != nil {
 		notReadyIfChanged(ws)
 
 		return managed.ExternalObservation{}, err
 	}
 
-	e.memory.keep(ws.GetUID(), l)
+	e.records.Observe(ws, o)
 
-	o, err := e.report(ctx, ws, l)
+	reported, err := e.report(ctx, ws, o)
 
-	// Who could have been expected to change has got a lane already. A drift waits
-	// until there is one, and nobody with it.
-	if err == nil && !l.upToDate && mayUpdate(ws) && !laneOf(ctx).enter() {
-		o.ResourceExists, o.ResourceUpToDate = true, true
+	// Expected changes already hold an apply slot. Unexpected drift waits for one without
+	// blocking a worker.
+	if err == nil && !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(requestFor(ws)) {
+		return managed.ExternalObservation{}, errNoSlot
 	}
 
-	return o, err
+	return reported, err
 }
 
-// look at the real world with a plan.
-func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, error) {
+// holds says whether the last observation of a Workspace still holds.
+func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
+	return e.polls.Stale(e.polls.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
+}
+
+func requestFor(ws workspace.Workspace) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+}
+
+// planned observes the infrastructure with a plan.
+func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
 	if err := e.saveState(ctx, ws); err != nil {
-		return look{}, err
+		return schedule.Observation{}, err
 	}
 
-	p, state, err := e.planned(ctx, ws)
+	p, state, err := e.makePlan(ctx, ws)
 
 	// Nothing else removes it: a Workspace that was never observed, or may not be deleted
 	// from, goes without a run.
@@ -142,19 +166,19 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 	}
 
 	if err != nil {
-		return look{}, err
+		return schedule.Observation{}, err
 	}
 
 	// A plan without changes does no harm, whatever it was made from.
 	if p.Changes {
 		if err := e.lostState(ws, state); err != nil {
-			return look{}, err
+			return schedule.Observation{}, err
 		}
 	}
 
 	if !workspace.OnlyObserves(ws) {
 		if err := e.ownState(ctx, ws, state, p.Changes); err != nil {
-			return look{}, err
+			return schedule.Observation{}, err
 		}
 	}
 
@@ -165,23 +189,21 @@ func (e *external) look(ctx context.Context, ws workspace.Workspace) (look, erro
 		e.record.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
 	}
 
-	return look{
-		inputs: e.inputs,
-		at:     e.schedule.now(),
-		source: e.runner.Source(),
+	return schedule.Observation{
+		Source: e.runner.Source(),
 		// A module that has nothing to create and is not there is complete. It
 		// would be created over and over again otherwise.
-		exists:   !state.Empty() || !p.Changes,
-		upToDate: !p.Changes,
-		locked:   e.locked,
-		summary:  s,
-		outputs:  state.Outputs,
-		state:    summarizeState(state),
+		Exists:   !state.Empty() || !p.Changes,
+		UpToDate: !p.Changes,
+		Locked:   e.locked,
+		Plan:     s,
+		Outputs:  state.Outputs,
+		State:    summarizeState(state),
 	}, nil
 }
 
-// planned makes a plan and tells which state it is made from.
-func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
+// makePlan returns a plan and the state that it is made from.
+func (e *external) makePlan(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
 	plan := func(lock bool) error {
 		run := e.unlocked
 		if lock {
@@ -198,59 +220,56 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (p *terr
 	// After an instance that died, a plan with a lock finds the one that may be left.
 	// Otherwise it would stay until there is something to apply.
 	err = plan(e.suspect)
+
 	e.locked = e.suspect && terraform.IsLocked(err)
 	if e.locked {
-		// It is somebody else's, and none of a plan's business.
+		// Another process works with the state. A plan does not disturb it.
 		err = plan(false)
 	}
 
 	return p, state, err
 }
 
-// report what the supplied look saw.
-func (e *external) report(ctx context.Context, ws workspace.Workspace, l look) (managed.ExternalObservation, error) {
-	if l.told {
-		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-	}
-
-	details, err := e.details(ctx, ws, l)
+// report an observation in the status.
+func (e *external) report(ctx context.Context, ws workspace.Workspace, seen schedule.Observation) (managed.ExternalObservation, error) {
+	details, err := e.details(ctx, ws, seen)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
 	o := ws.GetObservation()
 	// A checksum says that the Workspace was reconciled with its state: see workspace.Owns.
-	if l.upToDate && !workspace.OnlyObserves(ws) {
+	if seen.UpToDate && !workspace.OnlyObserves(ws) {
 		o.Checksum = e.checksum
 	}
 
-	o.RemoteSource = l.source
-	o.Plan = l.summary
-	o.State = l.state
+	o.RemoteSource = seen.Source
+	o.Plan = seen.Plan
+	o.State = seen.State
 	ws.SetObservation(o)
 
-	if err := showOutputs(e.record, ws, visibleOutputs(l.outputs)); err != nil {
+	if err := showOutputs(e.record, ws, visibleOutputs(seen.Outputs)); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
-	drifted(ws, l)
-	e.recordCreation(ws, l)
+	drifted(ws, seen)
+	e.recordCreation(ws, seen)
 
-	if l.upToDate {
+	if seen.UpToDate {
 		ready(ws)
 		ws.SetObservedGeneration(ws.GetGeneration())
 	}
 
 	return managed.ExternalObservation{
-		ResourceExists:    l.exists,
-		ResourceUpToDate:  l.upToDate,
+		ResourceExists:    seen.Exists,
+		ResourceUpToDate:  seen.UpToDate,
 		ConnectionDetails: details,
 	}, nil
 }
 
-// details to publish for what the supplied look saw.
-func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) (managed.ConnectionDetails, error) {
-	details, err := connectionDetails(l.outputs)
+// details to publish for an observation.
+func (e *external) details(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
+	details, err := connectionDetails(o.Outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -258,20 +277,23 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, l look) 
 	// The managed reconciler publishes before it updates. Outputs that are too large would
 	// block the update that makes them smaller.
 	publishable := checkSecretSize(details) == nil
-	if !publishable && !l.upToDate && mayUpdate(ws) {
+	if !publishable && !o.UpToDate && workspace.MayUpdate(ws) {
 		return managed.ConnectionDetails{}, nil
 	}
 
-	return withVanished(ctx, e.kube, ws, details)
+	return withRemovedKeys(ctx, e.kube, ws, details)
 }
 
-// failed counts the supplied error and returns it without secrets.
+// failed records the supplied error and returns it without secrets.
 func (e *external) failed(ws workspace.Workspace, err error) error {
 	err = redactErr(e.secrets, err)
-	e.staller.failed(ws)
+	recordFailure(e.records, e.log, ws, err)
 
 	return err
 }
+
+// succeeded records that there is nothing left to do for a Workspace.
+func (e *external) succeeded(ws workspace.Workspace) { recordSuccess(e.records, e.log, ws) }
 
 // Disconnect leaves nothing secret on disk.
 func (e *external) Disconnect(_ context.Context) error {

@@ -30,6 +30,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -101,16 +102,19 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		t.Fatal(err)
 	}
 
-	m := newMemory()
+	polls := schedule.Polls{Interval: time.Hour}
+	records := schedule.NewRecords(polls, time.Now)
+	records.Begin(ws)
+
 	r.external = &external{
 		kube:      kube,
 		record:    r.events,
 		runner:    r.runner,
 		secrets:   redact.New([]byte("sesame-sesame")),
 		stop:      stopped(t),
-		memory:    m,
-		schedule:  &schedule{memory: m, poll: time.Hour, now: time.Now},
-		staller:   newStaller(time.Hour, time.Now, logging.NewNopLogger()),
+		polls:     polls,
+		records:   records,
+		slots:     schedule.NewSlots(1, records),
 		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
 		locks: statelock.Detector{
 			Host:         "host-0",
@@ -118,9 +122,11 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 			FailedRuns:   statelock.NewFailedRuns(),
 			Users:        statelock.NewStateUsers(),
 		},
-		inherited: func(client.Object) bool { return false },
-		inputs:    "inputs",
-		checksum:  "checksum",
+		now:      time.Now,
+		log:      logging.NewNopLogger(),
+		checksum: "checksum",
+
+		previousOwnerWasOther: func(client.Object) bool { return false },
 	}
 
 	return r
@@ -184,6 +190,11 @@ func begun(ws *clusterv1beta1.Workspace) {
 
 func policies(p ...xpv2.ManagementAction) func(ws *clusterv1beta1.Workspace) {
 	return func(ws *clusterv1beta1.Workspace) { ws.SetManagementPolicies(p) }
+}
+
+func deleted(ws *clusterv1beta1.Workspace) {
+	now := metav1.Now()
+	ws.SetDeletionTimestamp(&now)
 }
 
 func readyFor(generation int64) func(ws *clusterv1beta1.Workspace) {

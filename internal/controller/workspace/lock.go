@@ -118,9 +118,9 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 		return false
 	}
 
-	l, ok := e.memory.recall(ws.GetUID())
+	r := e.records.Get(ws)
 
-	return e.locks.MayBeLocked(ws, ok && !l.told && !l.locked)
+	return e.locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
 // recordFailure calls run and remembers when, if it may have left a lock behind.

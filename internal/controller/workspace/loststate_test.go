@@ -113,7 +113,7 @@ func TestLostState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := withState(workspaceWithUID("a"), &tc.had)
+			ws := withState(with(), &tc.had)
 			meta.SetExternalName(ws, "tw")
 
 			if tc.accept != "" {

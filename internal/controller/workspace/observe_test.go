@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -216,9 +218,9 @@ func TestObserveAgain(t *testing.T) {
 		want   []string
 	}{
 		"Same":    {reason: "Nothing has changed.", change: func(*attempt) {}, want: []string{"plan"}},
-		"Inputs":  {reason: "An input has changed.", change: func(r *attempt) { r.inputs = "others" }, want: []string{"plan", "plan"}},
+		"Changed": {reason: "A person has changed it.", change: func(r *attempt) { r.ws.SetGeneration(2) }, want: []string{"plan", "plan"}},
 		"Missing": {reason: "An input is missing now.", change: func(r *attempt) { r.runner.incomplete = errors.New("boom") }, want: []string{"plan", "plan"}},
-		"Due":     {reason: "It is time to look for drift.", change: func(r *attempt) { r.schedule.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
+		"Due":     {reason: "It is time to look for drift.", change: func(r *attempt) { r.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
 		"Resumed": {reason: "People want to see what happened during the pause.", change: func(r *attempt) { r.ws.SetConditions(xpv2.ReconcilePaused()) }, want: []string{"plan", "plan"}},
 	}
 
@@ -246,6 +248,39 @@ func TestObserveAgain(t *testing.T) {
 	}
 }
 
+// TestObserveWithoutSlot ensures that a drift waits without an Event, an error or a success.
+func TestObserveWithoutSlot(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner, readyFor(1)))
+	r.planned(changes(), ownState())
+	r.slots.Acquire(reconcile.Request{})
+
+	if err := r.begin(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	o, err := r.Observe(t.Context(), r.ws)
+	if !kerrors.IsConflict(err) || o.ResourceUpToDate {
+		t.Errorf("Observe(...): want a conflict, which the managed reconciler passes over, got %v and %+v", err, o)
+	}
+
+	if n := r.records.Get(r.ws).Failures.Count; n > 0 {
+		t.Errorf("want no failure, got %d", n)
+	}
+
+	// The slot is set aside for the Workspace when its turn comes.
+	r.slots.Release(reconcile.Request{})
+
+	if err := r.begin(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if o, err := r.Observe(t.Context(), r.ws); err != nil || !o.ResourceExists || o.ResourceUpToDate {
+		t.Errorf("Observe(...) with a slot: want something to update, got %v and %+v", err, o)
+	}
+}
+
 // TestObserveLocked ensures that a lock which may have been left behind is looked for again if it
 // could not be removed: its holder may turn out to be dead.
 func TestObserveLocked(t *testing.T) {
@@ -270,7 +305,7 @@ func TestObserveLocked(t *testing.T) {
 			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
 
 			for n := range 2 {
-				r.schedule.now = func() time.Time { return time.Now().Add(time.Duration(n) * 3 * time.Hour) }
+				r.now = func() time.Time { return time.Now().Add(time.Duration(n) * 3 * time.Hour) }
 
 				if err := r.begin(t.Context(), r.ws); err != nil {
 					t.Fatal(err)

@@ -31,7 +31,6 @@ type StateStore interface {
 // A Backend tells where the state of one Workspace is kept, as far as that is known.
 type Backend interface {
 	StatePlace() (runner.StatePlace, error)
-	StateAnywhere() bool
 	KubernetesBackend() (namespace, suffix string)
 }
 

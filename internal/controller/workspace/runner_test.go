@@ -37,9 +37,8 @@ type fakeRunner struct {
 
 	deleteErr, pushErr, closeErr error
 
-	place         runner.StatePlace
-	placeErr      error
-	stateAnywhere bool
+	place    runner.StatePlace
+	placeErr error
 
 	// unsaved is the path of a state that a run could not save.
 	unsaved string
@@ -140,8 +139,6 @@ func (r *fakeRunner) DeleteWorkspace(context.Context) error {
 }
 
 func (r *fakeRunner) StatePlace() (runner.StatePlace, error) { return r.place, r.placeErr }
-
-func (r *fakeRunner) StateAnywhere() bool { return r.stateAnywhere }
 
 func (r *fakeRunner) KubernetesBackend() (namespace, suffix string) { return "", "" }
 

@@ -2,13 +2,25 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace runs the controllers of Workspaces. There is one
-// implementation for every kind; it has never heard of shards.
+// Package workspace has the controllers of Workspaces. There is one implementation for every
+// kind. It does not depend on shards.
+//
+// The way of a Workspace:
+//
+//  1. An event about it, or the end of the time that a reconcile has asked for, puts it into
+//     the work queue (schedule.NewEventHandler, schedule.NewQueue).
+//  2. Options.Wrap passes it on unless this instance is stopping, or another instance has
+//     claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache.
+//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Decide).
+//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, and
+//  5. connects (connector): its inputs are gathered, and Observe makes a plan unless the last
+//     observation still holds.
+//  6. Create, Update and Delete (external) carry out what is to be done with a Runner.
+//  7. The managed.Reconciler writes the status, and says when the Workspace comes again.
 package workspace
 
 import (
 	"context"
-	"crypto/rand"
 	"math"
 	"time"
 
@@ -24,12 +36,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -55,9 +67,9 @@ type Options struct {
 	// at once.
 	MaxApplies int
 
-	// Inherited says whether another instance, not an earlier incarnation of this
+	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this
 	// one, served a Workspace before.
-	Inherited func(o client.Object) bool
+	PreviousOwnerWasOther func(o client.Object) bool
 
 	// PollJitter is the most by which a poll is put off or brought forward. How much
 	// it is depends on the UID of the Workspace.
@@ -68,10 +80,6 @@ type Options struct {
 
 	// Predecessors of this instance that worked on a Workspace.
 	Predecessors func(o client.Object) statelock.Predecessors
-
-	// Left is called when a Workspace has left the cache, and again when a reconcile of it
-	// has ended that was in progress then.
-	Left func(o client.Object)
 
 	// IsServed says whether another instance, on the supplied host, may work on a Workspace
 	// now.
@@ -84,18 +92,17 @@ type Options struct {
 	// Workspaces.
 	StateUsers *statelock.StateUsers
 
-	// Wanted accepts the updates of Workspaces that ask for a reconcile although the
-	// desired state has not changed: those that change what Wrap decides.
+	// Wanted accepts the updates of Workspaces that ask for a reconcile although people have
+	// not changed anything: those that change what Wrap decides.
 	Wanted predicate.Predicate
 
 	// Wrap the reconciler of the supplied kind before it is added to its
-	// controller. It decides what is passed on.
-	Wrap func(r reconcile.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
+	// controller. It decides what is passed on, and reads it.
+	Wrap func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
-// Setup adds a controller for the supplied kind of Workspace. The client of mgr
-// must be able to read a Workspace that is being reconciled until the reconcile
-// is over.
+// Setup adds a controller for the supplied kind of Workspace. The client of mgr must read
+// Workspaces from the API server, and be one of the package statusclient.
 func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	name := managed.ControllerName(kind.GroupKind)
 	log := o.Logger.WithValues("controller", name)
@@ -103,18 +110,16 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// The legacy recorder: providers are not granted events of events.k8s.io.
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
-	m := newMemory()
-	st := newStaller(o.PollInterval, time.Now, log)
-	w := newWatch(m, st, func(ws client.Object) {
-		o.Left(ws)
-
-		// Who serves it next needs to know otherwise.
+	// The next instance needs to know of runs that failed, unless the Workspace is gone.
+	left := func(ws client.Object) {
 		if meta.WasDeleted(ws) {
 			o.FailedRuns.Forget(ws.GetUID())
 		}
-	}, o.Wanted)
-	l := newLanes(o.MaxApplies, w)
-	s := &schedule{memory: m, poll: o.PollInterval, jitter: o.PollJitter, now: time.Now}
+	}
+
+	polls := schedule.Polls{Interval: o.PollInterval, Jitter: o.PollJitter}
+	records := schedule.NewRecords(polls, time.Now)
+	slots := schedule.NewSlots(o.MaxApplies, records)
 
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
@@ -122,21 +127,20 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			configs:   o.Configs,
 			runs:      o.Runs,
 			root:      o.Root,
-			memory:    m,
-			schedule:  s,
-			inherited: o.Inherited,
-			staller:   st,
+			polls:     polls,
+			records:   records,
+			slots:     slots,
 			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
 			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
 			record:    recorder,
 			log:       log,
-			process:   rand.Text(),
+
+			previousOwnerWasOther: o.PreviousOwnerWasOther,
 		}),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),
 		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(minPollInterval),
-		managed.WithPollIntervalHook(s.wait),
+		managed.WithMinPollInterval(schedule.MinInterval),
 		managed.WithTimeout(o.Timeout),
 		// The name of the Terraform workspace is known before it is created, and
 		// its state makes creation repeatable.
@@ -163,33 +167,19 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(secretSizeManager{mgr}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	// A request goes through these, from the last one to the first:
-	//
-	//  1. outermost takes the lane back when everything else is over, whoever gave up;
-	//  2. Wrap lets nothing begin during a stop, and nobody go on but the owner;
-	//  3. lanes makes what is going to be applied wait in the queue, not on a worker;
-	//  4. expressway puts off polls that are too many, and nothing else;
-	//  5. the staller puts off what keeps failing;
-	//  6. watch sees to it that nothing is remembered of what left meanwhile.
-	inner := st.reconciler(w.reconciler(r, mgr.GetClient(), kind), mgr.GetClient(), mgr.GetAPIReader(), kind)
-	limited := w.expressway(inner, ratelimiter.NewReconciler(name, inner, o.GlobalRateLimiter), mgr.GetClient(), kind, s.isPoll)
-
-	wrapped, err := o.Wrap(l.reconciler(limited, mgr.GetClient(), kind), kind)
+	wrapped, err := o.Wrap(schedule.NewReconciler(r, polls, records, slots, left, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}
 
 	co := o.ForControllerRuntime()
 	co.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-		q := w.newQueue(name, limiter)
-		l.call = q.Add
-
-		return q
+		return schedule.NewQueue(name, limiter, records, slots)
 	}
 
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, w.handler()).
-		Complete(l.outermost(wrapped)), "cannot set up controller %s", name)
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, left, o.Wanted)).
+		Complete(wrapped), "cannot set up controller %s", name)
 }

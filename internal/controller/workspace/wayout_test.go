@@ -29,7 +29,7 @@ func TestWithWayOut(t *testing.T) {
 
 	incomplete, other := errors.New("varFiles[0]"), errors.New("no such region")
 
-	limited := workspaceWithUID("a")
+	limited := with()
 	limited.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete})
 
 	cases := map[string]struct {
@@ -39,11 +39,11 @@ func TestWithWayOut(t *testing.T) {
 		err        error
 		want       string
 	}{
-		"Cluster":    {reason: "The deletion policy is enough.", ws: workspaceWithUID("a"), incomplete: incomplete, err: errors.Wrap(incomplete, "a"), want: "a: varFiles[0]" + orphan + byDeletion},
+		"Cluster":    {reason: "The deletion policy is enough.", ws: with(), incomplete: incomplete, err: errors.Wrap(incomplete, "a"), want: "a: varFiles[0]" + orphan + byDeletion},
 		"Policies":   {reason: "The deletion policy has no effect beside other management policies.", ws: limited, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
 		"Namespaced": {reason: "There is no deletion policy.", ws: &namespacedv1beta1.Workspace{}, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
-		"Other":      {reason: "The reason is another one.", ws: workspaceWithUID("a"), incomplete: incomplete, err: other, want: "no such region"},
-		"Complete":   {reason: "Nothing is missing.", ws: workspaceWithUID("a"), err: other, want: "no such region"},
+		"Other":      {reason: "The reason is another one.", ws: with(), incomplete: incomplete, err: other, want: "no such region"},
+		"Complete":   {reason: "Nothing is missing.", ws: with(), err: other, want: "no such region"},
 	}
 
 	for name, tc := range cases {

@@ -67,7 +67,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 
 	f.ws = f.create(t)
 	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, WithRecorder(counter{f}))
-	f.reconciler = f.claims.Reconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	f.reconciler = f.claims.Reconciler(reconcile.TypedFunc[client.Object](func(context.Context, client.Object) (reconcile.Result, error) {
 		f.mu.Lock()
 		f.runs++
 		f.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // A Reconciler passes on the requests for Workspaces of one kind that this instance
 // may work on now.
 type Reconciler struct {
-	inner  reconcile.Reconciler
+	inner  reconcile.ObjectReconciler[client.Object]
 	claims *Claims
 	reader client.Reader
 	object client.Object
@@ -29,7 +29,7 @@ type Reconciler struct {
 
 // Reconciler returns a Reconciler in front of inner, for Workspaces of the kind of
 // the supplied empty object.
-func (c *Claims) Reconciler(inner reconcile.Reconciler, kind schema.GroupVersionKind, object client.Object) *Reconciler {
+func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kind schema.GroupVersionKind, object client.Object) *Reconciler {
 	r := &Reconciler{inner: inner, claims: c, reader: c.cache, object: object, kind: kind}
 	// An unsharded instance writes nothing that would fail if a cache was behind.
 	if c.me == (Claim{}) {
@@ -61,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	switch a := Decide(s); a {
 	case Run:
-		return r.run(ctx, req, o)
+		return r.run(ctx, o)
 	case Take:
 		// The claim comes back as an event, which Changed accepts, and with it the next
 		// request.
@@ -80,11 +80,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
-func (r *Reconciler) run(ctx context.Context, req reconcile.Request, o client.Object) (reconcile.Result, error) {
+func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	r.claims.notices.forget(o.GetUID())
 
 	if r.claims.me == (Claim{}) {
-		return r.inner.Reconcile(ctx, req)
+		return r.inner.Reconcile(ctx, o)
 	}
 
 	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
@@ -93,7 +93,7 @@ func (r *Reconciler) run(ctx context.Context, req reconcile.Request, o client.Ob
 	}
 	defer r.claims.held.end(name)
 
-	return r.inner.Reconcile(ctx, req)
+	return r.inner.Reconcile(ctx, o)
 }
 
 // Handler returns an event handler for a cache of the Workspaces of the kind. It

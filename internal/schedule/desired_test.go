@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workspace
+package schedule
 
 import (
 	"testing"
@@ -31,12 +31,12 @@ func TestDesired(t *testing.T) {
 		change func(ws *clusterv1beta1.Workspace)
 		want   bool
 	}{
-		"Spec":         {reason: "A field that the plan does not depend on may still be a reason to look.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
-		"Annotation":   {reason: "Any annotation of a person asks for a look.", change: annotate("example.org/refresh"), want: true},
+		"Spec":         {reason: "A field that the plan does not depend on may still be a reason to plan.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
+		"Annotation":   {reason: "Any annotation of a person asks for a plan.", change: annotate("example.org/refresh"), want: true},
 		"Request":      {reason: "So does a request for a reconcile.", change: annotate(meta.AnnotationKeyReconcileRequestedAt), want: true},
 		"ExternalName": {reason: "Another name is another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
 		"AcceptedLoss": {reason: "A person has answered what a failure asked.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
-		"Label":        {reason: "Any label of a person asks for a look.", change: label("team"), want: true},
+		"Label":        {reason: "Any label of a person asks for a plan.", change: label("team"), want: true},
 		"Shard":        {reason: "A move to another shard costs no plan.", change: label("terraform.crossplane.io/shard")},
 		"Serving":      {reason: "Which instance serves a Workspace is no reason for a plan.", change: annotate("terraform.crossplane.io/abandoned-by")},
 		"Creation": {
@@ -62,12 +62,12 @@ func TestDesired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := workspaceWithUID("a")
-			before := desired(ws)
+			ws := newWorkspace("a")
+			before := Desired(ws)
 			tc.change(ws)
 
-			if got := desired(ws) != before; got != tc.want {
-				t.Errorf("\n%s\ndesired(...): want changed %t, got %t", tc.reason, tc.want, got)
+			if got := Desired(ws) != before; got != tc.want {
+				t.Errorf("\n%s\nDesired(...): want changed %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -77,17 +77,17 @@ func TestDesired(t *testing.T) {
 func TestDesiredAmbiguity(t *testing.T) {
 	t.Parallel()
 
-	labelled, annotated := workspaceWithUID("a"), workspaceWithUID("a")
+	labelled, annotated := newWorkspace("a"), newWorkspace("a")
 	meta.AddLabels(labelled, map[string]string{"a": "b"})
 	meta.AddAnnotations(annotated, map[string]string{"a": "b"})
 
 	for _, o := range []client.Object{labelled, annotated} {
-		if desired(o) == desired(workspaceWithUID("a")) {
-			t.Errorf("desired(%v) is that of a Workspace without labels and annotations", o)
+		if Desired(o) == Desired(newWorkspace("a")) {
+			t.Errorf("Desired(%v) is that of a Workspace without labels and annotations", o)
 		}
 	}
 
-	if desired(labelled) == desired(annotated) {
-		t.Error("desired(...) is the same with a label and with an annotation")
+	if Desired(labelled) == Desired(annotated) {
+		t.Error("Desired(...) is the same with a label and with an annotation")
 	}
 }

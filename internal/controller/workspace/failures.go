@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes
+// the condition Stalled together with Synced, which has the error.
+//
+// That a Workspace stalls, and that it does not any more, is logged: there is no other trace
+// of a failure in the log without --debug.
+func recordFailure(r *schedule.Records, log logging.Logger, ws workspace.Workspace, err error) {
+	f := r.Fail(ws)
+	if !f.Stalled() {
+		notStalled(ws, log)
+
+		return
+	}
+
+	next := f.Retry.UTC().Format(time.RFC3339)
+	if setStalled(ws, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
+		withIdentity(log, ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
+	}
+}
+
+// recordSuccess records that there is nothing left to do for a Workspace.
+func recordSuccess(r *schedule.Records, log logging.Logger, ws workspace.Workspace) {
+	r.Succeed(ws)
+	notStalled(ws, log)
+}
+
+// notStalled removes the mark of a Workspace that was stalled.
+func notStalled(ws workspace.Workspace, log logging.Logger) {
+	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && setStalled(ws, corev1.ConditionFalse, reasonRetried, "") {
+		withIdentity(log, ws).Info("Workspace is not stalled any more")
+	}
+}
+
+// setStalled sets the condition, and says whether its status was another one. Another try of
+// a stalled Workspace is no transition.
+func setStalled(ws workspace.Workspace, status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) bool {
+	was := ws.GetCondition(workspace.TypeStalled)
+	c := xpv2.Condition{
+		Type:               workspace.TypeStalled,
+		Status:             status,
+		Reason:             reason,
+		Message:            message,
+		LastTransitionTime: metav1.Now(),
+		ObservedGeneration: ws.GetGeneration(),
+	}
+
+	if was.Status == status {
+		c.LastTransitionTime = was.LastTransitionTime
+	}
+
+	ws.SetConditions(c)
+
+	return was.Status != status
+}
+
+func withIdentity(log logging.Logger, ws workspace.Workspace) logging.Logger {
+	return log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schedule decides what happens to a Workspace now, and when it comes again.
+//
+// Events put a Workspace into a work queue. The Reconciler takes it out, asks Decide, and
+// reconciles it if there is something to do. Everything that Decide depends on is in the
+// Facts, which are taken from the Workspace, and in its Record, which is all that an
+// instance has in memory of a Workspace.
+package schedule
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An Action is what to do with a Workspace.
+type Action int
+
+// The actions.
+const (
+	// Skip it until Decision.After has passed. It costs no request, no file and no run.
+	Skip Action = iota
+
+	// Run a reconcile. An apply that turns out to be necessary needs a slot.
+	Run
+
+	// RunWithSlot is a reconcile that is expected to apply or destroy. It waits until there
+	// is a slot for it.
+	RunWithSlot
+)
+
+// A Decision about a Workspace.
+type Decision struct {
+	Action Action
+
+	// After is how long a skipped Workspace has time.
+	After time.Duration
+
+	// Reason of a reconcile, for the log.
+	Reason string
+}
+
+// Facts about a Workspace, from what the API server has of it.
+type Facts struct {
+	UID types.UID
+
+	// Interval between two polls.
+	Interval time.Duration
+
+	// Desired is the digest of all that people have written on the Workspace.
+	Desired string
+
+	Deleted, Paused bool
+
+	// Requested says that a person asked for a reconcile which has not been handled.
+	Requested bool
+
+	// OnlyObserves says that the management policies allow nothing else, and MayUpdate that
+	// they allow updates.
+	OnlyObserves, MayUpdate bool
+
+	// Owns says that the Workspace was reconciled with the state that it owns.
+	Owns bool
+
+	// Ready, Synced and Drifted are the conditions of these names, and Current says that Ready
+	// is about the current generation.
+	Ready, Synced, Drifted, Current bool
+
+	// WasPaused says that the last reconcile found the Workspace paused.
+	WasPaused bool
+
+	// Complete says that the status has everything that a reconcile without any change to
+	// make leaves there.
+	Complete bool
+}
+
+// settled says whether the status tells that all was well when the Workspace was last
+// observed, and that its specification has not changed since.
+func (f Facts) settled() bool { return f.Ready && f.Current && f.Synced && f.Complete && f.Owns }
+
+// Decide what to do with a Workspace at the supplied time.
+func (p Polls) Decide(f Facts, r Record, now time.Time) Decision {
+	if f.Paused {
+		return Decision{Action: Run, Reason: "it is paused"}
+	}
+
+	if wait := r.Failures.Retry.Sub(now); r.Failures.of(f) && wait > 0 {
+		return Decision{Action: Skip, After: wait}
+	}
+
+	reason := p.reason(f, r, now)
+
+	switch {
+	case reason == "":
+		return Decision{Action: Skip, After: p.untilNext(f, r, now)}
+	case needsSlot(f, r):
+		return Decision{Action: RunWithSlot, Reason: reason}
+	default:
+		return Decision{Action: Run, Reason: reason}
+	}
+}
+
+// reason to reconcile a Workspace now, empty if there is none.
+func (p Polls) reason(f Facts, r Record, now time.Time) string {
+	switch {
+	case f.Deleted:
+		return "it is being deleted"
+	case r.Failures.of(f):
+		return "it is tried again after a failure"
+	case f.Requested:
+		return "a person asked for it"
+	case !f.Synced:
+		return "its last reconcile did not succeed"
+	}
+
+	if stale := p.Stale(f, r, now); stale != "" {
+		return stale
+	}
+
+	if r.Observed() && !r.Observation.reported(f) {
+		return "its status does not show what was observed"
+	}
+
+	return ""
+}
+
+// Stale returns why the last observation of a Workspace does not hold any more, empty if it
+// does. An instance that has just got a Workspace relies on the status that the one before it
+// wrote, until the next poll is due. Otherwise all Workspaces would be planned whenever a new
+// version is rolled out, and whenever there are more or fewer shards.
+func (p Polls) Stale(f Facts, r Record, now time.Time) string {
+	switch {
+	case !r.Observed() && !f.settled():
+		return "it was not observed yet"
+	case r.known() != f.Desired:
+		return "it was changed"
+	case f.WasPaused:
+		return "it was paused until now"
+	case r.Observed() && !r.Observation.settled(f):
+		return "it is not what its module asks for"
+	case p.untilNext(f, r, now) <= 0:
+		return "a poll is due"
+	default:
+		return ""
+	}
+}
+
+// needsSlot says whether a reconcile is expected to apply or destroy, as far as that can be
+// known before there is a plan.
+func needsSlot(f Facts, r Record) bool {
+	switch {
+	case f.OnlyObserves:
+		return false
+	case f.Deleted:
+		return !r.Observed() || r.Observation.Exists
+	case r.Observed() && !r.Observation.UpToDate:
+		return !r.Observation.settled(f)
+	default:
+		return !f.Owns || !f.Current
+	}
+}

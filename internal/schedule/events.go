@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// NewQueue returns a work queue in which urgent Workspaces precede those that are due for a
+// poll. It is controller.Options.NewQueue.
+func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], r *Records, s *Slots) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	q := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
+		Name: name,
+		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{
+			Name: name,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{
+				Name:  name,
+				Queue: queue.NewFairQueue(r.class),
+			}),
+		}),
+	})
+	s.call = q.Add
+
+	return q
+}
+
+// NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace
+// into the queue if people have changed it, or if one of the supplied predicates accepts it.
+// Left is called with Workspaces that have left the cache.
+func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...predicate.Predicate) handler.EventHandler {
+	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	wanted := predicate.Or(append([]predicate.Predicate{resource.DesiredStateChanged()}, also...)...)
+	request := func(o client.Object) reconcile.Request {
+		return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+	}
+
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
+			if ws, ok := e.Object.(workspace.Workspace); ok {
+				r.Begin(ws)
+			}
+
+			q.Add(request(e.Object))
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
+			if ws, ok := e.ObjectNew.(workspace.Workspace); ok {
+				r.Update(ws)
+			}
+
+			if wanted.Update(e) {
+				q.Add(request(e.ObjectNew))
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
+			// First, so that a reconcile that ends now does not miss it.
+			r.Forget(e.Object)
+			s.Cancel(request(e.Object))
+			left(e.Object)
+			q.Add(request(e.Object))
+		},
+	}
+}

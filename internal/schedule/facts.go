@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Facts about a Workspace.
+func (p Polls) Facts(ws workspace.Workspace) Facts {
+	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
+	o := ws.GetObservation()
+
+	f := Facts{
+		UID:          ws.GetUID(),
+		Interval:     p.Interval,
+		Desired:      Desired(ws),
+		Deleted:      meta.WasDeleted(ws),
+		Paused:       meta.IsPaused(ws),
+		Requested:    isRequested(ws),
+		OnlyObserves: workspace.OnlyObserves(ws),
+		MayUpdate:    workspace.MayUpdate(ws),
+		Owns:         workspace.Owns(ws),
+		Ready:        ready.Status == corev1.ConditionTrue,
+		Current:      ready.ObservedGeneration == ws.GetGeneration(),
+		Synced:       synced.Status == corev1.ConditionTrue,
+		Drifted:      ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue,
+		WasPaused:    synced.Reason == xpv2.ReasonReconcilePaused,
+		Complete:     o.Checksum != "" && o.State != nil && o.Plan == nil,
+	}
+
+	if d, ok := meta.GetPollInterval(ws); ok {
+		f.Interval = max(d, MinInterval)
+	}
+
+	return f
+}
+
+// Desired returns a digest of all that people write on a Workspace: its specification, as its
+// generation, its labels and its annotations. Each change of these asks for a new plan,
+// whether or not it depends on them: people annotate a Workspace to have a module fetched at
+// once, for example.
+//
+// What the provider itself writes does not count, or each creation and each move to another
+// shard would cost a plan.
+func Desired(o client.Object) string {
+	labels, annotations := maps.Clone(o.GetLabels()), maps.Clone(o.GetAnnotations())
+
+	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, workspace.KeyPrefix) })
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		switch key {
+		case meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed:
+			return true
+		default:
+			return strings.HasPrefix(key, workspace.KeyPrefix) && key != workspace.AcceptLostStateAnnotationKey
+		}
+	})
+
+	// Keys of maps are sorted. An empty map and none are the same.
+	text, _ := json.Marshal(struct {
+		Generation  int64             `json:"generation"`
+		Labels      map[string]string `json:"labels,omitempty"`
+		Annotations map[string]string `json:"annotations,omitempty"`
+	}{o.GetGeneration(), labels, annotations})
+	sum := sha256.Sum256(text)
+
+	return hex.EncodeToString(sum[:])
+}
+
+// classify a Workspace: people wait for those that are new, changed, asked for or being
+// deleted, until it was tried once.
+func classify(ws workspace.Workspace) queue.Class {
+	c := queue.Class{Tenant: tenantOf(ws)}
+
+	if isUrgent(ws) {
+		c.Priority = queue.Urgent
+	}
+
+	return c
+}
+
+func isUrgent(ws workspace.Workspace) bool {
+	synced := ws.GetCondition(xpv2.TypeSynced)
+	tried := synced.Status != corev1.ConditionUnknown && synced.ObservedGeneration == ws.GetGeneration()
+
+	if !tried || isRequested(ws) {
+		return true
+	}
+
+	// A Workspace that failed is tried again, but others need not wait for that.
+	return synced.Status == corev1.ConditionTrue && (meta.WasDeleted(ws) || ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue)
+}
+
+// isRequested says whether a person asked for a reconcile that was not handled yet.
+func isRequested(ws workspace.Workspace) bool {
+	token, ok := meta.GetReconcileRequest(ws)
+
+	return ok && token != ws.GetLastHandledReconcileAt()
+}
+
+// tenantOf returns the tenant of a Workspace: its namespace, or the ProviderConfig of one that
+// has no namespace.
+func tenantOf(ws workspace.Workspace) string {
+	if ns := ws.GetNamespace(); ns != "" {
+		return ns
+	}
+
+	ref, _ := providerconfig.RefOf(ws)
+
+	return ref.Name
+}

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+
+	base := Facts{UID: "a", Interval: time.Minute, MayUpdate: true, Owns: true, Ready: true, Synced: true, Current: true, Complete: true}
+	but := func(change func(f *Facts)) Facts {
+		f := base
+		change(&f)
+
+		return f
+	}
+	observation := func(change func(o *commonv1beta1.WorkspaceObservation)) func(ws *clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) {
+			o := ws.GetObservation()
+			change(&o)
+			ws.SetObservation(o)
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   Facts
+	}{
+		"Settled": {reason: "All is well.", ws: settled(), want: base},
+		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, Current: true}},
+		"Deleted": {reason: "It goes.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
+		"Paused":  {reason: "A person has paused it.", ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")), want: but(func(f *Facts) { f.Paused = true })},
+		"Changed": {reason: "Ready is about another specification.", ws: settled(changedSpec), want: but(func(f *Facts) { f.Current = false })},
+		"WasPaused": {
+			reason: "The last reconcile found it paused.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.ReconcilePaused()) }),
+			want:   but(func(f *Facts) { f.WasPaused, f.Synced = true, false }),
+		},
+		"Requested": {
+			reason: "A person asks for a reconcile.",
+			ws:     settled(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")),
+			want:   but(func(f *Facts) { f.Requested = true }),
+		},
+		"Handled": {
+			reason: "What a person asked for was done.",
+			ws: settled(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now"), func(ws *clusterv1beta1.Workspace) {
+				ws.SetLastHandledReconcileAt("now")
+			}),
+			want: base,
+		},
+		"Observer": {
+			reason: "It may do nothing else.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+			}),
+			want: but(func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.Owns = true, false, false }),
+		},
+		"NoUpdates": {
+			reason: "It may only create and delete.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})
+			}),
+			want: but(func(f *Facts) { f.MayUpdate = false }),
+		},
+		"Drifted": {
+			reason: "The drift is shown.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetConditions(xpv2.Condition{Type: workspace.TypeDrifted, Status: "True"})
+			}),
+			want: but(func(f *Facts) { f.Drifted = true }),
+		},
+		"NoChecksum": {
+			reason: "Another version of the provider has written the status.",
+			ws:     settled(observation(func(o *commonv1beta1.WorkspaceObservation) { o.Checksum = "" })),
+			want:   but(func(f *Facts) { f.Complete, f.Owns = false, false }),
+		},
+		"NoState": {
+			reason: "It is not known what the state had.",
+			ws:     settled(observation(func(o *commonv1beta1.WorkspaceObservation) { o.State = nil })),
+			want:   but(func(f *Facts) { f.Complete = false }),
+		},
+		"Plan": {
+			reason: "There was something to change.",
+			ws:     settled(observation(func(o *commonv1beta1.WorkspaceObservation) { o.Plan = &commonv1beta1.PlanSummary{} })),
+			want:   but(func(f *Facts) { f.Complete = false }),
+		},
+		"Interval": {
+			reason: "A Workspace may ask for an interval of its own.",
+			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, "10s")),
+			want:   but(func(f *Facts) { f.Interval = 10 * time.Second }),
+		},
+		"IntervalTooShort": {
+			reason: "An interval that would keep a worker busy is lengthened.",
+			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, "1ms")),
+			want:   but(func(f *Facts) { f.Interval = MinInterval }),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := Polls{Interval: time.Minute}.Facts(tc.ws)
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Facts{}, "Desired")); diff != "" {
+				t.Errorf("\n%s\nFacts(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(Desired(tc.ws), got.Desired); diff != "" {
+				t.Errorf("\n%s\nFacts(...).Desired: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestUrgent(t *testing.T) {
+	t.Parallel()
+
+	failed := func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.ReconcileError(context.Canceled).WithObservedGeneration(1))
+	}
+	requested := annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   queue.Priority
+	}{
+		"New":     {reason: "A person waits for it.", ws: newWorkspace("a"), want: queue.Urgent},
+		"Settled": {reason: "It is polled.", ws: settled()},
+		"Changed": {reason: "It was never tried like this.", ws: settled(changedSpec), want: queue.Urgent},
+		"Deleted": {reason: "A person waits until it is gone.", ws: settled(beingDeleted), want: queue.Urgent},
+		"NotReady": {
+			reason: "It is being created.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) }),
+			want:   queue.Urgent,
+		},
+		"Failed":             {reason: "It was tried, and others need not wait for the next try.", ws: settled(failed)},
+		"FailedDeleted":      {reason: "The same when it is being deleted.", ws: settled(failed, beingDeleted)},
+		"FailedChanged":      {reason: "The change may be what mends it.", ws: settled(failed, changedSpec), want: queue.Urgent},
+		"Requested":          {reason: "A person asked for it.", ws: settled(requested), want: queue.Urgent},
+		"FailedAndRequested": {reason: "A person asked for it.", ws: settled(failed, requested), want: queue.Urgent},
+		"Handled": {
+			reason: "What was asked for was done.",
+			ws:     settled(requested, func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("now") }),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Priority); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want priority, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTenant(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		ws     workspace.Workspace
+		want   string
+	}{
+		"Namespace": {
+			reason: "A namespace is one tenant, whatever it uses.",
+			ws:     &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}},
+			want:   "ns",
+		},
+		"ProviderConfig": {
+			reason: "Without a namespace, all that use one configuration are a tenant.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetProviderConfigReference(&xpv2.Reference{Name: "config"})
+			}),
+			want: "config",
+		},
+		"None": {reason: "There may be none yet.", ws: settled()},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Tenant); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want tenant, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

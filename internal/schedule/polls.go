@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MinInterval is the shortest interval that the poll interval annotation can ask for. A plan
+// takes about that long, so that less would be a busy loop.
+const MinInterval = time.Second
+
+// Polls say when Workspaces are polled.
+type Polls struct {
+	// Interval between two polls of a Workspace without an annotation.
+	Interval time.Duration
+
+	// Jitter is the most by which a poll is put off or brought forward. How much it is
+	// depends on the UID of the Workspace.
+	Jitter time.Duration
+}
+
+// untilNext returns how long it is until the next poll of a Workspace.
+func (p Polls) untilNext(f Facts, r Record, now time.Time) time.Duration {
+	if r.Observed() {
+		return p.until(f, r.Observation.At, now)
+	}
+
+	// The instance before this one observed it at some time. The next of its poll times that
+	// comes after this instance got the Workspace is late enough.
+	return p.until(f, r.Since.Add(-f.Interval/2), now)
+}
+
+// until returns how long it is until the next poll is due after the supplied observation. It
+// goes by the time that has passed, not by the time of day: a clock that was ahead and is
+// set back would put off all polls by as much. An observation in the future is ignored.
+func (p Polls) until(f Facts, last, now time.Time) time.Duration {
+	passed := now.Sub(last)
+	if passed < 0 {
+		return 0
+	}
+
+	return p.due(f, now.Add(-passed)).Sub(now)
+}
+
+// due returns when the next poll is due after the supplied observation. Every Workspace has
+// its own times, which depend on its UID and its interval only: however many are created at
+// once, or observed again by an instance that has just started, their polls are spread over
+// the whole interval. The next one is at least half an interval away, give or take the jitter.
+func (p Polls) due(f Facts, last time.Time) time.Time {
+	earliest := last.Add(f.Interval / 2)
+
+	// The intervals of this Workspace are counted from its phase in the first one.
+	phase := time.Duration(spread(f.UID, "phase", 0) * float64(f.Interval))
+	n := (earliest.UnixNano() - int64(phase)) / int64(f.Interval)
+
+	for ; ; n++ {
+		at := time.Unix(0, n*int64(f.Interval)+int64(phase)).Add(p.jitterOf(f, n))
+		if at.After(earliest) {
+			return at
+		}
+	}
+}
+
+// jitterOf returns how much the n-th poll is put off or brought forward. It is at most a
+// quarter of the interval: a short interval on one Workspace would be drowned by it otherwise.
+func (p Polls) jitterOf(f Facts, n int64) time.Duration {
+	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
+}
+
+// backoff is how long a Workspace waits after so many failures in a row.
+func (p Polls) backoff(failures int) time.Duration {
+	if failures < stallAfter {
+		return retryBase << (failures - 1)
+	}
+
+	return min(stallBase<<min(failures-stallAfter, 10), max(p.Interval, stallBase))
+}
+
+// spread returns a number from 0 up to but not including 1 that depends on the arguments
+// only.
+func spread(uid types.UID, what string, n int64) float64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(uid))
+	_, _ = h.Write([]byte(what))
+	_ = binary.Write(h, binary.LittleEndian, n)
+
+	// The bits of FNV depend on the last bytes too little to be used as they are.
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+
+	return float64(x>>11) / (1 << 53)
+}

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// A Reconciler passes on the Workspaces of one kind for which there is something to do now.
+type Reconciler struct {
+	inner   reconcile.Reconciler
+	polls   Polls
+	records *Records
+	slots   *Slots
+	left    func(o client.Object)
+	now     func() time.Time
+	log     logging.Logger
+}
+
+// NewReconciler returns a Reconciler in front of inner. It calls left when a reconcile ends
+// whose Workspace has left the cache meanwhile.
+func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, left func(o client.Object), log logging.Logger) *Reconciler {
+	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
+}
+
+// Reconcile a Workspace, as it was read from the cache.
+func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
+	ws, ok := o.(workspace.Workspace)
+	if !ok {
+		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", o))
+	}
+
+	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+	f := r.polls.Facts(ws)
+	d := r.polls.Decide(f, r.records.Get(ws), r.now())
+
+	if d.Action != RunWithSlot {
+		r.slots.Cancel(req)
+	}
+
+	switch {
+	case d.Action == Skip:
+		return reconcile.Result{RequeueAfter: d.After}, nil
+	case d.Action == RunWithSlot && !r.slots.Acquire(req):
+		return reconcile.Result{RequeueAfter: ticketTimeout}, nil
+	}
+
+	defer r.slots.Release(req)
+
+	r.log.Debug("Reconciling, because "+d.Reason, "uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+
+	result, err := r.inner.Reconcile(ctx, req)
+	if r.records.Get(ws).UID == "" {
+		r.left(ws)
+	}
+
+	return r.next(ws, req, f, result), err
+}
+
+// next returns when a Workspace comes again after the supplied result of a reconcile.
+func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts, result reconcile.Result) reconcile.Result {
+	record, now := r.records.Get(ws), r.now()
+
+	switch {
+	// A paused Workspace comes with its next change.
+	case f.Paused:
+		return result
+	case record.Failures.Count > 0:
+		return reconcile.Result{RequeueAfter: max(record.Failures.Retry.Sub(now), time.Millisecond)}
+	case r.slots.Waits(req):
+		return reconcile.Result{RequeueAfter: ticketTimeout}
+	// The poll interval counts from the observation, which may have been before this reconcile.
+	case result.RequeueAfter > 0 && record.Observed():
+		return reconcile.Result{RequeueAfter: max(r.polls.until(f, record.Observation.At, now), time.Millisecond)}
+	default:
+		return result
+	}
+}

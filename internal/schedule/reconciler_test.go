@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+)
+
+func TestReconciler(t *testing.T) {
+	t.Parallel()
+
+	const interval = time.Hour
+
+	type outcome struct {
+		Ran, Left bool
+		Result    reconcile.Result
+		Free      int
+	}
+
+	boom := errors.New("boom")
+	poll := reconcile.Result{RequeueAfter: interval}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		before func(r *Reconciler)
+		inner  func(r *Reconciler) (reconcile.Result, error)
+		err    error
+
+		// polled says that the result is to come again for the next poll.
+		polled bool
+		want   outcome
+	}{
+		"Skipped": {
+			reason: "There is nothing to do until the next poll.",
+			ws:     settled(),
+			polled: true,
+			want:   outcome{Free: 1},
+		},
+		"Succeeded": {
+			reason: "The next poll counts from the observation.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+
+				return poll, nil
+			},
+			polled: true,
+			want:   outcome{Ran: true, Free: 1},
+		},
+		"AtOnce": {
+			reason: "After a creation the managed reconciler asks for another reconcile.",
+			ws:     settled(changedSpec),
+			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil }, //nolint:staticcheck // It does.
+			want:   outcome{Ran: true, Free: 1, Result: reconcile.Result{Requeue: true}},                        //nolint:staticcheck // See above.
+		},
+		"Failed": {
+			reason: "The time of the next try is that of the record, which the condition shows.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Fail(settled(changedSpec))
+
+				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+			},
+			want: outcome{Ran: true, Free: 1, Result: reconcile.Result{RequeueAfter: retryBase}},
+		},
+		"Waits": {
+			reason: "No slot is free for an apply that is expected.",
+			ws:     settled(changedSpec),
+			before: func(r *Reconciler) { r.slots.Acquire(requestOf("other")) },
+			want:   outcome{Result: reconcile.Result{RequeueAfter: ticketTimeout}},
+		},
+		"DriftWaits": {
+			reason: "No slot is free for a drift.",
+			ws:     settled(annotatedWith("example.org/refresh", "1")),
+			before: func(r *Reconciler) { r.slots.Acquire(requestOf("other")) },
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.slots.Acquire(requestOf("ws"))
+
+				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+			},
+			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
+		},
+		"NotNeeded": {
+			reason: "A Workspace that waited and has nothing to apply any more gives up its ticket.",
+			ws:     settled(),
+			before: func(r *Reconciler) {
+				r.slots.Acquire(requestOf("other"))
+				r.slots.Acquire(requestOf("ws"))
+				r.slots.Release(requestOf("other"))
+			},
+			polled: true,
+			want:   outcome{Free: 1},
+		},
+		"Paused": {
+			reason: "A paused Workspace comes again when a person changes it.",
+			ws:     settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")),
+			before: func(r *Reconciler) { r.records.Fail(settled()) },
+			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, nil },
+			want:   outcome{Ran: true, Free: 1},
+		},
+		"Error": {
+			reason: "An error is for the queue.",
+			ws:     settled(changedSpec),
+			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, boom },
+			err:    boom,
+			want:   outcome{Ran: true, Free: 1},
+		},
+		"Left": {
+			reason: "The Workspace has left the cache meanwhile.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Forget(settled())
+
+				return poll, nil
+			},
+			want: outcome{Ran: true, Left: true, Free: 1, Result: poll},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := outcome{}
+			p := Polls{Interval: interval}
+			records := NewRecords(p, time.Now)
+			records.Begin(settled())
+
+			var r *Reconciler
+
+			r = NewReconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				got.Ran = true
+
+				return tc.inner(r)
+			}), p, records, NewSlots(1, records), func(client.Object) { got.Left = true }, logging.NewNopLogger())
+
+			// A retry is at an exact time.
+			now := time.Now()
+			r.now, records.now = func() time.Time { return now }, func() time.Time { return now }
+
+			if tc.before != nil {
+				tc.before(r)
+			}
+
+			var err error
+			if got.Result, err = r.Reconcile(t.Context(), tc.ws); !errors.Is(err, tc.err) {
+				t.Errorf("\n%s\nReconcile(...): want error %v, got %v", tc.reason, tc.err, err)
+			}
+
+			if after := got.Result.RequeueAfter; tc.polled {
+				if after <= 0 || after > 3*interval/2 || after == interval {
+					t.Errorf("\n%s\nReconcile(...): want the next poll, got %s", tc.reason, after)
+				}
+
+				got.Result = reconcile.Result{}
+			}
+
+			got.Free = r.slots.free
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReconcilerRefuses(t *testing.T) {
+	t.Parallel()
+
+	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}); !errors.Is(err, reconcile.TerminalError(nil)) {
+		t.Errorf("Reconcile(...) of something else than a Workspace: want a terminal error, got %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+)
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+
+	type want struct {
+		Known, Observed bool
+		Failures        int
+	}
+
+	other := func() *clusterv1beta1.Workspace {
+		return settled(func(ws *clusterv1beta1.Workspace) { ws.SetUID("b") })
+	}
+
+	cases := map[string]struct {
+		reason string
+		do     func(r *Records)
+		want   want
+	}{
+		"Recorded": {
+			reason: "What a reconcile has seen is what the next one needs.",
+			do: func(r *Records) {
+				r.Observe(settled(), Observation{})
+				r.Fail(settled())
+			},
+			want: want{Known: true, Observed: true, Failures: 1},
+		},
+		"Left": {
+			reason: "What a reconcile records after the Workspace has left is dropped.",
+			do: func(r *Records) {
+				r.Forget(settled())
+				r.Observe(settled(), Observation{})
+				r.Fail(settled())
+			},
+		},
+		"Returned": {
+			reason: "Another instance had the Workspace in between.",
+			do: func(r *Records) {
+				r.Observe(settled(), Observation{})
+				r.Fail(settled())
+				r.Forget(settled())
+				r.Begin(settled())
+			},
+			want: want{Known: true},
+		},
+		"Replaced": {
+			reason: "Another Workspace of its name is not the same.",
+			do: func(r *Records) {
+				r.Begin(other())
+				r.Observe(settled(), Observation{})
+				r.Fail(settled())
+			},
+		},
+		"ForgotObservation": {
+			reason: "The Workspace is about to be changed.",
+			do: func(r *Records) {
+				r.Observe(settled(), Observation{})
+				r.Fail(settled())
+				r.ForgetObservation(settled())
+			},
+			want: want{Known: true, Failures: 1},
+		},
+		"Succeeded": {
+			reason: "The next failure is the first one.",
+			do: func(r *Records) {
+				r.Fail(settled())
+				r.Fail(settled())
+				r.Succeed(settled())
+				r.Fail(settled())
+			},
+			want: want{Known: true, Failures: 1},
+		},
+		"Changed": {
+			reason: "A change by a person may be what mends the Workspace.",
+			do: func(r *Records) {
+				r.Fail(settled())
+				r.Fail(settled())
+				r.Fail(settled(changedSpec))
+			},
+			want: want{Known: true, Failures: 1},
+		},
+		"Deleted": {
+			reason: "To delete is something else than to create.",
+			do: func(r *Records) {
+				r.Fail(settled())
+				r.Fail(settled(beingDeleted))
+				r.Fail(settled(beingDeleted))
+			},
+			want: want{Known: true, Failures: 2},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+			r.Begin(settled())
+			tc.do(r)
+
+			rec := r.Get(settled())
+			got := want{Known: rec.UID != "", Observed: rec.Observed(), Failures: rec.Failures.Count}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFail ensures that a Workspace is tried again later with each failure, and is stalled
+// after a few.
+func TestFail(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := NewRecords(Polls{Interval: time.Hour}, func() time.Time { return now })
+	r.Begin(settled())
+
+	for n := 1; n <= stallAfter+1; n++ {
+		f := r.Fail(settled())
+
+		want := Failures{Count: n, Retry: now.Add(Polls{Interval: time.Hour}.backoff(n)), desired: Desired(settled())}
+		if diff := cmp.Diff(want, f, cmp.AllowUnexported(Failures{})); diff != "" {
+			t.Errorf("Fail(...): -want, +got:\n%s", diff)
+		}
+
+		if stalled := n >= stallAfter; f.Stalled() != stalled {
+			t.Errorf("Stalled() after %d failures: want %t, got %t", n, stalled, f.Stalled())
+		}
+	}
+}
+
+// TestAnnotatedIsUrgent ensures that what a person has annotated comes before all polls until
+// it was observed.
+func TestAnnotatedIsUrgent(t *testing.T) {
+	t.Parallel()
+
+	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+	plain, annotated := settled(), settled(annotatedWith("example.org/refresh", "1"))
+	expect := func(reason string, want queue.Priority) {
+		t.Helper()
+
+		if got := r.class(requestOf("ws")).Priority; got != want {
+			t.Errorf("%s\nclass(...): want priority %v, got %v", reason, want, got)
+		}
+	}
+
+	expect("There is no such Workspace.", queue.Routine)
+	r.Begin(plain)
+	expect("An instance that has just started does not know of any change.", queue.Routine)
+	r.Update(annotated)
+	expect("A person waits for it.", queue.Urgent)
+	r.Fail(annotated)
+	r.Update(annotated)
+	expect("It was tried.", queue.Routine)
+	r.Observe(annotated, Observation{})
+	r.Update(annotated)
+	expect("It was observed.", queue.Routine)
+	r.Update(plain)
+	expect("A person has removed the annotation.", queue.Urgent)
+}

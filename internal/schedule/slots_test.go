@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+)
+
+// slotFixture has Slots for Workspaces of the name TENANT-NUMBER, with a ! at the end if they
+// are urgent.
+type slotFixture struct {
+	*Slots
+
+	calls []string
+}
+
+func newSlotFixture(n int) *slotFixture {
+	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+
+	for _, name := range []string{"a-1", "a-2", "a-3", "a-4", "b-1", "b-1!", "b-2", "c-1", "c-1!"} {
+		tenant, _, _ := strings.Cut(name, "-")
+		class := queue.Class{Tenant: tenant}
+
+		if strings.HasSuffix(name, "!") {
+			class.Priority = queue.Urgent
+		}
+
+		r.records[requestOf(name).NamespacedName] = &Record{UID: types.UID(name), Class: class}
+	}
+
+	f := &slotFixture{Slots: NewSlots(n, r)}
+	f.call = func(req reconcile.Request) { f.calls = append(f.calls, req.Name) }
+
+	return f
+}
+
+func (f *slotFixture) acquire(names ...string) []bool {
+	var got []bool
+	for _, name := range names {
+		got = append(got, f.Acquire(requestOf(name)))
+	}
+
+	return got
+}
+
+func (f *slotFixture) release(names ...string) {
+	for _, name := range names {
+		f.Release(requestOf(name))
+	}
+}
+
+func (f *slotFixture) cancel(name string) { f.Cancel(requestOf(name)) }
+
+func TestSlots(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		slots  int
+		do     func(f *slotFixture) []bool
+
+		// passes is the time after which those that are later acquire a slot.
+		passes time.Duration
+		later  []string
+
+		// acquired is what all of them returned, called those that were called, and free how many
+		// slots are in the end.
+		acquired []bool
+		called   []string
+		free     int
+	}{
+		"Free": {
+			reason:   "There are as many slots as there are.",
+			slots:    2,
+			do:       func(f *slotFixture) []bool { return f.acquire("a-1", "a-2", "a-3") },
+			acquired: []bool{true, true, false},
+		},
+		"Again": {
+			reason:   "A Workspace that has a slot needs no other.",
+			slots:    2,
+			do:       func(f *slotFixture) []bool { return f.acquire("a-1", "a-1") },
+			acquired: []bool{true, true},
+			free:     1,
+		},
+		"Released": {
+			reason: "A slot that is released is free.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1")
+				f.release("a-1", "a-1", "a-2")
+
+				return nil
+			},
+			free: 1,
+		},
+		"Called": {
+			reason: "A Workspace that waits is called when there is a slot, which no other gets.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2")
+				f.release("a-1")
+
+				return f.acquire("a-3", "a-2")
+			},
+			acquired: []bool{false, true},
+			called:   []string{"a-2"},
+		},
+		"TakesTurns": {
+			reason: "Tenants take turns, and urgent Workspaces come first.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3", "b-1", "c-1!")
+
+				for _, name := range []string{"a-1", "c-1!", "a-2", "b-1"} {
+					f.acquire(name)
+					f.release(name)
+				}
+
+				return nil
+			},
+			called: []string{"c-1!", "a-2", "b-1", "a-3"},
+		},
+		"Canceled": {
+			reason: "A Workspace that was called and does not need the slot does not keep it from the next one.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3")
+				f.release("a-1")
+				f.cancel("a-2")
+
+				return f.acquire("a-3")
+			},
+			acquired: []bool{true},
+			called:   []string{"a-2", "a-3"},
+		},
+		"CanceledTicket": {
+			reason: "A Workspace that does not wait any more is not called.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3")
+				f.cancel("a-2")
+				f.release("a-1")
+
+				return nil
+			},
+			called: []string{"a-3"},
+		},
+		"Newcomer": {
+			reason: "A Workspace that comes while slots are set aside for others waits.",
+			slots:  2,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3", "a-4")
+				f.release("a-1", "a-2")
+
+				return f.acquire("b-1", "a-4", "a-3")
+			},
+			acquired: []bool{false, true, true},
+			called:   []string{"a-3", "a-4"},
+		},
+		"AskedAgain": {
+			reason: "A Workspace that waits and asks again waits once.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-2", "a-3")
+				f.release("a-1")
+				f.acquire("a-2")
+				f.release("a-2")
+
+				return nil
+			},
+			called: []string{"a-2", "a-3"},
+		},
+		"TimedOut": {
+			reason: "A Workspace that was called and does not come loses its turn.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3")
+				f.release("a-1")
+
+				return nil
+			},
+			passes:   ticketTimeout,
+			later:    []string{"a-3", "a-2"},
+			acquired: []bool{true, false},
+			called:   []string{"a-2", "a-3"},
+		},
+		"InTime": {
+			reason: "A slot that was taken in time is kept.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "a-3")
+				f.release("a-1")
+				f.acquire("a-2")
+
+				return nil
+			},
+			passes:   2 * ticketTimeout,
+			later:    []string{"a-3"},
+			acquired: []bool{false},
+			called:   []string{"a-2"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			synctest.Test(t, func(t *testing.T) {
+				f := newSlotFixture(tc.slots)
+
+				acquired := tc.do(f)
+
+				if tc.passes > 0 {
+					time.Sleep(tc.passes)
+					synctest.Wait()
+				}
+
+				acquired = append(acquired, f.acquire(tc.later...)...)
+
+				if diff := cmp.Diff(tc.acquired, acquired, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("\n%s\nAcquire(...): -want, +got:\n%s", tc.reason, diff)
+				}
+
+				if diff := cmp.Diff(tc.called, f.calls); diff != "" {
+					t.Errorf("\n%s\ncalled: -want, +got:\n%s", tc.reason, diff)
+				}
+
+				if diff := cmp.Diff(tc.free, f.free); diff != "" {
+					t.Errorf("\n%s\nfree slots: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestNoSlotIsLost lets Workspaces come, wait, vanish and end in many orders: all are done in
+// the end, and all slots are free.
+func TestNoSlotIsLost(t *testing.T) {
+	t.Parallel()
+
+	const slots = 2
+
+	for seed := range uint64(2000) {
+		f, random := newSlotFixture(slots), rand.New(rand.NewPCG(seed, 0))
+		queued, applying := []string{"a-1", "a-2", "a-3", "b-1!", "b-2", "c-1"}, []string{}
+		pick := func(names *[]string) string {
+			i := random.IntN(len(*names))
+			name := (*names)[i]
+			*names = slices.Delete(*names, i, i+1)
+
+			return name
+		}
+
+		for range 1000 {
+			switch {
+			case len(applying) > 0 && (len(queued) == 0 || random.IntN(3) == 0):
+				f.release(pick(&applying))
+			case len(queued) > 0 && random.IntN(4) == 0:
+				f.cancel(pick(&queued))
+			case len(queued) > 0:
+				if name := pick(&queued); f.Acquire(requestOf(name)) {
+					applying = append(applying, name)
+				}
+			}
+
+			queued, f.calls = append(queued, f.calls...), nil
+
+			if len(applying) > slots {
+				t.Fatalf("seed %d: %v apply at once", seed, applying)
+			}
+		}
+
+		if f.free != slots || f.tickets.Len() > 0 || len(f.called) > 0 || len(f.held) > 0 {
+			t.Fatalf("seed %d: of %d slots %d are free, %d Workspaces wait, %d were called", seed, slots, f.free, f.tickets.Len(), len(f.called))
+		}
+	}
+}
