@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Needed: Go, git, gcc and a POSIX shell. Everything else that is run here is built
-# from the pinned Go modules under hack/, once, into _output/ (see hack/build.sh).
+# from the pinned Go modules under hack/, once, into _output/ (see hack/build.sh). The
+# demo runs a CLI that is on PATH, if there is one.
 
 # Where binaries go. The provider's name is part of its interface: the flag --poll is
 # also read from CROSSPLANE_TERRAFORM_PROVIDER_POLL.
@@ -32,8 +33,8 @@ QUICK ?=
 ARGS ?=
 
 # $(call with-tools,NAME...) sets $1, $2 ... of the shell to the directories of the
-# named tools, which hack/build.sh prints one per line.
-with-tools = set -eu; tools=$$(hack/build.sh $(1)); \
+# named tools, which hack/tools.sh prints one per line.
+with-tools = set -eu; tools=$$(hack/tools.sh $(1)); \
 	IFS=$$(printf '\n\t'); set -f; set -- $$tools; set +f; unset IFS;
 
 .DEFAULT_GOAL := help
@@ -49,10 +50,10 @@ help: ## Show this list
 
 .PHONY: demo
 demo: ## Watch two shards at work on a real API server; ARGS=--once ends by itself
-	@$(call with-tools,controlplane opentofu) \
-	go build -o $(bin)/demo ./hack/demo; \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" \
-	exec $(bin)/demo $(ARGS)
+	@$(call with-tools,controlplane) \
+	cli=$$(command -v tofu || command -v terraform) || cli=$$(hack/tools.sh opentofu)/tofu; \
+	hack/progress.sh 'the demo' go build -o $(bin)/demo ./hack/demo; \
+	KUBEBUILDER_ASSETS="$$1" exec $(bin)/demo -cli="$$cli" $(ARGS)
 
 .PHONY: build
 build: ## Build the provider into _output/bin and print its version
@@ -86,13 +87,13 @@ model: ## Explore the models of Leases and claims with more faults than make tes
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 has a look only
 	@$(call with-tools,controlplane opentofu provider-time) \
-	go build -o $(bin)/bench ./test/bench; \
+	hack/progress.sh 'the benchmark' go build -o $(bin)/bench ./test/bench; \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" \
 	exec $(bin)/bench $(if $(QUICK),-quick,-out docs) $(if $(N),-n $(N)) $(ARGS)
 
 .PHONY: lint
 lint: ## Run the linters
-	@lint=$$(hack/build.sh lint) && exec "$$lint/golangci-lint" run
+	@lint=$$(hack/tools.sh lint) && exec "$$lint/golangci-lint" run
 
 .PHONY: check-generated
 check-generated: ## Fail if a generated file is not what its source makes
@@ -115,7 +116,7 @@ generate: ## Generate the methods and CRDs of the types in apis/
 
 .PHONY: format
 format: ## Format the Go code as the linters want it
-	@lint=$$(hack/build.sh lint) && exec "$$lint/golangci-lint" fmt
+	@lint=$$(hack/tools.sh lint) && exec "$$lint/golangci-lint" fmt
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools of hack/

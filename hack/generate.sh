@@ -22,7 +22,7 @@ case $#:${1-} in
 	;;
 esac
 
-tools=$("$root/hack/build.sh" generate)
+tools=$("$root/hack/tools.sh" generate)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 trap 'exit 130' INT TERM

@@ -7,7 +7,9 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -41,8 +43,12 @@ type demo struct {
 	once   bool
 	screen *screen
 
-	// assets is the directory of etcd and kube-apiserver, and tofu the CLI.
-	assets, tofu string
+	// assets is the directory of etcd and kube-apiserver.
+	assets string
+
+	// cli is the path of the CLI that the instances run, and cliVersion the first line
+	// that its command version prints.
+	cli, cliVersion string
 
 	// dir is where everything is that the demo makes.
 	dir string
@@ -60,18 +66,38 @@ type demo struct {
 	password string
 }
 
-func newDemo(once bool, out *os.File) (*demo, error) {
-	d := &demo{once: once, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), tofu: os.Getenv("TOFU_BIN")}
+func newDemo(ctx context.Context, once bool, cli string, out *os.File) (*demo, error) {
+	d := &demo{once: once, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), cli: cli}
 
-	if d.assets == "" || d.tofu == "" {
-		return nil, errors.New("KUBEBUILDER_ASSETS and TOFU_BIN are not set: run `make demo`, which builds what they name")
+	if d.assets == "" {
+		return nil, errors.New("KUBEBUILDER_ASSETS is not set: run `make demo`, which sets it")
 	}
 
 	if _, err := os.Stat("examples"); err != nil {
 		return nil, errors.Wrap(err, "this is not the root of the repository: run `make demo` there")
 	}
 
-	return d, nil
+	var err error
+	d.cliVersion, err = versionOf(ctx, cli)
+
+	return d, err
+}
+
+// versionOf returns the first line that the command version of the CLI prints. It runs
+// the CLI with the PATH as its whole environment, and so finds a CLI that needs the HOME
+// of the user, which the instances do not have.
+func versionOf(ctx context.Context, cli string) (string, error) {
+	cmd := exec.CommandContext(ctx, cli, "version") //nolint:gosec // The user names the CLI.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CHECKPOINT_DISABLE=1"}
+
+	out, err := cmd.Output()
+	if err != nil {
+		return "", errors.Wrapf(err, "cannot run %q: remove it from PATH, and `make demo` builds OpenTofu", cli)
+	}
+
+	line, _, _ := strings.Cut(string(out), "\n")
+
+	return line, nil
 }
 
 // run runs the demo until it has ended, and returns an error that names what went
@@ -127,7 +153,8 @@ func (d *demo) makeDir() error {
 // it.
 func (d *demo) tell(ctx context.Context) error {
 	d.screen.say(
-		"Two shards of provider-terraform with a real API server and OpenTofu.",
+		"Two shards of provider-terraform with a real API server.",
+		"The CLI is "+d.cliVersion+", "+d.cli+".",
 		"Everything is in "+d.dir+" and goes away in the end.",
 		"SERVED BY is the instance in whose directory the CLI last ran for a Workspace.",
 		"",

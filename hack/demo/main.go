@@ -34,12 +34,14 @@ var errInterrupted = errors.New("interrupted")
 func main() {
 	once := flag.Bool("once", false, "end after everything was seen; the exit code is 0 only then")
 
+	cli := flag.String("cli", "tofu", "the Terraform or OpenTofu that the instances run")
+
 	flag.Parse()
 
 	// What the libraries here have to say is in the errors they return.
 	ctrllog.SetLogger(logr.Discard())
 
-	err := run(*once)
+	err := run(*once, *cli)
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
@@ -51,7 +53,7 @@ func main() {
 }
 
 // run runs the demo until it has ended, or until somebody ends it.
-func run(once bool) error {
+func run(once bool, cli string) error {
 	ending := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ending...)
@@ -69,7 +71,7 @@ func run(once bool) error {
 		cancel(errInterrupted)
 	}()
 
-	d, err := newDemo(once, os.Stdout)
+	d, err := newDemo(ctx, once, cli, os.Stdout)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (d *demo) startInstances(ctx context.Context) error {
 	config := instanceConfig{
 		dir:            d.dir,
 		provider:       d.provider(),
-		cli:            d.tofu,
+		cli:            d.cli,
 		kubeconfig:     kubeconfig,
 		leaseNamespace: systemNamespace,
 		ended:          d.abort,
