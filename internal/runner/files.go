@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Names of files that the provider writes beside a module. Users may refer to
-// them, so they are as they always were.
+// Names of files that the provider writes beside a module. Users may refer to them, so they must
+// not change.
 const (
 	// configurationFile holds spec.configuration of the ProviderConfig.
 	configurationFile = "crossplane-provider-config.tf"
@@ -27,18 +27,18 @@ const (
 	gitCredentialsFile = ".git-credentials"
 
 	// varsFile holds spec.forProvider.vars. Their values must not be arguments, which every
-	// process on the node can read. They must not be in TF_CLI_ARGS_plan and the like either:
-	// with TF_LOG=info the CLI logs those, and a CLI that a provisioner runs for another module
-	// refuses the variables.
+	// process on the node can read. They must not be in TF_CLI_ARGS_plan and similar variables
+	// either. With TF_LOG=info the CLI logs those, and a CLI that a provisioner runs for another
+	// module refuses the variables.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
-	// dataDir is where init leaves everything but the dependency lock file.
+	// dataDir is where init writes everything except the dependency lock file.
 	dataDir = ".terraform"
 
 	// stateOnlyDir is a directory without the module, from which the state can be reached.
 	stateOnlyDir = "crossplane-provider-terraform-state"
 
-	// planFile is what plan leaves for apply.
+	// planFile is written by plan for apply.
 	planFile = ".crossplane.tfplan"
 )
 
@@ -52,8 +52,8 @@ func varFileName(n int, json bool) string {
 	return name
 }
 
-// A fileSet is what a directory below the one of a Workspace is to contain, by the
-// names of files in it.
+// A fileSet is the desired contents of a directory below that of a Workspace, by the names of
+// files in it.
 type fileSet struct {
 	// dir is relative to the directory of the Workspace.
 	dir   string
@@ -64,8 +64,8 @@ func newFileSet(dir string) fileSet {
 	return fileSet{dir: dir, files: map[string]workdir.File{}}
 }
 
-// merge returns the files of all sets by their names relative to the directory of
-// the Workspace. Those of later sets win.
+// merge returns the files of all sets by their names relative to the directory of the Workspace.
+// Files of later sets take precedence.
 func merge(sets ...fileSet) map[string]workdir.File {
 	all := map[string]workdir.File{}
 

@@ -12,9 +12,9 @@ import (
 // git configuration of their own refer to it.
 const gitDirVariable = "GIT_CRED_DIR"
 
-// withGitCredentials returns env with what makes git take its credentials from the
-// file in dir and from nowhere else: init runs git for modules that a module uses.
-// What env configures git with already stays.
+// withGitCredentials returns env with variables that make git take its credentials only from the
+// file in dir: init runs git for modules that a module uses. Other configuration of git in env
+// stays.
 func withGitCredentials(env []string, dir string) ([]string, error) {
 	env, err := environ.WithGitConfig(environ.Without(env, gitDirVariable),
 		// The first value makes git forget the helpers that it knows.

@@ -27,7 +27,7 @@ func TestWithGitCredentials(t *testing.T) {
 		want   want
 	}{
 		"Plain": {
-			reason: "Git is told where the credentials are, and to forget all others.",
+			reason: "Git uses these credentials and no others.",
 			env:    []string{"A=b"},
 			want: want{Env: []string{
 				"A=b", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0=",
@@ -35,7 +35,7 @@ func TestWithGitCredentials(t *testing.T) {
 			}},
 		},
 		"Configured": {
-			reason: "Configuration of somebody else stays, but for the directory: that may be of another Workspace.",
+			reason: "Other configuration stays, except the directory, which may be that of another Workspace.",
 			env:    []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CRED_DIR=/tmp"},
 			want: want{Env: []string{
 				"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=credential.helper", "GIT_CONFIG_VALUE_1=",
@@ -43,7 +43,7 @@ func TestWithGitCredentials(t *testing.T) {
 			}},
 		},
 		"NotANumber": {
-			reason: "What git would refuse is refused.",
+			reason: "A configuration that git would refuse is refused.",
 			env:    []string{"GIT_CONFIG_COUNT=x"},
 			want:   want{Err: cmpopts.AnyError},
 		},

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// initRaceWait is much longer than a backend takes to make an empty state.
+	// initRaceWait is much longer than the time in which a backend makes an empty state.
 	initRaceWait = time.Second
 
-	// privatePlugins is what an init has in place of the plugin cache.
+	// privatePlugins is the directory that replaces the plugin cache for one init.
 	privatePlugins = ".crossplane-plugins"
 )
 
-// init initializes the directory, whether or not that was done before.
+// init initializes the directory, even if it is initialized already.
 func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 	o.Args = r.Inputs.parameters.InitArgs
 	if r.Inputs.backend {
 		o.BackendConfigFile = filepath.Join(r.run.Dir, backendFile)
 	}
 
-	// A directory that is half initialized counts as not initialized.
+	// A partly initialized directory counts as not initialized.
 	if !r.beside {
 		if err := r.Dir.ClearInitialized(); err != nil {
 			return err
 		}
 	}
 
-	// To wait for another instance that downloads a provider may take long.
+	// Another instance may be downloading a provider, and the wait for it may take long.
 	ctx, cancel := r.stoppable(ctx)
 	defer cancel()
 
@@ -48,8 +48,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 
 		err := r.CLI.Init(ctx, target, o)
 
-		// A first try with a backend that turned out to be wrong must not keep the
-		// Workspace from using the right one.
+		// A first try with a wrong backend must not prevent the Workspace from using the right one.
 		if r.Stateless && terraform.IsBackendChange(err) {
 			o.Reconfigure = true
 			err = r.CLI.Init(ctx, target, o)
@@ -81,7 +80,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
-// pluginCacheRun returns what the plugin cache has to know of an init.
+// pluginCacheRun returns the facts about an init that the plugin cache needs.
 func (r *Runner) pluginCacheRun() plugincache.Run {
 	registry := "registry.terraform.io"
 	if r.CLI.Product() == terraform.OpenTofu {
@@ -97,8 +96,8 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 	}
 }
 
-// initialized calls run. If that fails because it needs other providers, modules
-// or another backend than were initialized, it initializes and calls it again.
+// initialized calls run. If run fails because it needs other providers, other modules or another
+// backend than the initialized ones, it initializes and calls run again.
 func (r *Runner) initialized(ctx context.Context, run func() error) error {
 	if err := r.prepare(ctx); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// place is what is on the machine around a Runner.
+// place is the part of the machine that a Runner depends on.
 type place struct {
 	root      *workdir.Root
 	initCache *initcache.Cache
@@ -52,7 +52,7 @@ func (p *place) writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// cli returns one that says what it is, and can do nothing else.
+// cli returns a CLI that prints its name and version, and can do nothing else.
 func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
 	t.Helper()
 
@@ -70,8 +70,8 @@ func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
 	return cli
 }
 
-// newRunner returns the Runner of a Workspace as it is when its inputs are written,
-// for the supplied UID and after the change.
+// newRunner returns the Runner of a Workspace with the supplied UID, after the change, at the
+// time when its inputs are written.
 func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Runner {
 	t.Helper()
 
@@ -132,8 +132,8 @@ func inEnv(kv string) func(r *Runner) {
 	return func(r *Runner) { r.Inputs.env = append(r.Inputs.env, kv) }
 }
 
-// TestInitKey ensures that one Workspace gets what init left for another one if, and
-// only if, nothing differs that init depends on.
+// TestInitKey ensures that one Workspace reuses the result of init of another one if, and only
+// if, no input of init differs.
 func TestInitKey(t *testing.T) {
 	t.Parallel()
 
@@ -142,11 +142,11 @@ func TestInitKey(t *testing.T) {
 		change func(t *testing.T, p *place) func(r *Runner)
 		want   bool
 	}{
-		"Same": {reason: "Neither who it is nor its variables count.", want: true},
+		"Same": {reason: "Neither the UID nor the variables of the Workspace count.", want: true},
 		"Variable": {reason: "Variables are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.parameters.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}} }
 		}},
-		"VariableOfAll": {reason: "So are those of the provider.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_VAR_x=y") }},
+		"VariableOfAll": {reason: "So are the variables of the provider.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_VAR_x=y") }},
 		"Unrelated":     {reason: "Each pod has variables of its own.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("HOSTNAME=other") }},
 		"PlanArgs": {reason: "They are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.parameters.PlanArgs = []string{"-parallelism=1"} }
@@ -154,37 +154,37 @@ func TestInitKey(t *testing.T) {
 		"Module": {reason: "Another module has other requirements.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
-		"LocalModule": {reason: "So have the modules that it brings along.", change: func(*testing.T, *place) func(*Runner) {
+		"LocalModule": {reason: "So have the local modules in it.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.module.files["a/main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
-		"Entrypoint": {reason: "Another part of it, too.", change: func(*testing.T, *place) func(*Runner) {
+		"Entrypoint": {reason: "Another directory of it, too.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) {
 				r.Inputs.parameters.Entrypoint = "b"
 				r.Inputs.setEntrypoint("b")
 			}
 		}},
 		"Requirements": {reason: "The configuration may have requirements and a backend.", change: func(*testing.T, *place) func(*Runner) { return file(configurationFile, "terraform {}") }},
-		"Lock":         {reason: "A lock file says which providers are to be used.", change: func(*testing.T, *place) func(*Runner) { return file(".terraform.lock.hcl", "lock") }},
-		"Backend":      {reason: "The state is elsewhere.", change: func(*testing.T, *place) func(*Runner) { return file(backendFile, "path = 2") }},
-		"InitArgs": {reason: "Arguments decide.", change: func(*testing.T, *place) func(*Runner) {
+		"Lock":         {reason: "A lock file selects the providers.", change: func(*testing.T, *place) func(*Runner) { return file(".terraform.lock.hcl", "lock") }},
+		"Backend":      {reason: "The state is in another place.", change: func(*testing.T, *place) func(*Runner) { return file(backendFile, "path = 2") }},
+		"InitArgs": {reason: "Arguments change the result.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-get=false") }
 		}},
-		"Args":      {reason: "So do those of the environment.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_CLI_ARGS_init=-get=false") }},
-		"CLIConfig": {reason: "It says where providers come from.", change: func(*testing.T, *place) func(*Runner) { return file(cliConfigFile, "provider_installation {}") }},
-		"CLIConfigFile": {reason: "Wherever it is.", change: func(t *testing.T, p *place) func(*Runner) {
+		"Args":      {reason: "So do the arguments in the environment.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_CLI_ARGS_init=-get=false") }},
+		"CLIConfig": {reason: "It says where to get providers.", change: func(*testing.T, *place) func(*Runner) { return file(cliConfigFile, "provider_installation {}") }},
+		"CLIConfigFile": {reason: "In any place.", change: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
 			p.writeFile(t, "rc", "provider_installation {}")
 
 			return inEnviron("TF_CLI_CONFIG_FILE=" + filepath.Join(p.outside, "rc"))
 		}},
-		"Git":         {reason: "Who may not fetch a module does not get it from others.", change: func(*testing.T, *place) func(*Runner) { return file(gitCredentialsFile, "https://me@host") }},
+		"Git":         {reason: "A Workspace that may not fetch a module does not get it from another one.", change: func(*testing.T, *place) func(*Runner) { return file(gitCredentialsFile, "https://me@host") }},
 		"Env":         {reason: "The environment of the Workspace may have credentials.", change: func(*testing.T, *place) func(*Runner) { return inEnv("KUBE_NAMESPACE=b") }},
 		"Token":       {reason: "Those are credentials of a registry.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_TOKEN_host=secret") }},
-		"Proxy":       {reason: "What is fetched may come from elsewhere.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("https_proxy=http://proxy") }},
-		"GitConfig":   {reason: "Modules may come from elsewhere, too.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("GIT_CONFIG_GLOBAL=/other") }},
+		"Proxy":       {reason: "Providers and modules may come from another place.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("https_proxy=http://proxy") }},
+		"GitConfig":   {reason: "Modules may come from another place, too.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("GIT_CONFIG_GLOBAL=/other") }},
 		"Role":        {reason: "Another instance may fetch other modules.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("AWS_ROLE_ARN=other") }},
-		"PluginCache": {reason: "Providers are linked to the plugin cache, or not.", change: func(*testing.T, *place) func(*Runner) { return func(r *Runner) { r.Inputs.pluginCache = false } }},
-		"Version": {reason: "Another CLI leaves something else.", change: func(t *testing.T, p *place) func(*Runner) {
+		"PluginCache": {reason: "Providers are linked to the plugin cache or not.", change: func(*testing.T, *place) func(*Runner) { return func(r *Runner) { r.Inputs.pluginCache = false } }},
+		"Version": {reason: "Another version of the CLI has another result.", change: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
 
 			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "OpenTofu v1.2.4") }
@@ -194,7 +194,7 @@ func TestInitKey(t *testing.T) {
 
 			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "Terraform v1.2.3") }
 		}},
-		"Path": {reason: "So may a build of one's own.", change: func(t *testing.T, p *place) func(*Runner) {
+		"Path": {reason: "So may another build.", change: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
 
 			return func(r *Runner) { r.CLI = p.cli(t, "mine", "OpenTofu v1.2.3") }
@@ -204,7 +204,7 @@ func TestInitKey(t *testing.T) {
 
 			return func(*Runner) { p.writeFile(t, "backend.hcl", "path = 2") }
 		}},
-		"Upgrade": {reason: "It looks for something newer.", change: func(*testing.T, *place) func(*Runner) {
+		"Upgrade": {reason: "It checks for newer versions.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-upgrade") }
 		}},
 	}
@@ -241,9 +241,9 @@ func TestInitKey(t *testing.T) {
 	}
 }
 
-// TestOddFiles has an argument of init name what is no file, and the module consist of
-// some. Nobody waits for it, and the result of init is for nobody else: what is in there
-// is not known.
+// TestOddFiles has an argument of init that names a special file, and a module with special
+// files. No read of them blocks. The result of init is not shared, because the contents of such
+// files are unknown.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 
@@ -285,7 +285,7 @@ func TestOddFiles(t *testing.T) {
 
 		if err := wait.Within(wait.Soon, func() {
 			if _, err := r.declared(r.Dir.Path()); err != nil {
-				t.Errorf("declared(...): want what else is declared, got %v", err)
+				t.Errorf("declared(...): want the other declarations, got %v", err)
 			}
 		}); err != nil {
 			t.Error(err)
@@ -304,8 +304,8 @@ func TestOddFiles(t *testing.T) {
 	})
 }
 
-// TestUpgrade ensures that an init which looks for something newer always runs, and that
-// what it finds is for nobody who does not ask for it.
+// TestUpgrade ensures that an init that checks for newer versions always runs, and that its
+// result is used only by Workspaces that ask for newer versions.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 
@@ -317,10 +317,10 @@ func TestUpgrade(t *testing.T) {
 		"None":       {reason: "Other arguments are no reason."},
 		"Upgrade":    {reason: "It asks for newer versions.", change: withInitArgs("-upgrade"), want: true},
 		"Two":        {reason: "In another form, too.", change: withInitArgs("--upgrade=true"), want: true},
-		"FromModule": {reason: "It gets the module.", change: withInitArgs("-from-module=x"), want: true},
-		"OfAll":      {reason: "It may be in the environment of all.", change: inEnviron("TF_CLI_ARGS=-no-color -upgrade"), want: true},
-		"OfInit":     {reason: "Or in that of the Workspace.", change: inEnv("TF_CLI_ARGS_init=-upgrade"), want: true},
-		"OfPlan":     {reason: "That is not for init.", change: inEnv("TF_CLI_ARGS_plan=-upgrade")},
+		"FromModule": {reason: "It downloads the module.", change: withInitArgs("-from-module=x"), want: true},
+		"OfAll":      {reason: "It may be in the environment of all Workspaces.", change: inEnviron("TF_CLI_ARGS=-no-color -upgrade"), want: true},
+		"OfInit":     {reason: "Or in that of one Workspace.", change: inEnv("TF_CLI_ARGS_init=-upgrade"), want: true},
+		"OfPlan":     {reason: "It applies to plan, not to init.", change: inEnv("TF_CLI_ARGS_plan=-upgrade")},
 	}
 
 	for name, tc := range cases {
@@ -339,7 +339,7 @@ func TestUpgrade(t *testing.T) {
 			}
 
 			if got := r.initKey == ""; got != tc.want {
-				t.Errorf("\n%s\nits result is for nobody else: want %t, got %t", tc.reason, tc.want, got)
+				t.Errorf("\n%s\nits result is not shared: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -349,9 +349,8 @@ func withInitArgs(args ...string) func(r *Runner) {
 	return func(r *Runner) { r.Inputs.parameters.InitArgs = args }
 }
 
-// TestInitDigest ensures that a directory is initialized again for another configuration of
-// the backend, the providers or the CLI, and that a Runner that is closed has closed the
-// directory.
+// TestInitDigest ensures that a directory is initialized again for another configuration of the
+// backend, the providers or the CLI, and that Close of a Runner closes its directory.
 func TestInitDigest(t *testing.T) {
 	t.Parallel()
 

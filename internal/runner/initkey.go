@@ -19,19 +19,19 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxNamedFile is the size of the largest file that an argument of init names and that is
-// read here: none that configures a backend is as large.
+// maxNamedFile is the size of the largest file that is read here because an argument of init
+// names it. Files that configure a backend are smaller.
 const maxNamedFile = regular.MiB
 
-// wantsInit says whether init has to run because it does more than its inputs say:
-// it looks for something newer, or gets the module itself.
+// wantsInit says whether init has to run even if its inputs are unchanged: it checks for newer
+// versions, or downloads the module itself.
 func (r *Runner) wantsInit() bool {
 	return slices.ContainsFunc(r.initWords(), func(word string) bool {
 		return strings.Contains(word, "-upgrade") || strings.Contains(word, "-from-module")
 	})
 }
 
-// initWords returns the arguments of init, wherever they come from.
+// initWords returns the arguments of init from all sources.
 func (r *Runner) initWords() []string {
 	words := slices.Clone(r.Inputs.parameters.InitArgs)
 
@@ -43,9 +43,9 @@ func (r *Runner) initWords() []string {
 	return words
 }
 
-// initDigest of what init depends on and plan does not complain about. The module
-// is not part of it: when its providers, modules or backend change, plan fails in
-// a way that asks for init, and everything else of it may change without.
+// initDigest returns a digest of the inputs of init whose change plan does not report. The module
+// is not part of it: when its providers, modules or backend change, plan fails and asks for init.
+// Other changes of the module need no init.
 func (r *Runner) initDigest() string {
 	relevant := map[string]workdir.File{}
 
@@ -58,19 +58,19 @@ func (r *Runner) initDigest() string {
 	return workdir.Digest(relevant, r.initSettings()...)
 }
 
-// initSettings are what the result of init depends on anywhere, besides files.
+// initSettings returns the inputs of init that are not files and are the same in every directory.
 func (r *Runner) initSettings() []string {
 	p := r.Inputs.parameters
 
 	return []string{workdir.Encode(p.InitArgs, r.Inputs.pluginCache, p.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
 }
 
-// newInitKey returns a digest of everything that init depends on: all files that it
-// may read, what decides where providers and modules come from, and the environment
-// that the Workspace asks for, which has credentials of backends and of module sources.
-// Input variables are left out, so that Workspaces that differ in nothing else share
-// the result: where init depends on one after all, the next run asks for init. It is empty
-// if init depends on something that is not read here.
+// newInitKey returns a digest of everything that init depends on: all files that it may read, the
+// settings that decide where providers and modules come from, and the environment that the
+// Workspace asks for, which has credentials of backends and of module sources. Input variables
+// are left out, so that Workspaces that differ in nothing else share the result. If init depends
+// on a variable after all, the next run asks for init. The key is empty if init depends on
+// something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
 	var variables []string
 
@@ -111,9 +111,9 @@ func (r *Runner) newInitKey() (string, error) {
 	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path(), origin, workdir.Encode(env))...), nil
 }
 
-// namedFiles returns the files that arguments of init name, a backend configuration
-// for example, by these names: they may be anywhere on this machine. It is false if there
-// is something that is not read, such as a pipe.
+// namedFiles returns the files that arguments of init name, such as a backend configuration, by
+// these names. They may be anywhere on this machine. known is false if one of them is not read,
+// such as a pipe.
 func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
 	files = map[string]workdir.File{}
 
@@ -128,7 +128,7 @@ func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
 			path = filepath.Join(r.run.Dir, path)
 		}
 
-		// Most arguments name none.
+		// Most arguments name no file.
 		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			continue
 		}
@@ -144,9 +144,8 @@ func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
 	return files, true
 }
 
-// decidesModules says whether a variable of the environment that all Workspaces have in
-// common has a part in which modules may be fetched, and from where. Instances that
-// share a volume may differ in it.
+// decidesModules says whether a variable of the environment that all Workspaces share affects
+// which modules may be fetched, and from where. Instances that share a volume may differ in it.
 func decidesModules(kv string) bool {
 	return slices.ContainsFunc([]string{"GIT_", "AWS_", "GOOGLE_"}, func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
 }

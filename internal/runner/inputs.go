@@ -20,20 +20,20 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Inputs are all that the runs of a Workspace depend on, but for the CLI itself.
+// Inputs are everything that the runs of a Workspace depend on, except the CLI itself.
 type Inputs struct {
 	// parameters of the Workspace. The entrypoint among them is clean.
 	parameters commonv1beta1.WorkspaceParameters
 
-	// entrypoint is the one that the Workspace has, for messages about it.
+	// entrypoint as the Workspace spells it, for error messages.
 	entrypoint string
 
-	// module holds the files of the module, config those that are written beside
-	// it. Names are relative to the directory of the Workspace.
+	// module has the files of the module, and config the files that are written beside it. Names
+	// are relative to the directory of the Workspace.
 	module, config fileSet
 
-	// varFiles are names of files of variables, relative to the directory that the
-	// CLI runs in. Later ones win.
+	// varFiles are names of files of variables, relative to the directory that the CLI runs in.
+	// Later files take precedence.
 	varFiles []string
 
 	// backend says that there is a partial backend configuration.
@@ -51,16 +51,16 @@ type Inputs struct {
 	// env of the runs, as KEY=VALUE.
 	env []string
 
-	// secrets among the inputs, which are not to be shown.
+	// secrets among the inputs, which must not be shown.
 	secrets *redact.Secrets
 
-	// incomplete is why there are variables without a value that they should have, nil if
-	// there are none. What does not need them can still be run.
+	// incomplete says which variables lack a value that they should have. It is nil if none do.
+	// Commands that do not need these variables can still run.
 	incomplete error
 }
 
-// Gather everything that the supplied parameters and configuration refer to. That a file
-// of variables is missing is no error yet.
+// Gather reads everything that the supplied parameters and configuration refer to. A missing file
+// of variables is not an error yet.
 func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*Inputs, error) {
 	entrypoint := p.Entrypoint
 
@@ -141,12 +141,12 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
 
-// mentionsBackend matches text that may say where state is kept. It sees more than
-// there is, in comments for example, but misses nothing.
+// mentionsBackend matches text that may configure a backend. It has false positives, in comments
+// for example, but no false negatives.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 
-// stateAnywhere says whether the state can be found from any directory: it is the
-// configuration that says where it is, and that is not on this disk.
+// stateAnywhere says whether the state can be reached from any directory: the configuration says
+// where it is, and it is not on this disk.
 func (in *Inputs) stateAnywhere() bool {
 	f, ok := in.config.files[configurationFile]
 	if !ok {
@@ -158,11 +158,11 @@ func (in *Inputs) stateAnywhere() bool {
 	return backend != "" && backend != "local"
 }
 
-// stateWithoutModule says whether the state can be found where the module is, but
-// without it. A module that says where the state is cannot be left out, because an
-// empty state would be found elsewhere.
+// stateWithoutModule says whether the state can be reached from the directory of the module, but
+// without the module. A module that configures the backend cannot be left out, because the CLI
+// would find an empty state elsewhere.
 func (in *Inputs) stateWithoutModule() bool {
-	// What is fetched may be all that is left of the module: it stays where it is.
+	// A fetched module stays in place: its source may no longer exist.
 	if in.parameters.Source != commonv1beta1.ModuleSourceInline {
 		return false
 	}
@@ -180,8 +180,8 @@ func (in *Inputs) stateWithoutModule() bool {
 	return true
 }
 
-// setEntrypoint to the directory that the entrypoint turned out to be. Files that are written
-// beside the module go there.
+// setEntrypoint sets the entrypoint to its real directory. Files that are written beside the
+// module go there.
 func (in *Inputs) setEntrypoint(dir string) {
 	in.parameters.Entrypoint = dir
 	in.entrypoint = dir

@@ -20,9 +20,9 @@ func TestGatherPluginCache(t *testing.T) {
 		cache  *bool
 		want   bool
 	}{
-		"Absent":   {reason: "A CustomResourceDefinition of before the default leaves it out.", want: true},
-		"Enabled":  {reason: "It can be asked for.", cache: new(true), want: true},
-		"Disabled": {reason: "It can be refused.", cache: new(false)},
+		"Absent":   {reason: "A CustomResourceDefinition that is older than the default omits it.", want: true},
+		"Enabled":  {reason: "It can be enabled.", cache: new(true), want: true},
+		"Disabled": {reason: "It can be disabled.", cache: new(false)},
 	}
 
 	for name, tc := range cases {
@@ -43,7 +43,8 @@ func TestGatherPluginCache(t *testing.T) {
 	}
 }
 
-// An entrypoint that is not there is named as the Workspace has it, so that people find it.
+// TestWriteInputsEntrypoint ensures that an error about a missing entrypoint spells it like the
+// Workspace, so that people find it.
 func TestWriteInputsEntrypoint(t *testing.T) {
 	t.Parallel()
 

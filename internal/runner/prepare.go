@@ -22,11 +22,11 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxModuleFile is the size of the largest file of a module that is parsed here. In what
-// is longer no variables are found.
+// maxModuleFile is the size of the largest file of a module that is parsed here. Variables in
+// larger files are not found.
 const maxModuleFile = 16 * regular.MiB
 
-// fetch the module, unless it is inline or there is nothing new.
+// fetch fetches the module, unless it is inline or up to date.
 func (r *Runner) fetch(ctx context.Context) error {
 	if r.beside {
 		return nil
@@ -56,8 +56,8 @@ func (r *Runner) fetch(ctx context.Context) error {
 	return nil
 }
 
-// stoppable returns a context that ends with the lifetime of all runs, too. The
-// runs themselves need none.
+// stoppable returns a context that also ends with the lifetime of all runs. The runs themselves
+// do not need it.
 func (r *Runner) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	forget := context.AfterFunc(r.Stop, cancel)
@@ -68,7 +68,7 @@ func (r *Runner) stoppable(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// write the inputs to the directory.
+// write writes the inputs to the directory.
 func (r *Runner) write(ctx context.Context) error {
 	if r.done == nil {
 		done, err := r.Dir.Use(ctx)
@@ -87,7 +87,7 @@ func (r *Runner) write(ctx context.Context) error {
 		return err
 	}
 
-	// A fetched module may have a symbolic link there. What is inline is not there yet.
+	// A fetched module may have a symbolic link there. An inline module is not written yet.
 	if path, err := r.Dir.Entrypoint(r.Inputs.parameters.Entrypoint); err == nil {
 		dir, err := filepath.Rel(r.Dir.Path(), path)
 		if err != nil {
@@ -119,14 +119,14 @@ func (r *Runner) write(ctx context.Context) error {
 	return nil
 }
 
-// writeInputs to the directory of the module. It returns the path that the runs
-// have, and the names of the files of variables there.
+// writeInputs writes the inputs to the directory of the module. It returns the path that the
+// commands run in, and the names of the files of variables there.
 func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 	files, varFiles := r.Inputs.all(), r.Inputs.varFiles
 	name := filepath.Join(r.Inputs.parameters.Entrypoint, varsFile)
 
-	// What is written in two steps is recorded in the first, so that a poll does not
-	// change the record, twice, and wait for the disk.
+	// Files that are written in the second step are recorded in the first. Otherwise each poll
+	// would change the record twice and wait for the disk.
 	var later []string
 	if len(r.Inputs.parameters.Vars) > 0 {
 		later = []string{name}
@@ -141,8 +141,7 @@ func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 		return path, varFiles, err
 	}
 
-	// How a value is to be read depends on the variable that the module, by now on
-	// disk, declares.
+	// The type of a value depends on the variable that the module, which is now on disk, declares.
 	declared, err := r.declared(path)
 	if err != nil {
 		return "", nil, errors.Wrap(err, "cannot read variables of module")
@@ -157,7 +156,7 @@ func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 
 	files[name] = workdir.File{Data: data, Secret: true}
 
-	// First, so that all others win.
+	// It goes first, so that all other files take precedence.
 	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(r.Dir.Sync(files), "cannot write variables")
 }
 
@@ -174,7 +173,7 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 		return vars.Declarations{}, err
 	}
 
-	// Files of the module may be links to others of it, outside of the entrypoint.
+	// Files of the module may be links to its files outside of the entrypoint.
 	dir, err := fs.Sub(regular.FS(root, maxModuleFile), filepath.ToSlash(rel))
 	if err != nil {
 		return vars.Declarations{}, err
@@ -183,15 +182,15 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 	return vars.Declared(dir)
 }
 
-// env returns the environment of the runs: what the Workspace asks for wins.
+// env returns the environment of the runs. Variables of the Workspace take precedence.
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)
 	if r.Inputs.cliConfig {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
-	// Where the CLI keeps its data, and which workspace it uses, is up to the session: it
-	// would look for both elsewhere.
+	// The Runner decides where the CLI keeps its data and which Terraform workspace it uses. These
+	// variables would change both.
 	env := environ.Without(terraform.Environ(base, r.Inputs.env...), "TF_DATA_DIR", "TF_WORKSPACE")
 	if !r.Inputs.pluginCache {
 		env = environ.Without(env, plugincache.Variable)

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Options are what the Runners of all Workspaces have in common.
+// Options are the options that the Runners of all Workspaces share.
 type Options struct {
 	// CLI is terraform or tofu.
 	CLI *terraform.CLI
@@ -27,14 +27,14 @@ type Options struct {
 	// Fetcher gets modules that are not inline.
 	Fetcher *module.Fetcher
 
-	// InitCache has what init left in other directories.
+	// InitCache keeps the results of init in other directories.
 	InitCache *initcache.Cache
 
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
 
-	// Stop is the lifetime of all runs. When it ends, fetches end, too, whatever the
-	// context of a call says.
+	// Stop is the lifetime of all runs. When it ends, fetches end, too, regardless of the context
+	// of a call.
 	Stop context.Context //nolint:containedctx // See above.
 }
 
@@ -52,18 +52,18 @@ type Target struct {
 	// Namespace of the Workspace, from which its module may use references.
 	Namespace string
 
-	// Deleted says that the Workspace is being deleted: the module that is on disk is
-	// good enough then if the current one cannot be fetched.
+	// Deleted says that the Workspace is being deleted: if the module cannot be fetched, the
+	// version on disk is used.
 	Deleted bool
 
-	// Stateless says that there cannot be a state of the Workspace anywhere yet.
+	// Stateless says that no state of the Workspace can exist yet.
 	Stateless bool
 
 	// Log is called with each line that the CLI prints, secrets included. It may be nil.
 	Log func(line string)
 
-	// Use is called before the Terraform workspace is first used, and what it returns
-	// when that is over.
+	// Use is called before the Terraform workspace is first used. The Runner calls done after the
+	// last use.
 	Use func() (done func())
 }
 
@@ -77,21 +77,21 @@ type Runner struct {
 	// source is the address that the module was fetched from. Set by write.
 	source string
 
-	// stateOnly says that the module is left out, to reach the state although the module
-	// is broken, and beside that the runs are in a directory beside it.
+	// stateOnly says that the module is left out, to reach the state although the module is
+	// broken. beside says that the commands run in a directory beside it.
 	stateOnly, beside bool
 
-	// done with the directory and the state. Set by write, which begins to use them.
+	// done ends the use of the directory and the state. Set by write, which begins it.
 	done func()
 
-	// run is what the commands run in. Set by write.
+	// run is the environment of the commands. Set by write.
 	run *terraform.Workspace
 
-	// initKey is where in the InitCache the result for this directory would be. It is
-	// empty if init ran here before, or has to.
+	// initKey is the key in the InitCache of the result for this directory. It is empty if init
+	// ran here before, or has to run.
 	initKey string
 
-	// restored says that what is initialized is what init left in another directory.
+	// restored says that the result of init was copied from another directory.
 	restored bool
 
 	// varFiles to pass to plan, apply and destroy, as absolute paths. Set by write.
@@ -105,14 +105,14 @@ func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 // inline or nothing has run yet.
 func (r *Runner) Source() string { return r.source }
 
-// Incomplete returns why there are variables without a value that they should have, nil if
-// there are none. A run without the module does not need them.
+// Incomplete says which variables lack a value that they should have. It returns nil if none do.
+// A run without the module does not need them.
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 
-// prepare the directory for a run: write the inputs, and initialize it unless
-// that was done with the same inputs before.
+// prepare makes the directory ready for a run: it writes the inputs, and initializes the
+// directory unless that was done with the same inputs before.
 func (r *Runner) prepare(ctx context.Context) error {
-	// What comes before the first run needs the module, too, but no variables.
+	// The preparation of the first run needs the module, too, but no variables.
 	if r.run == nil && (r.Inputs.incomplete == nil || r.stateOnly) {
 		if err := r.prepareDir(ctx); err != nil {
 			return UnpreparedError{err}
@@ -131,7 +131,7 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 		return err
 	}
 
-	// What is to last is what init leaves for the module.
+	// Only the result of init for the module is recorded.
 	if r.beside {
 		return r.init(ctx, terraform.InitOptions{})
 	}
@@ -147,9 +147,9 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 	return r.init(ctx, terraform.InitOptions{})
 }
 
-// LeaveOutModule makes the Runner leave out the module, so that the state can be reached
-// although the module is broken. It returns false, and does nothing, if that would lead to
-// another state. A module that was fetched stays on disk.
+// LeaveOutModule makes the Runner leave out the module, so that the state can be reached although
+// the module is broken. It returns false, and does nothing, if that would reach another state. A
+// fetched module stays on disk.
 func (r *Runner) LeaveOutModule() bool {
 	switch {
 	case r.Inputs.stateWithoutModule():
@@ -182,14 +182,14 @@ func (r *Runner) Close() error {
 	return RemoveSecrets(r.Dir)
 }
 
-// An UnpreparedError is the failure to get a directory and a backend to the point at
-// which the CLI can look at the infrastructure.
+// An UnpreparedError is the failure to prepare a directory and a backend, so that the CLI cannot
+// plan.
 type UnpreparedError struct{ error }
 
-// NewUnpreparedError returns that failure because of the supplied error.
+// NewUnpreparedError returns an UnpreparedError with the supplied cause.
 func NewUnpreparedError(err error) UnpreparedError { return UnpreparedError{error: err} }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e UnpreparedError) Unwrap() error { return e.error }
 
 // IsUnprepared says whether an error is an UnpreparedError.

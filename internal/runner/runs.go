@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// plan what has to be done, with a lock on the state or without.
+// plan makes a plan, with a lock on the state or without.
 func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 
@@ -31,7 +31,7 @@ func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 		return nil, err
 	}
 
-	// It is shown in the status.
+	// The address is shown in the status.
 	for i, address := range p.Drift {
 		p.Drift[i] = r.Inputs.secrets.Text(address)
 	}
@@ -39,9 +39,9 @@ func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	return p, nil
 }
 
-// Apply the supplied plan, or one that is made now if there is none. A plan that
-// became stale, because the state changed meanwhile, is made again, once, provided
-// that again has nothing against the state that it is made from.
+// Apply applies the supplied plan, or makes one if it is nil. If the plan is stale, because the
+// state has changed, it makes a new plan once, provided that again accepts the state that the new
+// plan is made from.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
@@ -52,8 +52,8 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 			return nil, err
 		}
 
-		// Another process made the state meanwhile. The next observation finds out whose
-		// it is.
+		// Another process has made the state in the meantime. The next observation finds out its
+		// owner.
 		if created && !prior.Empty() {
 			return nil, StateTakenError{}
 		}
@@ -68,8 +68,8 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	return a, errors.Wrap(err, "cannot apply")
 }
 
-// Plan makes a plan, with a lock on the state or without, and returns the state that it is
-// made from, too.
+// Plan makes a plan, with a lock on the state or without. It also returns the state that the plan
+// was made from.
 func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
 	p, err := r.plan(ctx, lock)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, *terrafo
 		return p, p.Prior, nil
 	}
 
-	// The plan does not tell, because it is encrypted for example.
+	// The plan does not contain the state, because it is encrypted for example.
 	prior, err := r.State(ctx)
 
 	return p, prior, err
@@ -89,8 +89,8 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, *terrafo
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, VarFiles: r.varFiles, Progress: progress}
 
-	// planArgs and applyArgs do not influence one another. With arguments of either
-	// that make another plan, the one at hand is not what is to be applied.
+	// planArgs and applyArgs do not influence one another. If either of them makes another plan,
+	// the supplied plan is not the one to apply.
 	if terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) {
 		o.PlanFile = p.File
 	}
@@ -98,13 +98,13 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 	return r.CLI.Apply(ctx, *r.run, o)
 }
 
-// AppliesPlan says whether an apply carries out the plan that it is given, and fails if the
-// state has changed since.
+// AppliesPlan says whether an apply uses the plan that it is given, and fails if the state has
+// changed since.
 func (r *Runner) AppliesPlan() bool {
 	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
 }
 
-// Destroy everything that is in the state, and return how many resources those were.
+// Destroy destroys everything in the state, and returns the number of resources.
 func (r *Runner) Destroy(ctx context.Context, progress func(terraform.Progress)) (int, error) {
 	destroyed := 0
 
@@ -145,18 +145,18 @@ func (r *Runner) Unlock(ctx context.Context, id string) error {
 	})
 }
 
-// DeleteWorkspace deletes the Terraform workspace, which has to be empty.
+// DeleteWorkspace deletes the Terraform workspace, which must be empty.
 func (r *Runner) DeleteWorkspace(ctx context.Context) error {
 	return r.initialized(ctx, func() error {
 		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run), "cannot delete Terraform workspace")
 	})
 }
 
-// A StateTakenError is the refusal to apply a plan that was to make a state, because
-// another process has made one meanwhile.
+// A StateTakenError is the refusal to apply a plan that was to make a state, because another
+// process has made one meanwhile.
 type StateTakenError struct{}
 
-// Error says that another process was faster.
+// Error returns the message.
 func (StateTakenError) Error() string {
 	return "cannot apply: another process has created the state meanwhile"
 }

@@ -20,7 +20,7 @@ func RemoveSecrets(dir *workdir.Dir) error {
 		return errors.Wrap(err, "cannot remove plan")
 	}
 
-	// The CLI keeps the configuration of a backend with what init leaves.
+	// Init stores the configuration of a backend in its data.
 	if err := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir)); err != nil {
 		return errors.Wrap(err, "cannot remove directory without module")
 	}

@@ -17,15 +17,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
-// backendRecordFile is where init leaves which backend it has configured, relative to the
+// backendRecordFile is where init records which backend it has configured, relative to the
 // directory that the CLI runs in.
 const backendRecordFile = dataDir + "/terraform.tfstate"
 
-// maxBackendRecord bounds its size: none is as large.
+// maxBackendRecord limits its size. Real records are smaller.
 const maxBackendRecord = 1 << 20
 
-// A backendRecord says which backend init has configured. The zero value is that of a
-// directory without a backend.
+// A backendRecord says which backend init has configured. The zero value stands for a directory
+// without a backend.
 type backendRecord struct {
 	Type   string         `json:"type"`
 	Config map[string]any `json:"config"`
@@ -36,13 +36,12 @@ type StatePlace struct {
 	// OnDisk says that it is on a disk, not in a remote backend.
 	OnDisk bool
 
-	// InWorkdir says that it is in the directory of the Workspace, which no other Workspace
-	// has.
+	// InWorkdir says that it is in the directory of the Workspace, which no other Workspace uses.
 	InWorkdir bool
 }
 
-// StatePlace returns where the state is, according to what init has left. The text of the
-// configuration does not tell: init has arguments, and an environment.
+// StatePlace returns where the state is, according to the record of init. The text of the
+// configuration is not enough: arguments and environment of init matter, too.
 func (r *Runner) StatePlace() (StatePlace, error) {
 	if r.run == nil {
 		return StatePlace{}, errors.New("cannot find out where the state is: the directory is not initialized")
@@ -58,8 +57,8 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
 }
 
-// KubernetesBackend returns the namespace of all states in the backend, and what their names
-// end with, as init has recorded it. Both are empty if the backend is not kubernetes.
+// KubernetesBackend returns the namespace of all states in the backend and the suffix of their
+// names, as init has recorded them. Both are empty if the backend is not kubernetes.
 func (r *Runner) KubernetesBackend() (namespace, suffix string) {
 	if r.run == nil {
 		return "", ""
@@ -73,15 +72,15 @@ func (r *Runner) KubernetesBackend() (namespace, suffix string) {
 	namespace, _ = record.Config["namespace"].(string)
 	suffix, _ = record.Config["secret_suffix"].(string)
 
-	// Init records what it was told. These are the defaults of the backend.
+	// Init records only explicit settings. The rest are the defaults of the backend.
 	env, _ := environ.Lookup(r.run.Env, "KUBE_NAMESPACE")
 
 	return cmp.Or(namespace, env, metav1.NamespaceDefault), suffix
 }
 
-// readBackendRecord returns what init has left in the supplied directory.
+// readBackendRecord returns the record of init in the supplied directory.
 func readBackendRecord(dir string) (backendRecord, error) {
-	// The module decides what is in its directory.
+	// The module controls the contents of its directory.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return backendRecord{}, err

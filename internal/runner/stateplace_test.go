@@ -23,8 +23,8 @@ func TestStatePlace(t *testing.T) {
 		want   StatePlace
 	}{
 		"None":       {reason: "Without a backend init leaves nothing.", want: StatePlace{OnDisk: true, InWorkdir: true}},
-		"NoBackend":  {reason: "A backend was taken away.", record: `{"version": 3}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
-		"Local":      {reason: "It is where it would be without.", record: `{"backend": {"type": "local", "config": {"path": null, "workspace_dir": null}}}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
+		"NoBackend":  {reason: "The backend was removed.", record: `{"version": 3}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
+		"Local":      {reason: "It is in the same place as without a backend.", record: `{"backend": {"type": "local", "config": {"path": null, "workspace_dir": null}}}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
 		"LocalPath":  {reason: "Another Workspace may have the same path.", record: `{"backend": {"type": "local", "config": {"path": "/states/a"}}}`, want: StatePlace{OnDisk: true}},
 		"LocalDir":   {reason: "Another Workspace may have the same directory.", record: `{"backend": {"type": "local", "config": {"workspace_dir": "/states"}}}`, want: StatePlace{OnDisk: true}},
 		"Kubernetes": {reason: "It is elsewhere.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a"}}}`},
@@ -52,8 +52,8 @@ func TestStatePlace(t *testing.T) {
 	}
 }
 
-// TestStatePlaceOfMalice ensures that a module cannot make the provider read anything but
-// a file in its own directory.
+// TestStatePlaceOfMalice ensures that a module cannot make the provider read anything except a
+// file in its own directory.
 func TestStatePlaceOfMalice(t *testing.T) {
 	t.Parallel()
 
@@ -64,8 +64,8 @@ func TestStatePlaceOfMalice(t *testing.T) {
 		reason string
 		plant  func(path string) error
 	}{
-		"Broken":    {reason: "It is no JSON.", plant: func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) }},
-		"Directory": {reason: "It is no file.", plant: func(path string) error { return os.Mkdir(path, 0o700) }},
+		"Broken":    {reason: "It is not JSON.", plant: func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) }},
+		"Directory": {reason: "It is not a file.", plant: func(path string) error { return os.Mkdir(path, 0o700) }},
 		"Outside":   {reason: "It is elsewhere.", plant: func(path string) error { return os.Symlink(filepath.Join(outside, backendRecordFile), path) }},
 	}
 
@@ -111,12 +111,12 @@ func TestKubernetesBackend(t *testing.T) {
 		env    []string
 		want   [2]string
 	}{
-		"Configured": {reason: "The configuration wins.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
+		"Configured": {reason: "The configuration takes precedence.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
 		"Environ":    {reason: "The environment of the run completes it.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"b", "x"}},
-		"Default":    {reason: "Neither says where.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
+		"Default":    {reason: "Neither sets the namespace.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
 		"Other":      {reason: "It is another backend.", record: `{"backend": {"type": "pg", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}},
-		"None":       {reason: "Init has not come far.", env: []string{"KUBE_NAMESPACE=b"}},
-		"Broken":     {reason: "A CLI that was killed may have left half of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
+		"None":       {reason: "Init has failed early.", env: []string{"KUBE_NAMESPACE=b"}},
+		"Broken":     {reason: "A CLI that was killed may have written a part of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
 	}
 
 	for name, tc := range cases {

@@ -21,31 +21,31 @@ import (
 // A RunRecord is written before a run changes a state. If the run cannot save the state, the
 // record tells the next instance which state the run began with.
 type RunRecord struct {
-	// The state that the run starts from. The zero value if it is not known.
+	// The state that the run starts from. It is the zero value if that is not known.
 	commonv1beta1.StateSummary
 
-	// Taken is when this instance took the Workspace. No other instance has had it since, as
-	// long as this is the last time.
+	// Taken is when this instance took the Workspace. While this is still the last time, no other
+	// instance has had it since.
 	Taken time.Time `json:"taken,omitzero"`
 
-	// CreationStarted is when the creation of the Workspace began, as far as this instance
-	// knew: a creation that began at another time began on another disk.
+	// CreationStarted is when the creation of the Workspace began, as far as this instance knew. A
+	// creation that began at another time began on another disk.
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
-	// Dir is where the CLI runs, relative to the directory of the Workspace: the CLI leaves a
-	// state there that it cannot save. When the state is found, Dir may not be the
-	// entrypoint any more. Set by WriteRunRecord.
+	// Dir is where the CLI runs, relative to the directory of the Workspace. The CLI writes a
+	// state there that it cannot save. When the state is found, Dir may not be the entrypoint any
+	// more. Set by WriteRunRecord.
 	Dir string `json:"dir,omitempty"`
 }
 
-// WriteRunRecord replaces the RunRecord by that of a run which is about to begin.
+// WriteRunRecord replaces the RunRecord with that of a run that is about to begin.
 func (r *Runner) WriteRunRecord(record RunRecord) error {
 	record.Dir = r.Inputs.parameters.Entrypoint
 
 	return errors.Wrap(r.Dir.WriteRun(record), "cannot note the state")
 }
 
-// RunRecord returns that of the last run, nil if there is none.
+// RunRecord returns the record of the last run, or nil if there is none.
 func (r *Runner) RunRecord() (*RunRecord, error) {
 	record := &RunRecord{}
 
@@ -57,7 +57,7 @@ func (r *Runner) RunRecord() (*RunRecord, error) {
 	return record, nil
 }
 
-// UnsavedState returns the path of a state that a run could not save, empty if there is
+// UnsavedState returns the path of a state that a run could not save. It is empty if there is
 // none.
 func (r *Runner) UnsavedState() (string, error) {
 	record, err := r.RunRecord()
@@ -73,8 +73,8 @@ func (r *Runner) UnsavedState() (string, error) {
 	for _, dir := range dirs {
 		path, err := r.Dir.Entrypoint(dir)
 		if err != nil {
-			// Where there is no directory there is no state. The runs find out whether the
-			// current directory can be used.
+			// Without the directory there is no state. The runs find out whether the current
+			// directory can be used.
 			continue
 		}
 

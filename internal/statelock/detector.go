@@ -17,18 +17,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// Predecessors are the instances that worked on a Workspace before this one and died, so
-// that they may have left a lock on its state.
+// Predecessors are the instances that worked on a Workspace before this one and died. They may
+// have left a lock on its state.
 type Predecessors struct {
-	// Hosts on which they were.
+	// Hosts are the names of their hosts.
 	Hosts []string
 
-	// Until is when this instance took over. What is locked later on this host is
-	// locked by this instance, or by a person.
+	// Until is when this instance took over. Later locks on this host belong to this instance or
+	// to a person.
 	Until time.Time
 }
 
-// A Detector tells which locks were left behind.
+// A Detector tells which locks were left behind by dead processes.
 type Detector struct {
 	// Host of this instance.
 	Host string
@@ -47,8 +47,8 @@ type Detector struct {
 	IsServed func(ctx context.Context, o client.Object, host string) bool
 }
 
-// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance
-// that is dead, or by a run of this one. All other holders may be alive.
+// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance that is
+// dead, or by a run of this instance that has ended. All other holders may be alive.
 func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
 	host := l.Host()
 	if host == "" {
@@ -70,8 +70,8 @@ func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
 	return (dead && since.Before(p.Until)) || d.FailedRuns.left(ws.GetUID(), l, since)
 }
 
-// IsRequest says whether a lock is the one that a run, which began at the supplied time,
-// asked for: with some backends the CLI names that one instead of the one that is there.
+// IsRequest says whether a lock is the one that a run, which began at the supplied time, asked
+// for. With some backends the CLI reports that one instead of the lock that exists.
 func (d Detector) IsRequest(l terraform.Lock, start time.Time) bool {
 	since, err := l.Since()
 
@@ -93,8 +93,8 @@ type LockedError struct {
 	other string
 }
 
-// NewLockedError returns the refusal because of the supplied lock, which caused err. The
-// lock may be held for another Workspace, empty if none is known.
+// NewLockedError returns the refusal because of the supplied lock, which caused err. other is the
+// Workspace that the lock may be held for, or empty.
 func NewLockedError(err error, l terraform.Lock, other string) LockedError {
 	return LockedError{error: err, lock: l, other: other}
 }

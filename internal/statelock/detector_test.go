@@ -40,13 +40,13 @@ func TestIsOrphan(t *testing.T) {
 			want:   true,
 		},
 		"Stranger": {
-			reason: "Nobody knows whether that is alive.",
+			reason: "It is unknown whether the holder is alive.",
 			hosts:  []string{there},
 			who:    "alice@laptop",
 			at:     before,
 		},
 		"Nobody": {
-			reason: "A lock without a name may be anybody's.",
+			reason: "A lock without a host may belong to any process.",
 			hosts:  []string{""},
 			who:    "alice",
 			at:     before,
@@ -59,13 +59,13 @@ func TestIsOrphan(t *testing.T) {
 			want:   true,
 		},
 		"AliveHere": {
-			reason: "That was not an earlier incarnation: it is a person on this host, or this instance itself.",
+			reason: "It was not an earlier incarnation: it is a person on this host, or this instance itself.",
 			hosts:  []string{here},
 			who:    "root@" + here,
 			at:     after,
 		},
 		"NoPredecessor": {
-			reason: "Nobody was here before.",
+			reason: "There was no earlier instance.",
 			who:    "root@" + here,
 			at:     before,
 		},
@@ -77,7 +77,7 @@ func TestIsOrphan(t *testing.T) {
 			want:   true,
 		},
 		"OwnPlan": {
-			reason: "A plan without a lock does not lock a state to change it: that is somebody else.",
+			reason: "A plan without a lock does not lock a state to change it: another process holds the lock.",
 			failed: []Run{{Start: before, End: after, Plan: true}},
 			who:    "root@" + here,
 			what:   "OperationTypeApply",
@@ -98,19 +98,19 @@ func TestIsOrphan(t *testing.T) {
 			at:     took,
 		},
 		"OtherTime": {
-			reason: "No run of this instance that failed was going on then.",
+			reason: "No failed run of this instance was running at that time.",
 			failed: []Run{{Start: after, End: after.Add(time.Minute)}},
 			who:    "root@" + here,
 			at:     took,
 		},
 		"OddTime": {
-			reason: "On this host the time decides.",
+			reason: "On this host the time matters.",
 			hosts:  []string{here},
 			who:    "root@" + here,
 			when:   "yesterday",
 		},
 		"OddTimeElsewhere": {
-			reason: "On another host it does not.",
+			reason: "On another host it does not matter.",
 			hosts:  []string{there},
 			who:    "root@" + there,
 			when:   "yesterday",

@@ -14,18 +14,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// FailedRuns are the times in which runs of this instance may have locked a state and
-// did not unlock it, because the backend was away for example. It is safe for
-// concurrent use.
+// FailedRuns records the times in which runs of this instance may have locked a state without
+// unlocking it, because the backend was unavailable for example. It is safe for concurrent use.
 type FailedRuns struct {
 	mu   sync.Mutex
 	runs map[types.UID][]Run
 }
 
-// maxRuns is how many failed runs on a Workspace are remembered: the first run that takes a
-// lock and succeeds clears them, but a module that is broken has no such run. The oldest
-// one is kept: when the backend goes away, that is the run that had the lock, and all that
-// follow fail soon, one after the other.
+// maxRuns is the number of failed runs that are kept for a Workspace. The first successful run
+// that takes a lock clears them, but a broken module has no such run. The oldest run is always
+// kept: when the backend becomes unavailable, that run had the lock, and all later ones fail soon
+// after their start.
 const maxRuns = 8
 
 // A Run of the CLI.
@@ -44,7 +43,7 @@ func (r Run) left(l terraform.Lock, since time.Time) bool {
 // NewFailedRuns returns an empty FailedRuns.
 func NewFailedRuns() *FailedRuns { return &FailedRuns{runs: map[types.UID][]Run{}} }
 
-// Record a run on a Workspace that failed.
+// Record a failed run on a Workspace.
 func (f *FailedRuns) Record(uid types.UID, r Run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,8 +71,8 @@ func (f *FailedRuns) Any(uid types.UID) bool {
 	return len(f.runs[uid]) > 0
 }
 
-// left says whether one of the runs may have left a lock behind, which was made at the
-// supplied time.
+// left says whether one of the runs may have left a lock behind that was made at the supplied
+// time.
 func (f *FailedRuns) left(uid types.UID, l terraform.Lock, since time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,13 +24,13 @@ func TestFailedRuns(t *testing.T) {
 		want   bool
 	}{
 		"None":    {reason: "Nothing failed.", do: func(*FailedRuns) {}, at: start},
-		"Start":   {reason: "The first moment counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start, want: true},
-		"End":     {reason: "The last moment counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end, want: true},
-		"Before":  {reason: "It had not begun.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start.Add(-1)},
-		"After":   {reason: "It was over.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end.Add(1)},
-		"Another": {reason: "It was another Workspace.", do: func(f *FailedRuns) { f.Record("b", Run{Start: start, End: end}) }, at: start},
+		"Start":   {reason: "The start of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start, want: true},
+		"End":     {reason: "The end of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end, want: true},
+		"Before":  {reason: "The run had not begun.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start.Add(-1)},
+		"After":   {reason: "The run was over.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end.Add(1)},
+		"Another": {reason: "The run was on another Workspace.", do: func(f *FailedRuns) { f.Record("b", Run{Start: start, End: end}) }, at: start},
 		"Earlier": {
-			reason: "A failure does not make up for the one before.",
+			reason: "A later failure does not replace an earlier one.",
 			do: func(f *FailedRuns) {
 				f.Record("a", Run{Start: start, End: end})
 				f.Record("a", Run{Start: end.Add(1), End: end.Add(2)})
@@ -39,7 +39,7 @@ func TestFailedRuns(t *testing.T) {
 			want: true,
 		},
 		"FirstOfMany": {
-			reason: "The backend went away during the first one, and none of the others got a lock.",
+			reason: "The backend became unavailable during the first run, and no other run got a lock.",
 			do: func(f *FailedRuns) {
 				f.Record("a", Run{Start: start, End: end})
 
@@ -51,7 +51,7 @@ func TestFailedRuns(t *testing.T) {
 			want: true,
 		},
 		"LastOfMany": {
-			reason: "It is the one that counts, if the others were about something else.",
+			reason: "The last run is kept, too.",
 			do: func(f *FailedRuns) {
 				for n := range time.Duration(100) {
 					f.Record("a", Run{Start: start.Add(n - 101), End: start.Add(n - 101)})
@@ -63,7 +63,7 @@ func TestFailedRuns(t *testing.T) {
 			want: true,
 		},
 		"Forgotten": {
-			reason: "It turned out that nothing was left.",
+			reason: "No lock was left behind.",
 			do: func(f *FailedRuns) {
 				f.Record("a", Run{Start: start, End: end})
 				f.Forget("a")
@@ -71,7 +71,7 @@ func TestFailedRuns(t *testing.T) {
 			at: start,
 		},
 		"OthersForgotten": {
-			reason: "That was about another Workspace.",
+			reason: "The other runs were on another Workspace.",
 			do: func(f *FailedRuns) {
 				f.Record("a", Run{Start: start, End: end})
 				f.Forget("b")

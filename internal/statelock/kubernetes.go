@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// What the kubernetes backend of both CLIs makes of a lock: a Lease with these
-// labels, held by the ID of the lock.
+// The kubernetes backend of both CLIs stores a lock as a Lease with these labels. The holder of
+// the Lease is the ID of the lock.
 const (
 	LabelState     = "tfstate"
 	LabelWorkspace = "tfstateWorkspace"
@@ -25,13 +25,12 @@ const (
 	annotationLockInfo = "app.terraform.io/lock-info"
 )
 
-// ReleaseLease removes a lock on the state of the Terraform workspace of the
-// supplied name if it is one of the kubernetes backend in this cluster.
+// ReleaseLease removes a lock on the state of the named Terraform workspace if the lock is one of
+// the kubernetes backend in this cluster. It returns false if there is no such lock.
 //
-// That backend makes a state before it does anything else with a workspace, force-
-// unlock included, and locks it meanwhile. A run that is killed in that moment leaves
-// a lock that no command of the CLI can remove. It returns false if there is no such
-// lock.
+// That backend makes a state before every other operation on a workspace, including force-unlock,
+// and locks the state meanwhile. A run that is killed at that moment leaves a lock that no
+// command of the CLI can remove.
 func ReleaseLease(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock) (bool, error) {
 	leases := &coordinationv1.LeaseList{}
 	if err := live.List(ctx, leases, client.MatchingLabels{LabelState: "true", LabelWorkspace: name}); err != nil {

@@ -6,10 +6,9 @@ package statelock
 
 import "sync"
 
-// StateUsers counts the users of each Terraform workspace that an instance works with at
-// the moment, by name: two Workspaces, which may be of different kinds, can mean the same
-// one. They may also mean two that have the same name in two backends, which is not
-// distinguished. It is safe for concurrent use.
+// StateUsers counts, by name, the current users of each Terraform workspace of an instance. Two
+// Workspaces, even of different kinds, can use the same one. Workspaces of the same name in two
+// backends are not distinguished. It is safe for concurrent use.
 type StateUsers struct {
 	mu    sync.Mutex
 	users map[string]int
@@ -35,8 +34,8 @@ func (s *StateUsers) Use(name string) (done func()) {
 	}
 }
 
-// UsedByOthers says whether the Terraform workspace of the supplied name has another user
-// than the caller, who has to be one.
+// UsedByOthers says whether the Terraform workspace of the supplied name has another user than
+// the caller, who must be one.
 func (s *StateUsers) UsedByOthers(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

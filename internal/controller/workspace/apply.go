@@ -35,8 +35,8 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
-	// The managed reconciler reads the status anew before it writes it. Should this fail, the
-	// next look records the same, and until then creation has begun.
+	// The managed reconciler reads the status anew before it writes it. If this write fails, the
+	// next reconcile records the same; until then the status says that creation has begun.
 	e.recordCreation(ws, o)
 	_ = e.kube.Status().Update(ctx, ws)
 
@@ -45,13 +45,13 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
-// announce what is about to be created, in the status: the managed reconciler writes none
-// before Create returns, which may take long. Nothing may be created before that is
-// recorded, because another instance that found half of it would not know whose it is.
+// announce records in the status what is about to be created. The managed reconciler writes no
+// status before Create returns, which may take long. Nothing may be created before this is
+// recorded: another instance that found half of it could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	workspace.BeginCreation(ws, *summarizeState(e.prior), e.now())
 
-	// The note comes first: a disk without it is not the one that creation began on.
+	// The run record is written first: a disk without it is not the one on which creation began.
 	if err := e.startFrom(ws, e.prior); err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
-// dropCreatePending takes back that creation has begun, after an apply that failed before it did
-// anything. What another process is about to put into the state, which was locked or has
-// changed, does not belong to this Workspace.
+// dropCreatePending withdraws from the status that creation has begun, after an apply that failed
+// before it did anything. If the state was locked or has changed, another process is about to
+// write to it, and what that process creates does not belong to this Workspace.
 func (e *external) dropCreatePending(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
 	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
 		return
@@ -92,16 +92,16 @@ func (e *external) dropCreatePending(ctx context.Context, ws workspace.Workspace
 
 	workspace.Restore(ws, before)
 
-	// Should this fail, the next look finds out whose the state is.
+	// If this write fails, the next reconcile finds out which Workspace owns the state.
 	_ = e.kube.Status().Update(ctx, ws)
 }
 
 // createdNothing says whether an apply that ended with the supplied error is known to have
-// created nothing. It asks only where the state is on a disk: without that disk, a creation
-// that has begun could not go on unless a person accepts it.
+// created nothing. It says so only where the state is on a disk: without that disk, a creation
+// that has begun could not continue unless a person accepts it.
 func (e *external) createdNothing(ctx context.Context, err error) bool {
 	ended := &terraform.Error{}
-	// What was killed may have created something that is not in the state.
+	// A killed CLI may have created something that is not in the state.
 	if !errors.As(err, &ended) || ended.ExitCode < 0 {
 		return false
 	}
@@ -116,7 +116,7 @@ func (e *external) createdNothing(ctx context.Context, err error) bool {
 	return err == nil && state.Empty()
 }
 
-// recordCreation records in the status what an observation shows of the creation.
+// recordCreation records in the status how far the creation got, according to an observation.
 func (e *external) recordCreation(ws workspace.Workspace, seen schedule.Observation) {
 	o := ws.GetObservation()
 	o.State = seen.State
@@ -133,7 +133,8 @@ func (e *external) recordCreation(ws workspace.Workspace, seen schedule.Observat
 
 // Update applies what Observe planned.
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
-	// The managed reconciler updates what does not exist if it may not create it.
+	// The managed reconciler calls Update for a resource that does not exist if it may not create
+	// it.
 	if r := e.records.Get(ws); r.Observed() && !r.Observation.Exists {
 		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything"))
 	}
@@ -154,9 +155,9 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalUpdate{ConnectionDetails: reported.ConnectionDetails}, err
 }
 
-// apply the plan and remember what there is now.
+// apply applies the plan and returns the observation of the result.
 func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
-	// Whatever happens now, what was seen before is no longer true.
+	// From here on the previous observation is out of date, even if the apply fails.
 	e.records.ForgetObservation(ws)
 
 	if err := mayApplyTo(ws, e.prior); err != nil {
@@ -198,8 +199,8 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	outputs := a.Outputs
 	state := applied(summarizeState(e.prior), a.Summary)
 
-	// The CLI does not print the values of sensitive outputs. It prints all outputs in one
-	// line, which is dropped if it is too long: that is not the same as no outputs.
+	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
+	// which is dropped if it is too long: missing outputs do not mean that there are none.
 	if outputs == nil || anySensitive(outputs) {
 		pulled, err := e.runner.State(ctx)
 		if err != nil {
@@ -222,7 +223,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	return o, nil
 }
 
-// startFrom notes which state an apply is about to change.
+// startFrom records which state an apply is about to change.
 func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	e.prior = s
 

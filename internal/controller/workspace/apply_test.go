@@ -46,12 +46,12 @@ func TestCreate(t *testing.T) {
 		want   outcome
 	}{
 		"Created": {
-			reason: "All is there. The next observation finds the lineage of the new state.",
+			reason: "The infrastructure is complete. The next observation finds the lineage of the new state.",
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonCreating, begun: true, succeeded: true},
 		},
 		"CreatedInEmptyState": {
-			reason: "The state that the plan was made from is that of the Workspace.",
+			reason: "The plan was made from the state of the Workspace.",
 			prior:  blank,
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonCreating, lineage: ownLineage, begun: true, succeeded: true},
@@ -62,17 +62,17 @@ func TestCreate(t *testing.T) {
 			want:   outcome{err: "cannot record that creation begins", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"NoRunRecord": {
-			reason: "Nor unless the disk knows.",
+			reason: "Nor unless the run record says so.",
 			change: func(r *attempt) { r.runner.recordErr = errors.New("disk full") },
 			want:   outcome{err: "disk full", begun: true},
 		},
 		"Failed": {
-			reason: "There may be something: the creation has begun.",
+			reason: "Something may exist: the creation has begun.",
 			change: func(r *attempt) { r.runner.applyErr = &terraform.Error{ExitCode: 1} },
 			want:   outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"FailedWithNothing": {
-			reason: "On a disk that is not lost, an empty state says that nothing was created.",
+			reason: "On a disk that is not lost, an empty state proves that nothing was created.",
 			change: func(r *attempt) {
 				r.runner.place = local
 				r.runner.applyErr = &terraform.Error{ExitCode: 1}
@@ -80,7 +80,7 @@ func TestCreate(t *testing.T) {
 			want: outcome{ran: []string{"apply", "state pull"}, err: "ended with", ready: xpv2.ReasonCreating},
 		},
 		"Killed": {
-			reason: "What was killed may have created what is in no state.",
+			reason: "A killed CLI may have created something that is in no state.",
 			change: func(r *attempt) {
 				r.runner.place = local
 				r.runner.applyErr = &terraform.Error{ExitCode: -1}
@@ -88,7 +88,7 @@ func TestCreate(t *testing.T) {
 			want: outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"Locked": {
-			reason: "Another process creates something in this state: it is not this Workspace.",
+			reason: "Another process creates something in this state, which does not belong to this Workspace.",
 			change: func(r *attempt) { r.runner.applyErr = lockedBy("alice@laptop", time.Now()) },
 			want:   outcome{ran: []string{"apply"}, err: "left alone", ready: xpv2.ReasonCreating},
 		},
@@ -103,7 +103,7 @@ func TestCreate(t *testing.T) {
 			want:   outcome{ran: []string{"apply"}, err: "another state than before", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"PlansAgain": {
-			reason: "An apply that makes its own plan does not notice that the state has another owner by now.",
+			reason: "An apply that makes its own plan does not notice that the state has another owner now.",
 			prior:  blank,
 			others: []client.Object{anotherOwner(ownLineage)},
 			change: func(r *attempt) { r.runner.remakes = true },
@@ -130,7 +130,7 @@ func TestCreate(t *testing.T) {
 			_, err := r.Create(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
 
-			// The status that another instance would read says the same.
+			// The status, which another instance would read, says the same.
 			if r.maxWrites > 0 && r.runner.recordErr == nil {
 				if diff := cmp.Diff(r.ws.GetOwnership(), r.recorded(t).GetOwnership()); diff != "" {
 					t.Errorf("\n%s\nownership: -here, +recorded:\n%s", tc.reason, diff)
@@ -155,7 +155,7 @@ func TestUpdate(t *testing.T) {
 		want   outcome
 	}{
 		"Updated": {
-			reason: "All is as it should be.",
+			reason: "The infrastructure matches the specification.",
 			ws:     with(owner),
 			plan:   changes(),
 			prior:  ownState(),
@@ -163,7 +163,7 @@ func TestUpdate(t *testing.T) {
 			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"Drift": {
-			reason: "People are told that their change is undone.",
+			reason: "An Event tells people that their change is reverted.",
 			ws:     with(owner),
 			plan:   drift,
 			prior:  ownState(),
@@ -171,14 +171,14 @@ func TestUpdate(t *testing.T) {
 			want:   outcome{ran: []string{"apply"}, events: []string{"DetectedDrift"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"Nothing": {
-			reason: "There is nothing to update, and nothing may be created.",
+			reason: "Nothing exists to update, and nothing may be created.",
 			ws:     with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
 			plan:   changes(),
 			change: func(*attempt) {},
 			want:   outcome{err: "there is nothing to update"},
 		},
 		"Failed": {
-			reason: "Half of it may be there.",
+			reason: "A part of it may exist.",
 			ws:     with(owner, readyFor(1)),
 			plan:   changes(),
 			prior:  ownState(),
@@ -186,7 +186,7 @@ func TestUpdate(t *testing.T) {
 			want:   outcome{ran: []string{"apply"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},
 		"Lost": {
-			reason: "The state went away after the plan.",
+			reason: "The state was deleted after the plan.",
 			ws:     with(owner, readyFor(1)),
 			plan:   changes(),
 			prior:  ownState(),
@@ -194,7 +194,7 @@ func TestUpdate(t *testing.T) {
 			want:   outcome{ran: []string{"apply"}, err: "is gone", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},
 		"NotSaved": {
-			reason: "The run saves its state as soon as it can.",
+			reason: "A run that could not save its state saves it as soon as it can.",
 			ws:     with(owner),
 			plan:   changes(),
 			prior:  ownState(),

@@ -10,8 +10,8 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 )
 
-// TestChecksum ensures that the checksum is that of a specification. It is made of the
-// Workspace alone, so that no value of a Secret can be part of it.
+// TestChecksum ensures that the checksum identifies a specification. It depends on the Workspace
+// alone, so that no value of a Secret can be part of it.
 func TestChecksum(t *testing.T) {
 	t.Parallel()
 
@@ -23,7 +23,7 @@ func TestChecksum(t *testing.T) {
 		t.Error("checksum(...): want the same one for the same specification")
 	}
 
-	// A Workspace that was restored may have the generation of another specification.
+	// A restored Workspace may have the generation of another specification.
 	if checksum(with(module("a"))) == checksum(with(module("b"))) {
 		t.Error("checksum(...): want another one for another specification")
 	}

@@ -29,7 +29,7 @@ const (
 	reasonRetried         xpv2.ConditionReason = "Retried"
 )
 
-// maxDrifted is how many addresses of drifted resources a status lists.
+// maxDrifted is the largest number of addresses of drifted resources that a status lists.
 const maxDrifted = 20
 
 // ready marks a Workspace as ready, for its current specification.
@@ -37,9 +37,9 @@ func ready(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
 }
 
-// notReadyIfChanged marks a Workspace as not ready whose specification cannot be
-// planned, unless it was ready with the same one: then what is there is still
-// what was asked for, and it is the look at it that failed.
+// notReadyIfChanged marks a Workspace as not ready if its specification cannot be planned, unless
+// it was ready with the same specification. In that case the infrastructure is still as
+// specified, and only the plan failed.
 func notReadyIfChanged(ws workspace.Workspace) {
 	c := ws.GetCondition(xpv2.TypeReady)
 	// An older version of this provider did not record the generation.
@@ -48,8 +48,8 @@ func notReadyIfChanged(ws workspace.Workspace) {
 	}
 }
 
-// drifted marks a Workspace that differs and will not be updated, or takes the mark away. Where
-// nothing exists there is nothing that could differ: Synced says so.
+// drifted sets the condition Drifted of a Workspace that differs and will not be updated, or
+// clears it. If nothing exists, nothing can differ: the condition Synced reports that case.
 func drifted(ws workspace.Workspace, o schedule.Observation) {
 	c := xpv2.Condition{
 		Type:               workspace.TypeDrifted,
@@ -65,7 +65,7 @@ func drifted(ws workspace.Workspace, o schedule.Observation) {
 		c.Reason = reasonPlanHasChanges
 		c.Message = describe(o.Plan)
 	case ws.GetCondition(workspace.TypeDrifted).Status != corev1.ConditionTrue:
-		// Most Workspaces never drift, and have no such condition.
+		// Most Workspaces never drift and have no such condition.
 		return
 	case !o.Exists:
 		c.Reason = reasonNothingExists
@@ -74,7 +74,7 @@ func drifted(ws workspace.Workspace, o schedule.Observation) {
 	ws.SetConditions(c)
 }
 
-// summarize a plan, or return nil if there is none or it has nothing to do.
+// summarize returns a summary of a plan, or nil if there is no plan or it has no changes.
 func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 	if p == nil || !p.Changes {
 		return nil
@@ -91,8 +91,8 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 	}
 }
 
-// isNews says whether a plan, of which there is the supplied summary, is another one
-// than the last one for the same specification that was not carried out.
+// isNews says whether a plan with the supplied summary differs from the last plan for the same
+// specification that was not applied.
 func isNews(ws workspace.Workspace, s *commonv1beta1.PlanSummary) bool {
 	tried := ws.GetCondition(xpv2.TypeSynced).ObservedGeneration == ws.GetGeneration()
 

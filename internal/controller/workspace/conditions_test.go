@@ -40,7 +40,7 @@ func TestDescribe(t *testing.T) {
 			want:   "only outputs change",
 		},
 		"Drift": {
-			reason: "What was changed elsewhere is listed in order.",
+			reason: "Resources that were changed outside of Terraform are listed in order.",
 			plan:   &terraform.Plan{Changes: true, Drift: []string{"b.b", "a.a"}},
 			want:   "0 to add, 0 to change, 0 to destroy; changed outside of Terraform: a.a, b.b",
 		},
@@ -74,11 +74,11 @@ func TestIsNews(t *testing.T) {
 		observed int64
 		want     bool
 	}{
-		"First":   {reason: "Nobody has heard of the first plan.", want: true},
-		"Again":   {reason: "A plan that is not carried out is made again at every look.", was: plan, observed: 2},
-		"Other":   {reason: "What is to be done is something else now.", was: &commonv1beta1.PlanSummary{Add: 2}, observed: 2, want: true},
-		"Drift":   {reason: "There was nothing to do before.", observed: 2, want: true},
-		"Changed": {reason: "It is the answer to a changed specification.", was: plan, observed: 1, want: true},
+		"First":   {reason: "The first plan is new.", want: true},
+		"Again":   {reason: "A plan that is not applied is made again by every observation.", was: plan, observed: 2},
+		"Other":   {reason: "The plan has changed.", was: &commonv1beta1.PlanSummary{Add: 2}, observed: 2, want: true},
+		"Drift":   {reason: "The last plan had no changes.", observed: 2, want: true},
+		"Changed": {reason: "The plan is the first one of a changed specification.", was: plan, observed: 1, want: true},
 	}
 
 	for name, tc := range cases {
@@ -114,19 +114,19 @@ func TestDrifted(t *testing.T) {
 			want:     reasonPlanHasChanges,
 		},
 		"ObserveNothing": {
-			reason:   "What does not exist cannot have drifted.",
+			reason:   "A resource that does not exist cannot drift.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			seen:     schedule.Observation{Plan: changes},
 		},
 		"ObserveNoMore": {
-			reason:   "What had drifted and is gone does not count as up to date.",
+			reason:   "A resource that had drifted and is deleted is not up to date.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			was:      corev1.ConditionTrue,
 			seen:     schedule.Observation{Plan: changes},
 			want:     reasonNothingExists,
 		},
 		"ObserveOnlyUpToDate": {
-			reason:   "It is over when there is none left.",
+			reason:   "The condition ends with the drift.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			was:      corev1.ConditionTrue,
 			seen:     schedule.Observation{Exists: true},
@@ -138,7 +138,7 @@ func TestDrifted(t *testing.T) {
 			seen:     schedule.Observation{Exists: true, Plan: changes},
 		},
 		"NeverDrifted": {
-			reason:   "Nothing is said of a Workspace that is as it should be.",
+			reason:   "A Workspace that never drifted has no condition.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
 			seen:     schedule.Observation{Exists: true},
 		},
@@ -173,25 +173,25 @@ func TestNotReadyIfChanged(t *testing.T) {
 		want   xpv2.ConditionReason
 	}{
 		"Changed": {
-			reason: "What was ready is not what is asked for now.",
+			reason: "The ready infrastructure is that of an older specification.",
 			was:    []xpv2.Condition{xpv2.Available().WithObservedGeneration(1)},
 			want:   xpv2.ReasonUnavailable,
 		},
 		"Unchanged": {
-			reason: "What was asked for is there. It is the look at it that failed.",
+			reason: "The ready infrastructure is that of this specification. Only its observation failed.",
 			was:    []xpv2.Condition{xpv2.Available().WithObservedGeneration(2)},
 			want:   xpv2.ReasonAvailable,
 		},
 		"UnknownGeneration": {
-			reason: "Nobody knows what was asked for when it was ready.",
+			reason: "It is unknown which specification it was ready with.",
 			was:    []xpv2.Condition{xpv2.Available()},
 			want:   xpv2.ReasonAvailable,
 		},
 		"New": {
-			reason: "It has never been ready, and nothing is said about that.",
+			reason: "It has never been ready and has no such condition yet.",
 		},
 		"Creating": {
-			reason: "What it waits for is known already.",
+			reason: "The condition already says why it is not ready.",
 			was:    []xpv2.Condition{xpv2.Creating().WithObservedGeneration(1)},
 			want:   xpv2.ReasonCreating,
 		},

@@ -18,9 +18,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// withRemovedKeys adds a nil value to details for every key of the connection Secret
-// of ws that is not among them. Details are published with a merge patch, which
-// leaves keys alone that it does not name, and removes those that are null.
+// withRemovedKeys adds a nil value to details for every key of the connection Secret of ws that
+// details lack. Details are published with a merge patch: it keeps keys that it does not name,
+// and removes keys that are null.
 func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) (managed.ConnectionDetails, error) {
 	key, ok := ws.GetConnectionSecretKey()
 	if !ok {
@@ -32,7 +32,7 @@ func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Works
 		return details, errors.Wrap(resource.IgnoreNotFound(err), "cannot get connection Secret")
 	}
 
-	// A Secret of somebody else is not published to.
+	// The managed reconciler does not publish to a Secret that ws does not control.
 	if !metav1.IsControlledBy(s, ws) {
 		return details, nil
 	}

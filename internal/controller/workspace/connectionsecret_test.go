@@ -37,23 +37,23 @@ func TestWithRemovedKeys(t *testing.T) {
 		want   managed.ConnectionDetails
 	}{
 		"NotWanted": {
-			reason: "Nobody asked for a Secret.",
+			reason: "No Secret was requested.",
 			secret: controlledBy("a"),
 			want:   managed.ConnectionDetails{"stays": []byte("new")},
 		},
 		"Absent": {
-			reason: "Nothing vanishes from a Secret that is not there.",
+			reason: "A Secret that does not exist has no keys to remove.",
 			wanted: true,
 			want:   managed.ConnectionDetails{"stays": []byte("new")},
 		},
 		"Own": {
-			reason: "What is no longer an output goes.",
+			reason: "The key of a removed output is removed.",
 			secret: controlledBy("a"),
 			wanted: true,
 			want:   managed.ConnectionDetails{"stays": []byte("new"), "vanished": nil},
 		},
 		"Foreign": {
-			reason: "What somebody else keeps there is theirs.",
+			reason: "Data of another owner stays.",
 			secret: controlledBy("b"),
 			wanted: true,
 			want:   managed.ConnectionDetails{"stays": []byte("new")},

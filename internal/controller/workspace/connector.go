@@ -45,10 +45,10 @@ type connector struct {
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
 // supplied Workspace, opens its working directory and observes it.
 //
-// A failure to fetch the module, to initialize the directory or to reach the state is one
-// of Connect, as it always was: alerts are made of the reasons. Which steps are
-// necessary is found out by trying: most reconciles need none, and a plan may ask for
-// another init. All other failures are those of Observe, which returns them.
+// A failure to fetch the module, to initialize the directory or to reach the state is a failure
+// of Connect. This must not change, because alerts depend on the reasons of conditions. Each step
+// is tried only when it turns out to be necessary: most reconciles need none, and a plan may
+// require another init. Observe returns all other failures.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err == nil {
@@ -58,7 +58,7 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	if err != nil {
 		recordFailure(c.records, c.log, ws, err)
 
-		// Deletion changes the specification for the API server only.
+		// Deletion increases the generation without a change of the specification.
 		if !meta.WasDeleted(ws) {
 			notReadyIfChanged(ws)
 		}

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestUnrecordedCreation has an API server that does not record that a creation begins.
-// Nothing is created: there is no CLI here that could do it.
+// TestUnrecordedCreation has an API server that does not record that a creation begins. Nothing
+// is created: the test has no CLI that could do it.
 func TestUnrecordedCreation(t *testing.T) {
 	t.Parallel()
 
@@ -72,8 +72,8 @@ func TestUnrecordedCreation(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A disk that knows of a creation which has not begun does no harm. The other way round
-	// the creation could not go on.
+	// A disk that records a creation which has not begun is harmless. The reverse would block the
+	// creation.
 	if diff := cmp.Diff([]bool{false, true}, []bool{workspace.HasBegun(recorded), r.record != nil && r.record.CreationStarted != nil}); diff != "" {
 		t.Errorf("whether creation has begun, in the status and on the disk: -want, +got:\n%s", diff)
 	}

@@ -17,15 +17,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
-// annotationUpdater is a managed.CriticalAnnotationUpdater that writes the annotations that
-// record what became of a creation, and no others. The one of crossplane-runtime writes all that the object had
-// when the reconcile began: what a person removed during an apply would be there again.
-// It also reads the object from the cache to repeat a write, which this one need not do.
+// annotationUpdater is a managed.CriticalAnnotationUpdater that writes only the annotations that
+// record the result of a creation. The updater of crossplane-runtime writes all annotations that
+// the object had when the reconcile began, which restores those that a person removed during an
+// apply. It also reads the object from the cache to repeat a write, which is not necessary here.
 type annotationUpdater struct {
 	kube client.Writer
 }
 
-// UpdateCriticalAnnotations of an object, which is as the API server has it afterwards.
+// UpdateCriticalAnnotations writes them. Afterwards o is as the API server has it.
 func (u *annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	annotations := map[string]string{}
 
@@ -40,7 +40,7 @@ func (u *annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o cli
 		}
 	}
 
-	// Another object of the same name has another UID, and refuses this one.
+	// The UID makes the API server refuse the patch for another object of the same name.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "annotations": annotations}})
 	if err != nil {
 		return errors.Wrap(err, "cannot make patch of annotations")
@@ -51,7 +51,7 @@ func (u *annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o cli
 	}), "cannot update critical annotations")
 }
 
-// mayPass says whether a request that failed may succeed when it is repeated.
+// mayPass says whether a failed request may succeed when it is repeated.
 func mayPass(err error) bool {
 	return !errors.Is(err, context.Canceled) && !kerrors.IsNotFound(err) && !kerrors.IsInvalid(err)
 }

@@ -38,11 +38,11 @@ func TestCriticalAnnotations(t *testing.T) {
 		want    map[string]string
 	}{
 		"Changed": {
-			reason: "What a person has done since stays.",
+			reason: "Later changes of a person stay.",
 			want:   map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
 		},
 		"Repeated": {
-			reason:  "An API server that refuses for a moment is asked again.",
+			reason:  "A request is repeated after a short failure of the API server.",
 			failing: 2,
 			want:    map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
 		},
@@ -106,7 +106,7 @@ func TestCriticalAnnotations(t *testing.T) {
 				t.Errorf("%s\nannotations: -want, +got:\n%s", tc.reason, diff)
 			}
 
-			// What is written of it later must not bring anything back either.
+			// Later writes of the object must not restore anything either.
 			if diff := cmp.Diff(ws, inFlight); diff != "" {
 				t.Errorf("%s\nthe object in memory is not the one in the API server: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -20,16 +20,16 @@ import (
 
 const reasonStateKept event.Reason = "KeptState"
 
-// observeDeleted says whether there may be something left to destroy. It costs no
-// run to say yes: destroying nothing is no error. When there is nothing left it
-// deletes the Terraform workspace, before the finalizer goes.
+// observeDeleted says whether there may be something left to destroy. To say yes costs no run,
+// and it is no error to destroy nothing. When nothing is left it deletes the Terraform workspace,
+// before the finalizer is removed.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)
 	if !r.Observed() || r.Observation.Exists {
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
-	// To remove the finalizer may take another try.
+	// The removal of the finalizer may need another reconcile.
 	if r.Observation.Deleted {
 		return managed.ExternalObservation{}, nil
 	}
@@ -44,7 +44,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		e.records.Observe(ws, schedule.Observation{Deleted: true})
 	}
 
-	// The next try begins with a destroy.
+	// The next reconcile begins with a destroy.
 	if terraform.IsNotEmpty(err) {
 		e.records.ForgetObservation(ws)
 
@@ -54,22 +54,22 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 	return managed.ExternalObservation{}, err
 }
 
-// Delete destroys everything that is in the state, if that belongs to the Workspace.
+// Delete destroys everything in the state, if the state belongs to the Workspace.
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
 	mine, err := e.destroy(ctx, ws)
 	if err != nil {
 		return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 	}
 
-	// The Terraform workspace of another Workspace stays, too.
+	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
 	e.records.Observe(ws, schedule.Observation{Deleted: !mine})
 	e.succeeded(ws)
 
 	return managed.ExternalDelete{}, nil
 }
 
-// destroy everything that is in the state. It returns false, and changes nothing, if the
-// state does not belong to the Workspace.
+// destroy destroys everything in the state. It returns false, and changes nothing, if the state
+// does not belong to the Workspace.
 func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bool, err error) {
 	e.records.ForgetObservation(ws)
 
@@ -77,7 +77,7 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bo
 		return false, err
 	}
 
-	// What was seen before may have been replaced since.
+	// The state that was observed may have been replaced since.
 	state, broken := e.runner.State(ctx)
 	if mayBeBroken(broken) && e.runner.LeaveOutModule() {
 		var err error
@@ -110,8 +110,8 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 		return false, err
 	}
 
-	// It is accepted that the state of the Workspace is lost, or there was nothing in it.
-	// What is there instead belongs to something else.
+	// The state of the Workspace was empty, or a person has accepted its loss. The state that is
+	// there instead belongs to something else.
 	if !found.Empty() && !workspace.Knows(ws, found.Lineage) {
 		e.record.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: the state that is there, with lineage "+found.Lineage+", is not the one that the Workspace had"))
 
@@ -130,7 +130,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 	return err == nil, err
 }
 
-// destroyState destroys everything that is in the supplied state.
+// destroyState destroys everything in the supplied state.
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
 	if err := e.writeRunRecord(ws, found); err != nil {
 		return err
@@ -154,8 +154,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	case err == nil:
 		err = e.destroyedAll(ctx, ws, found, destroyed)
 	case mayBeBroken(err) && found.Resources == 0:
-		// A module that was broken from the start must not keep its Workspace from being
-		// deleted.
+		// A module that was broken from the start must not block the deletion of its Workspace.
 		err = nil
 	}
 
@@ -166,12 +165,12 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	return e.forgetState(ctx, ws)
 }
 
-// leftBehind is how a destroy can succeed that does not destroy everything.
+// leftBehind is the error of a destroy that succeeds without destroying everything.
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
 
-// destroyedAll returns an error if a destroy that succeeded has left resources: in a state
-// that was lost since it was read, or in the one that there is. The latter is not
-// asked where the Terraform workspace can be deleted: that is refused then.
+// destroyedAll returns an error if a successful destroy has left resources: in a state that was
+// lost since it was read, or in the current state. It does not check the current state where the
+// Terraform workspace can be deleted: the CLI refuses to delete one with resources.
 func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, found *terraform.State, destroyed int) error {
 	mayBeLost := destroyed == 0 && found.Managed > 0
 	isDefault := meta.GetExternalName(ws) == terraform.DefaultWorkspace
@@ -196,15 +195,17 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 	return nil
 }
 
-// remembersResources says whether there must be something to destroy.
+// remembersResources says whether the status records resources, so that there must be something
+// to destroy.
 func remembersResources(ws workspace.Workspace) bool {
 	had := workspace.Remembered(ws, false)
 
 	return had != nil && had.Resources > 0
 }
 
-// forgetState records that nothing is left of what was in the state, before the
-// state itself is deleted: it would look like a lost one to whoever comes next.
+// forgetState records that nothing is left of the contents of the state, before the state itself
+// is deleted. Without this record, the next reconcile would take the deleted state for a lost
+// one.
 func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
 	if !remembersResources(ws) {
 		return nil
@@ -217,8 +218,8 @@ func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) erro
 	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
 }
 
-// mayBeBroken says whether the supplied error of a run may be that the module is
-// broken, or cannot be had: nothing else is known to be the reason.
+// mayBeBroken says whether a run may have failed because the module is broken or cannot be
+// fetched: no other reason is known.
 func mayBeBroken(err error) bool {
 	return err != nil && !terraform.IsLocked(err) && !terraform.Began(err) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)

@@ -34,7 +34,7 @@ func TestDelete(t *testing.T) {
 		change func(r *attempt)
 		want   outcome
 
-		// resources that the status remembers afterwards.
+		// resources that the status records afterwards.
 		resources int
 	}{
 		"Destroyed": {
@@ -59,14 +59,14 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"Lost": {
-			reason:    "An empty state is no proof that there is nothing.",
+			reason:    "An empty state does not prove that there is nothing to destroy.",
 			ws:        with(deleted, owner),
 			change:    func(*attempt) {},
 			want:      outcome{ran: []string{pull}, err: "is gone", lineage: ownLineage},
 			resources: 2,
 		},
 		"LostMeanwhile": {
-			reason: "A destroy that destroys nothing, although there was something, has found another state.",
+			reason: "A destroy without a result, although the state had resources, has read another state.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) {
@@ -76,7 +76,7 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"Foreign": {
-			reason: "The state belongs to another Workspace, and stays.",
+			reason: "The state belongs to another Workspace and stays.",
 			ws:     with(deleted),
 			others: []client.Object{anotherOwner(otherLineage)},
 			state:  otherState(),
@@ -84,7 +84,7 @@ func TestDelete(t *testing.T) {
 			want:   outcome{ran: []string{pull}, events: []string{"KeptState"}},
 		},
 		"Accepted": {
-			reason: "A person has accepted that the state is lost. The one that is there instead is not the own one, and stays.",
+			reason: "A person has accepted that the state is lost. The state in its place does not belong to the Workspace and stays.",
 			ws:     with(deleted, owner),
 			state:  otherState(),
 			change: func(r *attempt) {
@@ -113,7 +113,7 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"BrokenWithoutResources": {
-			reason: "A module that was broken from the start must not keep its Workspace.",
+			reason: "A module that was broken from the start must not block the deletion.",
 			ws:     with(deleted),
 			change: func(r *attempt) {
 				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
@@ -121,7 +121,7 @@ func TestDelete(t *testing.T) {
 			want: outcome{ran: []string{pull, pull}},
 		},
 		"Canceled": {
-			reason: "What was interrupted says nothing about the module.",
+			reason: "An interrupted run says nothing about the module.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) {
@@ -131,14 +131,14 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"OnlyData": {
-			reason: "Data sources are nothing to destroy, but the CLI may refuse to leave them.",
+			reason: "There are only data sources, which need no destroy, but the CLI may refuse to delete a workspace with them.",
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{pull, destroy}, lineage: ownLineage, begun: true},
 		},
 		"WithoutValues": {
-			reason: "A destroy takes values of variables, and people are told what they can do.",
+			reason: "A destroy takes values of variables, and the error says how to proceed.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) {
@@ -149,7 +149,7 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"Left": {
-			reason: "destroyArgs have left something in the default Terraform workspace, which cannot be deleted.",
+			reason: "destroyArgs have left resources in the default Terraform workspace, which cannot be deleted.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) {
@@ -160,14 +160,14 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"NotRecorded": {
-			reason: "The next instance would miss the resources.",
+			reason: "Without this record, the next instance would take the state for a lost one.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) { r.runner.destroyed, r.maxWrites = 2, 0 },
 			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", lineage: ownLineage},
 		},
 		"Unsaved": {
-			reason: "What a run could not save is to be destroyed, too.",
+			reason: "A state that a run could not save is destroyed, too.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) { r.runner.destroyed, r.runner.unsaved = 2, "/errored.tfstate" },
@@ -198,8 +198,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestObserveDeleted ensures that the finalizer goes once the Terraform workspace is gone,
-// and not before.
+// TestObserveDeleted ensures that the finalizer is removed after the Terraform workspace, and not
+// before.
 func TestObserveDeleted(t *testing.T) {
 	t.Parallel()
 
@@ -222,7 +222,7 @@ func TestObserveDeleted(t *testing.T) {
 			want:   outcome{ran: []string{gone, gone}},
 		},
 		"NotEmpty": {
-			reason: "There is something left: the next try destroys it.",
+			reason: "Resources are left: the next reconcile destroys them.",
 			seen:   &schedule.Observation{},
 			change: func(r *attempt) {
 				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Severity: terraform.SeverityError, Summary: "Workspace is not empty"}}}

@@ -25,23 +25,23 @@ import (
 )
 
 const (
-	// labelStateSuffix is what the kubernetes backend labels its objects with beside the
-	// Terraform workspace.
+	// labelStateSuffix is a label of the objects of the kubernetes backend. They have another
+	// label with the name of the Terraform workspace.
 	labelStateSuffix = "tfstateSecretSuffix"
 
 	// stateKey is the key of a Secret under which that backend keeps a state.
 	stateKey = "tfstate"
 
-	// maxEmptyState is much more than a state takes in which there is nothing.
+	// maxEmptyState is much more than the size of an empty state.
 	maxEmptyState = 64 << 10
 )
 
-// removeEmptyStates removes the states that looks at the supplied Workspace have made in a
-// kubernetes backend of this cluster. That backend makes a state, a Secret and a Lease, of
-// each Terraform workspace that it is asked for, and init asks for the default one. No
-// command of the CLI looks at a state without making it.
+// removeEmptyStates removes the empty states that the observation of the supplied Workspace has
+// made in a kubernetes backend of this cluster. That backend makes a state, which is a Secret and
+// a Lease, for each Terraform workspace that a command names, and init reads the default one. No
+// command of the CLI reads a state without making it.
 //
-// A failure is none of the Workspace: what stays behind is empty.
+// A failure here is not a failure of the Workspace: the states that stay behind are empty.
 func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace) {
 	name := meta.GetExternalName(ws)
 
@@ -53,8 +53,8 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 	e.removeDefaultState(ctx)
 }
 
-// removeDefaultState removes the state of the default Terraform workspace, which the CLI
-// cannot delete, if init has made it and nothing else is in the backend.
+// removeDefaultState removes the state of the default Terraform workspace if init has made it and
+// the backend contains nothing else. The CLI cannot delete it.
 func (e *external) removeDefaultState(ctx context.Context) {
 	_ = e.emptyStates().removeDefault(ctx)
 }
@@ -65,8 +65,8 @@ func (e *external) emptyStates() emptyStates {
 	return emptyStates{live: e.conflicts.live, kube: e.kube, namespace: namespace, suffix: suffix}
 }
 
-// emptyStates are those in one kubernetes backend in which there is nothing and never was.
-// There are none without a suffix.
+// emptyStates are the states in one kubernetes backend that are empty and always were. Without a
+// suffix there are none.
 type emptyStates struct {
 	live      client.Reader
 	kube      client.Writer
@@ -84,8 +84,8 @@ func (s emptyStates) removeNamed(ctx context.Context, name string) error {
 	return s.remove(ctx, leases[0], name)
 }
 
-// removeDefault removes the state of the default Terraform workspace, unless there are
-// others beside it: it belongs to all of them.
+// removeDefault removes the state of the default Terraform workspace, unless there are other
+// states in the backend: the default state belongs to all of them.
 func (s emptyStates) removeDefault(ctx context.Context) error {
 	leases, err := s.leases(ctx)
 	if err != nil || len(leases) != 1 || leases[0].GetLabels()[statelock.LabelWorkspace] != terraform.DefaultWorkspace {
@@ -95,8 +95,8 @@ func (s emptyStates) removeDefault(ctx context.Context) error {
 	return s.remove(ctx, leases[0], terraform.DefaultWorkspace)
 }
 
-// leases returns the locks on the states in the backend, two at most. States, which may
-// be many and large, are not listed.
+// leases returns the locks on the states in the backend, two at most. It does not list the
+// states, which may be many and large.
 func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coordinationv1.Lease, error) {
 	if s.suffix == "" {
 		return nil, nil
@@ -108,8 +108,8 @@ func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coor
 	return l.Items, errors.Wrap(err, "cannot list Leases")
 }
 
-// remove the state of the named Terraform workspace that the supplied Lease is the lock on, if
-// it is not locked and there is nothing in it. What changes meanwhile stays.
+// remove deletes the state of the named Terraform workspace and the supplied Lease, its lock. It
+// keeps a state that is locked, is not empty or changes meanwhile.
 func (s emptyStates) remove(ctx context.Context, lease coordinationv1.Lease, name string) error {
 	if ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
 		return nil
@@ -142,9 +142,9 @@ func (s emptyStates) delete(ctx context.Context, o client.Object) error {
 	return errors.Wrapf(resource.IgnoreNotFound(err), "cannot delete %T %q", o, client.ObjectKeyFromObject(o))
 }
 
-// isBlankSecret says whether a state, as the backend compresses it, is one that was made
-// because a run asked for it, and never written since. One that cannot be read, because it
-// is encrypted for example, is not.
+// isBlankSecret says whether a state, as the backend compresses it, was made by a read and never
+// written since. A state that cannot be decoded, because it is encrypted for example, is not
+// blank.
 func isBlankSecret(compressed []byte) bool {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {

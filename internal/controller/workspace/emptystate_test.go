@@ -23,7 +23,7 @@ const (
 	emptied  = `{"version":4,"serial":7,"lineage":"a","outputs":{},"resources":[]}`
 )
 
-// stateObjects are those that a kubernetes backend has for one state.
+// stateObjects are the objects of a kubernetes backend for one state.
 func stateObjects(t *testing.T, namespace, name, suffix, holder, state string) []client.Object {
 	t.Helper()
 
@@ -69,24 +69,24 @@ func TestEmptyStates(t *testing.T) {
 		remove func(ctx context.Context, s emptyStates) error
 		want   []string
 	}{
-		"Pristine":   {reason: "It was made by a look.", have: [][]client.Object{state("ws", "", pristine)}, remove: named},
+		"Pristine":   {reason: "An observation made it.", have: [][]client.Object{state("ws", "", pristine)}, remove: named},
 		"NoState":    {reason: "A run may have been killed before it made the state.", have: [][]client.Object{state("ws", "", pristine)[1:]}, remove: named},
 		"Absent":     {reason: "There is nothing to do.", remove: named},
 		"Locked":     {reason: "Something is about to be created.", have: [][]client.Object{state("ws", "a", pristine)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
-		"Emptied":    {reason: "There was something in it once.", have: [][]client.Object{state("ws", "", emptied)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
-		"Unreadable": {reason: "Nobody knows what is in it.", have: [][]client.Object{state("ws", "", "encrypted")}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
+		"Emptied":    {reason: "It had resources once.", have: [][]client.Object{state("ws", "", emptied)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
+		"Unreadable": {reason: "Its contents are unknown.", have: [][]client.Object{state("ws", "", "encrypted")}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
 		"Outputs": {
-			reason: "Outputs are something, too.",
+			reason: "A state with outputs is not empty.",
 			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{"a":{"value":1,"type":"number"}},"resources":[]}`)},
 			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
 		"Resources": {
-			reason: "There is something to lose.",
+			reason: "A state with resources is not empty.",
 			have:   [][]client.Object{state("ws", "", `{"version":4,"serial":1,"lineage":"a","outputs":{},"resources":[{"mode":"managed","instances":[{}]}]}`)},
 			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
 		"Encrypted": {
-			reason: "OpenTofu encrypts what is in a state, and not its serial.",
+			reason: "OpenTofu encrypts the contents of a state, but not its serial.",
 			have:   [][]client.Object{state("ws", "", `{"serial":1,"lineage":"a","meta":{},"encrypted_data":"AAAA","encryption_version":"v0"}`)},
 			remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},
@@ -102,22 +102,22 @@ func TestEmptyStates(t *testing.T) {
 		},
 		"Default": {reason: "Init has made it, and no other state is left.", have: [][]client.Object{state("default", "", pristine)}, remove: byDefault},
 		"DefaultOfOthers": {
-			reason: "It is shared by all in the backend.",
+			reason: "All Workspaces of the backend share it.",
 			have:   [][]client.Object{state("default", "", pristine), state("ws", "", emptied)},
 			remove: byDefault, want: []string{"ns/tfstate-default-x", "ns/tfstate-ws-x", "ns/lock-tfstate-default-x", "ns/lock-tfstate-ws-x"},
 		},
 		"DefaultOfOtherNamespace": {
-			reason: "What is in another backend with the same suffix keeps nothing here.",
+			reason: "A state in another backend with the same suffix does not count.",
 			have:   [][]client.Object{state("default", "", pristine), stateObjects(t, "other", "ws", "x", "", emptied)},
 			remove: byDefault, want: []string{"other/tfstate-ws-x", "other/lock-tfstate-ws-x"},
 		},
 		"DefaultUsed": {
-			reason: "It is the state of a Workspace that has destroyed what was in it.",
+			reason: "It is the state of a Workspace that has destroyed its resources.",
 			have:   [][]client.Object{state("default", "", emptied)},
 			remove: byDefault, want: []string{"ns/tfstate-default-x", "ns/lock-tfstate-default-x"},
 		},
 		"NoDefault": {
-			reason: "The only state that is left is that of a Workspace.",
+			reason: "The only other state is that of a Workspace.",
 			have:   [][]client.Object{state("ws", "", pristine)},
 			remove: byDefault, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},
 		},

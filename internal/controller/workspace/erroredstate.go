@@ -24,19 +24,19 @@ const (
 	reasonStateSuperseded event.Reason = "UnsavedState"
 )
 
-// How often, and for how long, a run that could not save its state tries to do it
-// after all before it lets go of the Workspace. Later looks go on with it.
+// A run that could not save its state repeats the attempt at this interval, until this timeout.
+// Then the Workspace is released, and later reconciles try again.
 const (
 	saveInterval = 2 * time.Second
 	saveTimeout  = 2 * time.Minute
 )
 
-// saveState saves a state that a run before could not save, because its backend was
-// away for example. Nothing else knows of what that run has created.
+// saveState saves a state that an earlier run could not save, because its backend was unavailable
+// for example. No other record of what that run created exists.
 //
-// If somebody else has worked on the Workspace since, with another disk, the state that
-// is there now knows of other things, and is not to be overwritten. The one that could
-// not be saved is put aside then, and people are told.
+// If another instance has worked on the Workspace since, with another disk, the current state has
+// other contents and must not be overwritten. Then saveState moves the unsaved state to another
+// name and tells people where it is.
 func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error {
 	path, err := e.runner.UnsavedState()
 	if err != nil || path == "" {
@@ -72,10 +72,9 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 	return nil
 }
 
-// superseded says whether the state may have been changed since the run that could not
-// save it.
+// superseded says whether the state may have been changed since the run that could not save it.
 func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
-	// It was an incarnation of this instance after which nobody else had the Workspace.
+	// The previous owner was an incarnation of this instance.
 	if !e.previousOwnerWasOther(ws) {
 		return false, nil
 	}
@@ -85,7 +84,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 		return prior == nil, err
 	}
 
-	// It was this process, and it has had the Workspace ever since.
+	// This process made the run, and has served the Workspace ever since.
 	if prior.Taken.Equal(e.taken(ws)) {
 		return false, nil
 	}
@@ -96,7 +95,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	}
 
 	same := current.Lineage == prior.Lineage && serial(current) == prior.Serial
-	// A backend may make a state by being asked for one.
+	// Some backends make a state when they are read.
 	same = same || (prior.Lineage == "" && current.Empty())
 
 	return !same, nil
@@ -105,20 +104,20 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 // taken is when this instance took the Workspace.
 func (e *external) taken(ws workspace.Workspace) time.Time { return e.locks.Predecessors(ws).Until }
 
-// retrySaveState keeps trying to save a state that the run which has just failed could not
-// save. Whoever gets the Workspace next may not have this disk.
+// retrySaveState keeps trying to save a state that the run that just failed could not save. The
+// next instance of the Workspace may not have this disk.
 func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	defer context.AfterFunc(e.stop, cancel)()
 
-	// Whether it worked is seen by the next look, too.
+	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
 		return e.saveState(ctx, ws) == nil, nil
 	})
 }
 
-// writeRunRecord records from which state a run is about to change that of the Workspace.
+// writeRunRecord records which state of the Workspace a run is about to change.
 func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) error {
 	return e.runner.WriteRunRecord(runner.RunRecord{
 		StateSummary:    *summarizeState(s),

@@ -56,22 +56,20 @@ type external struct {
 	// checksum of the specification, for the status.
 	checksum string
 
-	// suspect says that a lock may have been left on the state, and locked that the state
-	// was locked when it was planned from.
+	// suspect says that a lock may have been left on the state. locked says that the state was
+	// locked when the plan was made.
 	suspect, locked bool
 
-	// observed is what Observe returns.
+	// observed returns the result of Observe.
 	observed func() (managed.ExternalObservation, error)
 
-	// plan that was made, and that Create or Update carry out, and the state that it was
-	// made from.
+	// plan is applied by Create or Update. prior is the state that it was made from.
 	plan  *terraform.Plan
 	prior *terraform.State
 }
 
-// begin observes, so that Observe can return it. It returns an error, and leaves
-// nothing to be disconnected, if it does not get as far as to look at the
-// infrastructure.
+// begin observes, so that Observe can return the result. If it fails before the observation of
+// the infrastructure, it returns an error and leaves nothing to disconnect.
 func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	o, err := e.observe(ctx, ws)
 	if !runner.IsUnprepared(err) {
@@ -96,7 +94,7 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, err
 	case err != nil:
 		return managed.ExternalObservation{}, e.failed(ws, err)
-	// Otherwise the reconcile succeeds with the change that is still to be made.
+	// Without this, the reconcile would succeed although the change is still to be made.
 	case o.ResourceUpToDate || !workspace.MayUpdate(ws):
 		e.succeeded(ws)
 	}
@@ -104,9 +102,9 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 	return o, nil
 }
 
-// errNoSlot is the answer of Observe to a change that has to wait. The managed reconciler
-// passes over a conflict: it requeues the Workspace, and neither records an Event nor writes
-// the status.
+// errNoSlot is the result of Observe for a change that has to wait for an apply slot. The managed
+// reconciler handles a conflict without a trace: it requeues the Workspace, and neither records
+// an Event nor writes the status.
 var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, "", errors.New("all apply slots are in use"))
 
 // observe makes a plan, unless the last observation of the Workspace still holds.
@@ -142,7 +140,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 	return reported, err
 }
 
-// holds says whether the last observation of a Workspace still holds.
+// holds says whether the last observation of a Workspace is still valid.
 func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
 	return e.polls.Stale(e.polls.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
 }
@@ -159,8 +157,8 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 
 	p, state, err := e.makePlan(ctx, ws)
 
-	// Nothing else removes it: a Workspace that was never observed, or may not be deleted
-	// from, goes without a run.
+	// Nothing else removes these states: a Workspace that was never observed, or may not be
+	// deleted from, is deleted without a run.
 	if (err != nil && workspace.IsStateless(ws)) || (workspace.OnlyObserves(ws) && state.Empty()) {
 		e.removeEmptyStates(ctx, ws)
 	}
@@ -169,7 +167,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 		return schedule.Observation{}, err
 	}
 
-	// A plan without changes does no harm, whatever it was made from.
+	// A plan without changes is harmless, even one made from the wrong state.
 	if p.Changes {
 		if err := e.lostState(ws, state); err != nil {
 			return schedule.Observation{}, err
@@ -191,8 +189,8 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 
 	return schedule.Observation{
 		Source: e.runner.Source(),
-		// A module that has nothing to create and is not there is complete. It
-		// would be created over and over again otherwise.
+		// A module with nothing to create is complete without a state. Otherwise it would be
+		// created over and over again.
 		Exists:   !state.Empty() || !p.Changes,
 		UpToDate: !p.Changes,
 		Locked:   e.locked,
@@ -217,20 +215,20 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace) (p *ter
 		})
 	}
 
-	// After an instance that died, a plan with a lock finds the one that may be left.
-	// Otherwise it would stay until there is something to apply.
+	// After an instance that died, a plan that takes the lock detects a lock that was left.
+	// Otherwise that lock would stay until there is something to apply.
 	err = plan(e.suspect)
 
 	e.locked = e.suspect && terraform.IsLocked(err)
 	if e.locked {
-		// Another process works with the state. A plan does not disturb it.
+		// Another process works with the state. A plan without a lock does not disturb it.
 		err = plan(false)
 	}
 
 	return p, state, err
 }
 
-// report an observation in the status.
+// report writes an observation to the status.
 func (e *external) report(ctx context.Context, ws workspace.Workspace, seen schedule.Observation) (managed.ExternalObservation, error) {
 	details, err := e.details(ctx, ws, seen)
 	if err != nil {
@@ -238,7 +236,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	}
 
 	o := ws.GetObservation()
-	// A checksum says that the Workspace was reconciled with its state: see workspace.Owns.
+	// A checksum states that the Workspace was reconciled with its state: see workspace.Owns.
 	if seen.UpToDate && !workspace.OnlyObserves(ws) {
 		o.Checksum = e.checksum
 	}
@@ -267,15 +265,15 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	}, nil
 }
 
-// details to publish for an observation.
+// details returns the connection details to publish for an observation.
 func (e *external) details(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
 	details, err := connectionDetails(o.Outputs)
 	if err != nil {
 		return nil, err
 	}
 
-	// The managed reconciler publishes before it updates. Outputs that are too large would
-	// block the update that makes them smaller.
+	// The managed reconciler publishes before it updates. If too large outputs failed here, they
+	// would block the update that makes them smaller.
 	publishable := checkSecretSize(details) == nil
 	if !publishable && !o.UpToDate && workspace.MayUpdate(ws) {
 		return managed.ConnectionDetails{}, nil
@@ -292,7 +290,7 @@ func (e *external) failed(ws workspace.Workspace, err error) error {
 	return err
 }
 
-// succeeded records that there is nothing left to do for a Workspace.
+// succeeded records that nothing is left to do for a Workspace.
 func (e *external) succeeded(ws workspace.Workspace) { recordSuccess(e.records, e.log, ws) }
 
 // Disconnect leaves nothing secret on disk.

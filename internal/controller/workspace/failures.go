@@ -19,11 +19,11 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes
-// the condition Stalled together with Synced, which has the error.
+// recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes the
+// condition Stalled together with Synced, which contains the error.
 //
-// That a Workspace stalls, and that it does not any more, is logged: there is no other trace
-// of a failure in the log without --debug.
+// It logs when a Workspace becomes stalled, and notStalled logs when it no longer is: without
+// --debug, the log has no other trace of a failure.
 func recordFailure(r *schedule.Records, log logging.Logger, ws workspace.Workspace, err error) {
 	f := r.Fail(ws)
 	if !f.Stalled() {
@@ -38,21 +38,21 @@ func recordFailure(r *schedule.Records, log logging.Logger, ws workspace.Workspa
 	}
 }
 
-// recordSuccess records that there is nothing left to do for a Workspace.
+// recordSuccess records that nothing is left to do for a Workspace.
 func recordSuccess(r *schedule.Records, log logging.Logger, ws workspace.Workspace) {
 	r.Succeed(ws)
 	notStalled(ws, log)
 }
 
-// notStalled removes the mark of a Workspace that was stalled.
+// notStalled clears the condition of a Workspace that was stalled.
 func notStalled(ws workspace.Workspace, log logging.Logger) {
 	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && setStalled(ws, corev1.ConditionFalse, reasonRetried, "") {
 		withIdentity(log, ws).Info("Workspace is not stalled any more")
 	}
 }
 
-// setStalled sets the condition, and says whether its status was another one. Another try of
-// a stalled Workspace is no transition.
+// setStalled sets the condition, and says whether its status has changed. Another failure of a
+// stalled Workspace is no transition.
 func setStalled(ws workspace.Workspace, status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) bool {
 	was := ws.GetCondition(workspace.TypeStalled)
 	c := xpv2.Condition{

@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestStalled follows one Workspace through a series of failures: what its condition says of
-// the next try, how often that is a transition, and what is logged.
+// TestStalled follows one Workspace through a series of failures: the time of the next try in its
+// condition, the number of transitions, and the log.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 
@@ -56,7 +56,7 @@ func TestStalled(t *testing.T) {
 		t.Errorf("message of a Workspace that has stalled: -want, +got:\n%s", diff)
 	}
 
-	// As if that had been some time ago.
+	// The failure happened some time ago.
 	past := metav1.NewTime(now.Add(-time.Hour))
 	stalled.LastTransitionTime = past
 	ws.Status.Conditions = []xpv2.Condition{stalled}
@@ -87,8 +87,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestNotStalledAfterChange ensures that a Workspace which a person has changed is no longer
-// marked although the change has failed, too.
+// TestNotStalledAfterChange ensures that a Workspace that a person has changed is not stalled,
+// even if the change has failed, too.
 func TestNotStalledAfterChange(t *testing.T) {
 	t.Parallel()
 

@@ -41,7 +41,7 @@ const (
 	otherLineage = "22222222-2222-2222-2222-222222222222"
 )
 
-// events are the reasons of those that were recorded.
+// events are the reasons of the recorded Events.
 type events struct {
 	event.Recorder
 
@@ -60,12 +60,12 @@ type attempt struct {
 	runner *fakeRunner
 	events *events
 
-	// writes is how many writes of the status succeeded. All fail after maxWrites.
+	// writes is the number of successful writes of the status. After maxWrites of them every write
+	// fails.
 	writes, maxWrites int
 }
 
-// newAttempt returns the first one by an instance. There are no
-// others but those that are named.
+// newAttempt returns the first attempt of an instance. Apart from ws, only the others exist.
 func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Object) *attempt {
 	t.Helper()
 
@@ -132,8 +132,8 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 	return r
 }
 
-// stopped returns the lifetime of runs that is over: what is tried again and again is tried
-// once.
+// stopped returns an ended lifetime of runs: work that would be repeated until it succeeds is
+// tried once.
 func stopped(t *testing.T) context.Context {
 	t.Helper()
 
@@ -226,7 +226,7 @@ func changes() terraform.Plan {
 	return terraform.Plan{Changes: true, Summary: terraform.Summary{Add: 1}}
 }
 
-// An outcome is what one call of an external has led to.
+// An outcome is the result of one call of an external.
 type outcome struct {
 	// ran are the commands of the CLI, and events the reasons of Events.
 	ran, events []string
@@ -237,8 +237,8 @@ type outcome struct {
 	// ready is the reason of that condition.
 	ready xpv2.ConditionReason
 
-	// lineage that the Workspace owns, and whether its creation has begun and succeeded,
-	// as the status says it.
+	// lineage is the one that the Workspace owns. The others say whether its creation has begun
+	// and succeeded, as recorded in the status.
 	lineage          string
 	begun, succeeded bool
 }

@@ -19,14 +19,14 @@ import (
 
 const reasonUnlocked event.Reason = "RemovedOrphanLock"
 
-// unlocked calls run, a plan without a lock. Even that may be refused: some backends take
-// a lock to make a state where there is none.
+// unlocked calls run, a plan without a lock. Even that may be refused because of a lock: some
+// backends take one to make a state where there is none.
 func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	return e.retryAfterUnlock(ctx, ws, true, run)
 }
 
-// retryAfterUnlock calls run. If that is refused because of a lock that was left behind, it
-// removes the lock and calls run again.
+// retryAfterUnlock calls run. If a lock that a dead process left behind blocks it,
+// retryAfterUnlock removes the lock and calls run again.
 func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, plan bool, run func() error) error {
 	start := time.Now()
 	err := e.recordFailure(ws, plan, run)
@@ -58,16 +58,16 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	return e.recordFailure(ws, plan, run)
 }
 
-// mayUnlock says whether a lock on the state of a Workspace is to be removed. Another
-// Workspace may use the same state, and hold it.
+// mayUnlock says whether a lock on the state of a Workspace is to be removed. Another Workspace
+// may use the same state and hold the lock.
 func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
 	return !workspace.OnlyObserves(ws) && e.locks.IsOrphan(ws, l) && !e.locks.Users.UsedByOthers(meta.GetExternalName(ws))
 }
 
-// holder returns another Workspace for which a lock may be held, empty if there is none: a copy,
-// for example, whose creation has begun in the same empty state. The host in the lock may
-// be that of a dead predecessor and, under the same name, of the instance that serves the
-// other Workspace now. Such a lock is rare enough for a look at all Workspaces.
+// holder returns another Workspace that may hold the lock, or an empty string. An example is a
+// copy whose creation has begun in the same empty state. The host name in the lock may be that of
+// a dead predecessor and also of the instance that serves the other Workspace now. Such locks are
+// rare enough to list all Workspaces for each.
 func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
 	lineage := ""
 
@@ -81,7 +81,7 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 		lineage = state.Lineage
 	}
 
-	// No other Workspace changes the state that this one has recorded as its own.
+	// No other Workspace changes a state that this one has recorded as its own.
 	if lineage != "" && lineage == ws.GetOwnership().Lineage {
 		return "", nil
 	}
@@ -96,7 +96,7 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 	return holder, errors.Wrap(err, "cannot find out whom the lock on the state belongs to")
 }
 
-// unlock removes a lock with the CLI or, where that cannot do it, without.
+// unlock removes a lock with the CLI or, if the CLI cannot remove it, through Kubernetes.
 func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
 	err := e.runner.Unlock(ctx, l.ID)
 	if err == nil || !terraform.IsLocked(err) {
@@ -111,8 +111,8 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 	return errors.Wrap(errors.Join(err, kubeErr), "the CLI cannot remove a lock that was made before the state was. With the kubernetes backend, delete the Lease lock-tfstate-*")
 }
 
-// mayBeLocked says whether a lock may have been left on the state of a Workspace. One that is
-// only observed is never unlocked.
+// mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The
+// state of a Workspace that is only observed is never unlocked.
 func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 	if workspace.OnlyObserves(ws) {
 		return false
@@ -123,7 +123,7 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 	return e.locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
-// recordFailure calls run and remembers when, if it may have left a lock behind.
+// recordFailure calls run and records its time if it may have left a lock behind.
 func (e *external) recordFailure(ws workspace.Workspace, plan bool, run func() error) error {
 	start := time.Now()
 
@@ -135,8 +135,8 @@ func (e *external) recordFailure(ws workspace.Workspace, plan bool, run func() e
 	return err
 }
 
-// locking calls run, which needs the lock on the state. Once it has succeeded, nothing is
-// left of the failures before it. A plan without a lock tells nothing of that kind.
+// locking calls run, which needs the lock on the state. Its success ends the record of failed
+// runs before it. A plan without a lock proves nothing of that kind.
 func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.retryAfterUnlock(ctx, ws, false, run)
 	if err == nil {

@@ -68,7 +68,7 @@ func TestLocking(t *testing.T) {
 			want: true,
 		},
 		"Locked": {
-			reason: "Who has got a lock has released it.",
+			reason: "A run that held the lock has released it.",
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
@@ -79,7 +79,7 @@ func TestLocking(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason: "A run that was refused a lock has not got one.",
+			reason: "A run that was refused the lock does not hold it.",
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
@@ -92,7 +92,7 @@ func TestLocking(t *testing.T) {
 			},
 		},
 		"RefusedByUnknown": {
-			reason: "The CLI tells of the lock that it wanted: nobody can tell who has the one that is there.",
+			reason: "The CLI reports the lock that it wanted: the holder of the existing lock is unknown.",
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
@@ -134,16 +134,16 @@ func TestMayUnlock(t *testing.T) {
 		want     bool
 	}{
 		"Alone": {
-			reason: "Nobody else works with the state.",
+			reason: "No other Workspace works with the state.",
 			users:  []string{name, "another"},
 			want:   true,
 		},
 		"Shared": {
-			reason: "Another Workspace works with the state: the lock may be its.",
+			reason: "Another Workspace works with the state and may hold the lock.",
 			users:  []string{name, name},
 		},
 		"OnlyObserves": {
-			reason:   "Who may only look leaves the lock to whoever owns the state.",
+			reason:   "A Workspace that only observes leaves the lock to the owner of the state.",
 			policies: []xpv2.ManagementAction{xpv2.ManagementActionObserve},
 			users:    []string{name},
 		},

@@ -16,7 +16,7 @@ import (
 // lostState returns an error if the state that was found is not that of the
 // Workspace.
 func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
-	// To look at another one does no harm either.
+	// Observing another state does no harm.
 	if workspace.OnlyObserves(ws) {
 		return nil
 	}
@@ -51,9 +51,9 @@ func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
 	return n.CreationStarted.Equal(ws.GetOwnership().CreationStarted), nil
 }
 
-// lostState returns an error if the state that was found is not the one that the
-// Workspace had, and nobody has accepted that. To go on would create everything
-// that was in it a second time, or change what belongs to somebody else.
+// lostState returns an error if the state that was found is not the one that the Workspace had,
+// and no person has accepted that. To continue would create everything in it a second time, or
+// change resources of another owner.
 func lostState(ws workspace.Workspace, found workspace.Found, onDisk bool) error {
 	had := workspace.Remembered(ws, found.OtherDisk)
 
@@ -76,13 +76,13 @@ func lostState(ws workspace.Workspace, found workspace.Found, onDisk bool) error
 		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
 }
 
-// summarizeState returns what to remember of a state.
+// summarizeState returns the summary of a state for the status.
 func summarizeState(s *terraform.State) *commonv1beta1.StateSummary {
 	return &commonv1beta1.StateSummary{Lineage: s.Lineage, Serial: serial(s), Resources: s.Managed}
 }
 
-// applied returns what to remember of a state after an apply: how many resources it
-// has got by now. The next look finds out the rest.
+// applied returns the summary of a state after an apply, with the number of resources that it has
+// now. The next observation corrects the rest.
 func applied(before *commonv1beta1.StateSummary, s terraform.Summary) *commonv1beta1.StateSummary {
 	after := commonv1beta1.StateSummary{}
 	if before != nil {
@@ -94,5 +94,5 @@ func applied(before *commonv1beta1.StateSummary, s terraform.Summary) *commonv1b
 	return &after
 }
 
-// serial of a state as the API has it: it never gets near the limit.
+// serial returns the serial of a state as the API has it. It never gets near the limit.
 func serial(s *terraform.State) int64 { return int64(s.Serial) } //nolint:gosec // See above.

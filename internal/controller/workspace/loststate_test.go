@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// withState makes a Workspace remember a state.
+// withState adds a state to the status of a Workspace.
 func withState(ws *clusterv1beta1.Workspace, s *commonv1beta1.StateSummary) *clusterv1beta1.Workspace {
 	o := ws.GetObservation()
 	o.State = s
@@ -40,19 +40,19 @@ func TestLostState(t *testing.T) {
 		not    string
 	}{
 		"Backend": {
-			reason: "People learn what to do.",
+			reason: "The message says how to proceed.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			want:   []string{`"tw" is gone`, "Nothing was changed", workspace.AcceptLostStateAnnotationKey + "=l"},
 			not:    "disk",
 		},
 		"Disk": {
-			reason: "Without a backend it is where nobody would look.",
+			reason: "Without a backend, the message says where the state was.",
 			onDisk: true,
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			want:   []string{"no backend", "on the disk"},
 		},
 		"UnknownLineage": {
-			reason: "There is a way to accept what was never seen, too.",
+			reason: "A state that was never observed can be accepted, too.",
 			had:    commonv1beta1.StateSummary{Resources: 1},
 			want:   []string{workspace.AcceptLostStateAnnotationKey + "=" + workspace.LineageUnknown},
 		},
@@ -67,7 +67,7 @@ func TestLostState(t *testing.T) {
 			accept: workspace.LineageUnknown,
 		},
 		"AcceptedAnother": {
-			reason: "What was accepted was the loss of an earlier one.",
+			reason: "A person accepted the loss of an earlier state.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			accept: "k",
 			want:   []string{"is gone"},
@@ -79,25 +79,25 @@ func TestLostState(t *testing.T) {
 			want:   []string{"is gone"},
 		},
 		"OldCopy": {
-			reason: "What is accepted is this copy.",
+			reason: "A person has accepted this copy.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
 			want:   []string{"is an old copy", workspace.AcceptLostStateAnnotationKey + "=l/7"},
 		},
 		"AcceptedOldCopy": {
-			reason: "A person says that there is no newer one.",
+			reason: "A person says that there is no newer state.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
 			accept: "l/7",
 		},
 		"LostAfterOldCopy": {
-			reason: "A copy was accepted once, and not that everything is lost.",
+			reason: "A person once accepted a copy, but not that everything is lost.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			accept: "l/7",
 			want:   []string{"is gone"},
 		},
 		"OldCopyAfterLoss": {
-			reason: "That everything was lost is not that a copy is good.",
+			reason: "A person accepted that everything was lost, but not this copy.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
 			accept: "l",
@@ -157,13 +157,13 @@ func TestApplied(t *testing.T) {
 			want:   commonv1beta1.StateSummary{Resources: 3},
 		},
 		"Changed": {
-			reason: "The lineage stays, and the serial has grown to something unknown.",
+			reason: "The lineage stays, and the serial has grown to an unknown value.",
 			before: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 			did:    terraform.Summary{Add: 1, Change: 1, Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1},
 		},
 		"MoreThanAll": {
-			reason: "What a replacement destroyed may not have been counted.",
+			reason: "The number of resources that a replacement destroyed may be unknown.",
 			before: &commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			did:    terraform.Summary{Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l"},

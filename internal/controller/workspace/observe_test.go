@@ -68,7 +68,7 @@ func TestObserve(t *testing.T) {
 			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"Lost": {
-			reason: "The state is gone, and everything would be created again.",
+			reason: "The state is missing, and everything would be created again.",
 			ws:     with(owner, readyFor(1)),
 			change: func(r *attempt) { r.planned(changes(), terraform.State{}) },
 			want:   outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
@@ -83,7 +83,7 @@ func TestObserve(t *testing.T) {
 			want: outcome{ran: []string{"plan"}, err: "the disk of the instance", begun: true},
 		},
 		"SameDisk": {
-			reason: "Creation began here, and goes on.",
+			reason: "Creation began here and continues.",
 			ws:     with(begun),
 			change: func(r *attempt) {
 				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
@@ -116,13 +116,13 @@ func TestObserve(t *testing.T) {
 			want: outcome{ran: []string{"plan"}, err: "cannot record", begun: true},
 		},
 		"Failed": {
-			reason: "What was asked for is still there.",
+			reason: "The infrastructure is still that of the specification.",
 			ws:     with(owner, readyFor(1)),
 			change: func(r *attempt) { r.runner.planErr = errors.New("boom") },
 			want:   outcome{ran: []string{"plan"}, err: "boom", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"FailedAfterChange": {
-			reason: "What was asked for is not there.",
+			reason: "The infrastructure is not that of the specification.",
 			ws:     with(owner, readyFor(7)),
 			change: func(r *attempt) { r.runner.planErr = errors.New("boom") },
 			want:   outcome{ran: []string{"plan"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
@@ -140,7 +140,7 @@ func TestObserve(t *testing.T) {
 			want:   outcome{ran: []string{"plan"}, err: "left alone", lineage: ownLineage},
 		},
 		"Unsaved": {
-			reason: "What a run could not save is saved first.",
+			reason: "A state that a run could not save is saved first.",
 			ws:     with(owner),
 			change: func(r *attempt) {
 				r.runner.unsaved = "/errored.tfstate"
@@ -151,7 +151,7 @@ func TestObserve(t *testing.T) {
 			want:     outcome{ran: []string{"state push", "plan"}, events: []string{"SavedState"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"NotSaved": {
-			reason: "Without the state that was not saved everything in it would be created again.",
+			reason: "Without the unsaved state, everything in it would be created again.",
 			ws:     with(owner),
 			change: func(r *attempt) {
 				r.runner.unsaved, r.runner.pushErr = "/errored.tfstate", errors.New("boom")
@@ -159,7 +159,7 @@ func TestObserve(t *testing.T) {
 			want: outcome{ran: []string{"state push"}, err: "cannot save the state", lineage: ownLineage},
 		},
 		"Observed": {
-			reason: "Who may only observe owns nothing, and need not.",
+			reason: "A Workspace that only observes owns nothing and needs no ownership.",
 			ws:     with(observed),
 			others: []client.Object{anotherOwner(otherLineage)},
 			change: func(r *attempt) { r.planned(drift, otherState()) },
@@ -189,7 +189,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestObserveUnprepared ensures that a failure before the CLI can look is one of Connect:
+// TestObserveUnprepared ensures that a failure before the CLI can plan is a failure of Connect:
 // people have alerts for its reason.
 func TestObserveUnprepared(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestObserveUnprepared(t *testing.T) {
 	}
 }
 
-// TestObserveAgain ensures that nothing runs as long as the last plan is good.
+// TestObserveAgain ensures that nothing runs while the last plan is valid.
 func TestObserveAgain(t *testing.T) {
 	t.Parallel()
 
@@ -220,7 +220,7 @@ func TestObserveAgain(t *testing.T) {
 		"Same":    {reason: "Nothing has changed.", change: func(*attempt) {}, want: []string{"plan"}},
 		"Changed": {reason: "A person has changed it.", change: func(r *attempt) { r.ws.SetGeneration(2) }, want: []string{"plan", "plan"}},
 		"Missing": {reason: "An input is missing now.", change: func(r *attempt) { r.runner.incomplete = errors.New("boom") }, want: []string{"plan", "plan"}},
-		"Due":     {reason: "It is time to look for drift.", change: func(r *attempt) { r.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
+		"Due":     {reason: "It is time to detect drift.", change: func(r *attempt) { r.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
 		"Resumed": {reason: "People want to see what happened during the pause.", change: func(r *attempt) { r.ws.SetConditions(xpv2.ReconcilePaused()) }, want: []string{"plan", "plan"}},
 	}
 
@@ -269,7 +269,7 @@ func TestObserveWithoutSlot(t *testing.T) {
 		t.Errorf("want no failure, got %d", n)
 	}
 
-	// The slot is set aside for the Workspace when its turn comes.
+	// The slot is reserved for the Workspace when its turn comes.
 	r.slots.Release(reconcile.Request{})
 
 	if err := r.begin(t.Context(), r.ws); err != nil {
@@ -281,8 +281,8 @@ func TestObserveWithoutSlot(t *testing.T) {
 	}
 }
 
-// TestObserveLocked ensures that a lock which may have been left behind is looked for again if it
-// could not be removed: its holder may turn out to be dead.
+// TestObserveLocked ensures that the next plan checks again for a lock that may have been left
+// behind and could not be removed: its holder may turn out to be dead.
 func TestObserveLocked(t *testing.T) {
 	t.Parallel()
 
@@ -317,7 +317,7 @@ func TestObserveLocked(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(tc.want, r.runner.locking); diff != "" {
-				t.Errorf("\n%s\nplans that looked for a lock: -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nplans that checked for a lock: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// visibleOutputs returns the outputs that may be shown in the status of a
-// Workspace: those that have a value and are not sensitive.
+// visibleOutputs returns the outputs that the status of a Workspace may show: those that have a
+// value and are not sensitive.
 func visibleOutputs(outputs map[string]terraform.Output) map[string]extv1.JSON {
 	visible := make(map[string]extv1.JSON, len(outputs))
 
@@ -32,9 +32,8 @@ func visibleOutputs(outputs map[string]terraform.Output) map[string]extv1.JSON {
 	return visible
 }
 
-// connectionDetails returns every output that has a value, sensitive or not: a
-// string as it is, anything else as compact JSON with sorted keys. The digits of
-// numbers are kept as they are.
+// connectionDetails returns every output that has a value, sensitive or not. A string stays as it
+// is, and other types are compact JSON with sorted keys. The digits of numbers do not change.
 func connectionDetails(outputs map[string]terraform.Output) (managed.ConnectionDetails, error) {
 	details := make(managed.ConnectionDetails, len(outputs))
 

@@ -60,18 +60,18 @@ func TestOutputs(t *testing.T) {
 			detail:  `["a",1,null]`,
 		},
 		"Object": {
-			reason:  "Keys are sorted, and what HTML would take for a tag is escaped, as it always was.",
+			reason:  "Keys are sorted. Characters that HTML would read as a tag are escaped: this must not change.",
 			output:  output(`{"b":"<&>","a":null,"n":1.50}`),
 			visible: `{"b":"<&>","a":null,"n":1.50}`,
 			detail:  `{"a":null,"b":"\u003c\u0026\u003e","n":1.50}`,
 		},
 		"Null": {
-			reason: "An output without a value is nowhere.",
+			reason: "An output without a value is published nowhere.",
 			output: output("null"),
 			absent: true,
 		},
 		"NoValue": {
-			reason: "Neither is one whose value is unknown.",
+			reason: "Neither is an output with an unknown value.",
 			output: terraform.Output{},
 			absent: true,
 		},

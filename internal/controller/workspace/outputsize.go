@@ -26,22 +26,22 @@ import (
 )
 
 const (
-	// maxObject is the size up to which outputs are added to a Workspace. etcd refuses
-	// requests of more than 1.5 MiB by default. A status that is refused would be lost as a
-	// whole: the Workspace would never become Ready, and no condition would say why. The
-	// difference is for what is added later, such as other conditions.
+	// maxObject is the size up to which outputs are added to a Workspace. etcd refuses requests of
+	// more than 1.5 MiB by default. A refused status would be lost as a whole: the Workspace would
+	// never become Ready, and no condition would say why. The difference leaves room for later
+	// additions, such as other conditions.
 	maxObject = 1400 << 10
 
-	// outputsSlack has to be free before an output is shown again that was left out. Without
-	// it, an output would come and go when sizes change a little.
+	// outputsSlack must be free before an omitted output is shown again. Without it, an output
+	// would come and go when sizes change a little.
 	outputsSlack = maxObject / 8
 
-	// fieldSize is added for each field of a JSON object. The API server records the owner of
-	// each field in the object, in 8 to 15 bytes and the name of the field, and a write takes
-	// it 0.05 to 0.1 ms more for each: without this, writes of large maps would time out.
+	// fieldSize is added for each field of a JSON object. The API server records the owner of each
+	// field in the object, which takes 8 to 15 bytes and the name of the field. Each field also
+	// makes a write 0.05 to 0.1 ms slower: without fieldSize, writes of large maps would time out.
 	fieldSize = 64
 
-	// maxNamed is how many outputs a message names.
+	// maxNamed is the number of outputs that a message names.
 	maxNamed = 5
 )
 
@@ -56,15 +56,15 @@ const (
 	reasonOutputsOmitted event.Reason = "OmittedOutputs"
 )
 
-// showOutputs replaces the outputs in the status of a Workspace. It leaves out the largest
-// ones if there is no room for all, and names those in a condition and an Event.
+// showOutputs replaces the outputs in the status of a Workspace. If there is no room for all, it
+// omits the largest ones and names them in a condition and an Event.
 func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
 	o := ws.GetObservation()
 	before := o.Outputs
 	o.Outputs = nil
 	ws.SetObservation(o)
 
-	// The cache has no managed fields, and fieldSize stands for them.
+	// The cache has no managed fields. fieldSize accounts for them.
 	fields := ws.GetManagedFields()
 	ws.SetManagedFields(nil)
 
@@ -129,8 +129,8 @@ func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[stri
 	return nil
 }
 
-// omit returns the names of the outputs to leave out so that the others fit into the room:
-// the largest ones, in this order. One that was left out before needs some room to spare.
+// omit returns the names of the outputs to omit so that the others fit into the room: the largest
+// ones, in this order. An output that was omitted before must fit with outputsSlack to spare.
 func omit(sizes map[string]int, room int, wasOmitted func(name string) bool) []string {
 	total := 0
 	for _, size := range sizes {
@@ -154,8 +154,8 @@ func omit(sizes map[string]int, room int, wasOmitted func(name string) bool) []s
 	return omitted
 }
 
-// storedSize returns the size of a value in the API server: that of its JSON, and fieldSize
-// for each field. That JSON escapes <, > and &, which makes six bytes of one.
+// storedSize returns the size of a value in the API server: that of its JSON, and fieldSize for
+// each field. That JSON escapes <, > and &: one byte becomes six.
 func storedSize(v any) (int, error) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -170,7 +170,7 @@ func storedSize(v any) (int, error) {
 	return len(encoded) + ownedSize(decoded), nil
 }
 
-// ownedSize returns what the records of owners need. A list has one owner.
+// ownedSize returns the size of the records of field owners. A list has one owner.
 func ownedSize(v any) int {
 	fields, ok := v.(map[string]any)
 	if !ok {
@@ -185,7 +185,7 @@ func ownedSize(v any) int {
 	return size
 }
 
-// bySize returns the names of the sizes, that of the largest first.
+// bySize returns the names of the outputs, the largest output first.
 func bySize(sizes map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))

@@ -33,13 +33,13 @@ func TestOmit(t *testing.T) {
 	}{
 		"None":       {reason: "There may be no outputs."},
 		"Fit":        {reason: "Outputs may take all the room.", sizes: map[string]int{"a": room - 1, "b": 1}},
-		"Largest":    {reason: "No more than the largest is left out if the others fit.", sizes: map[string]int{"a": 50, "b": 51, "c": room - 100, "d": 50}, want: []string{"c"}},
+		"Largest":    {reason: "Only the largest is omitted if the others fit.", sizes: map[string]int{"a": 50, "b": 51, "c": room - 100, "d": 50}, want: []string{"c"}},
 		"Several":    {reason: "The largest come first.", sizes: map[string]int{"a": room, "b": room + 1, "c": 1}, want: []string{"b", "a"}},
-		"Same":       {reason: "Of two that are as large, the same one is left out each time.", sizes: map[string]int{"b": room, "a": room}, want: []string{"a"}},
-		"NoRoom":     {reason: "The rest of the Workspace may need more than there is.", sizes: map[string]int{"a": room * 3, "b": room * 2}, want: []string{"a", "b"}},
-		"StillLarge": {reason: "An output that was left out needs room to spare.", sizes: map[string]int{"a": room - 50, "b": 10}, before: []string{"a"}, want: []string{"a"}},
-		"Smaller":    {reason: "It is shown again when there is some.", sizes: map[string]int{"a": 90, "b": 10}, before: []string{"a"}},
-		"Shown":      {reason: "An output that was shown needs none.", sizes: map[string]int{"a": room * 2, "b": room - 1, "c": 1}, before: []string{"a"}, want: []string{"a"}},
+		"Same":       {reason: "Of two outputs of the same size, the same one is omitted each time.", sizes: map[string]int{"b": room, "a": room}, want: []string{"a"}},
+		"NoRoom":     {reason: "The rest of the Workspace may leave no room.", sizes: map[string]int{"a": room * 3, "b": room * 2}, want: []string{"a", "b"}},
+		"StillLarge": {reason: "An omitted output needs room to spare.", sizes: map[string]int{"a": room - 50, "b": 10}, before: []string{"a"}, want: []string{"a"}},
+		"Smaller":    {reason: "It is shown again when there is room to spare.", sizes: map[string]int{"a": 90, "b": 10}, before: []string{"a"}},
+		"Shown":      {reason: "A shown output needs no room to spare.", sizes: map[string]int{"a": room * 2, "b": room - 1, "c": 1}, before: []string{"a"}, want: []string{"a"}},
 	}
 
 	for name, tc := range cases {
@@ -98,18 +98,18 @@ func TestShowOutputs(t *testing.T) {
 		shown        []string
 		status       corev1.ConditionStatus
 		message      string
-		// told is whether an Event has the message.
+		// told says whether an Event has the message.
 		told bool
 	}{
 		{name: "Small", reason: "There is no condition before it is needed.", outputs: map[string]extv1.JSON{"a": ofSize(mib), "b": ofSize(1)}, shown: []string{"a", "b"}, status: corev1.ConditionUnknown},
-		{name: "Large", reason: "What is left out is told.", outputs: map[string]extv1.JSON{"a": ofSize(3 * mib / 2), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`, told: true},
+		{name: "Large", reason: "The message names the omitted output.", outputs: map[string]extv1.JSON{"a": ofSize(3 * mib / 2), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`, told: true},
 		{name: "Still", reason: "There is one Event for it.", outputs: map[string]extv1.JSON{"a": ofSize(3*mib/2 + 1), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`},
-		{name: "Grown", reason: "An output that is shown may take what is free.", outputs: map[string]extv1.JSON{"a": ofSize(3*mib/2 + 1), "b": ofSize(maxObject - 10_000)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`},
+		{name: "Grown", reason: "A shown output may take all free room.", outputs: map[string]extv1.JSON{"a": ofSize(3*mib/2 + 1), "b": ofSize(maxObject - 10_000)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`},
 		{name: "Almost", reason: "It is not shown as soon as there is just enough room.", outputs: map[string]extv1.JSON{"a": ofSize(maxObject - 10_000), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.4 MiB)`, told: true},
-		{name: "Smaller", reason: "Then it is over.", outputs: map[string]extv1.JSON{"a": ofSize(mib)}, shown: []string{"a"}, status: corev1.ConditionFalse},
+		{name: "Smaller", reason: "The condition ends.", outputs: map[string]extv1.JSON{"a": ofSize(mib)}, shown: []string{"a"}, status: corev1.ConditionFalse},
 	}
 
-	// No subtests: each step begins with what the one before has left.
+	// These are no subtests: each step depends on the one before.
 	for _, tc := range cases {
 		var told []string
 

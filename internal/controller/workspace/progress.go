@@ -22,8 +22,8 @@ const progressInterval = 30 * time.Second
 
 const reasonProgress event.Reason = "ApplyProgress"
 
-// A progress tells people how far a long run is, with an event now and then. A run that
-// is over before the first one is due has none. It must be ended.
+// A progress tells people how far a long run has got, with an event at each interval. A run that
+// ends before the first event is due has none. It must be ended.
 type progress struct {
 	record event.Recorder
 	object runtime.Object
@@ -31,7 +31,7 @@ type progress struct {
 	ended  chan struct{}
 	teller sync.WaitGroup
 
-	// mu guards what is below.
+	// mu guards the fields below.
 	mu   sync.Mutex
 	done int
 
@@ -39,23 +39,24 @@ type progress struct {
 	running []terraform.Progress
 }
 
-// newProgress begins to tell of a run for the supplied object.
+// newProgress begins to report a run for the supplied object.
 func newProgress(r event.Recorder, o runtime.Object) *progress {
-	// Whoever runs the CLI may write to the object meanwhile.
+	// The caller may write to the object during the run.
 	p := &progress{record: r, object: o.DeepCopyObject(), ended: make(chan struct{})}
 	p.teller.Go(p.tell)
 
 	return p
 }
 
-// end of the run. There are no events afterwards.
+// end ends the report of the run. There are no events afterwards.
 func (p *progress) end() {
 	close(p.ended)
 	p.teller.Wait()
 }
 
-// tell how far the run is. It does not take the CLI for that: OpenTofu 1.12 says nothing
-// more of a resource that takes longer than ten seconds.
+// tell records an event that says how far the run has got. It uses a timer because the CLI does
+// not report often enough: OpenTofu 1.12 reports nothing more of a resource that takes longer
+// than ten seconds.
 func (p *progress) tell() {
 	due := time.NewTicker(progressInterval)
 	defer due.Stop()
@@ -70,7 +71,7 @@ func (p *progress) tell() {
 	}
 }
 
-// report what the CLI says of one resource.
+// report records a message of the CLI about one resource.
 func (p *progress) report(e terraform.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

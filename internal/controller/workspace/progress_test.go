@@ -20,7 +20,7 @@ import (
 func TestProgress(t *testing.T) {
 	t.Parallel()
 
-	// A step is what the CLI says, and how long it says nothing then.
+	// A step is a message of the CLI, and the silence after it.
 	type step struct {
 		progress terraform.Progress
 		silence  time.Duration
@@ -36,11 +36,11 @@ func TestProgress(t *testing.T) {
 		want   []string
 	}{
 		"Short": {
-			reason: "A run that is over soon needs no progress.",
+			reason: "A short run needs no progress.",
 			steps:  []step{say("apply_start", "a.b", 29*time.Second)},
 		},
 		"Long": {
-			reason: "A long one tells how far it is, twice a minute.",
+			reason: "A long run reports twice a minute.",
 			steps: []step{
 				say("apply_start", "a.b", time.Second), say("apply_start", "c.d", 20*time.Second), say("apply_complete", "a.b", 10*time.Second),
 				say("apply_progress", "c.d", 10*time.Second), say("apply_complete", "c.d", 20*time.Second), say("apply_start", "e.f", 30*time.Second),
@@ -48,17 +48,17 @@ func TestProgress(t *testing.T) {
 			want: []string{"1 resources done; c.d: create", "2 resources done", "2 resources done; e.f: create"},
 		},
 		"Oldest": {
-			reason: "Of many resources it tells of the one that everybody waits for.",
+			reason: "Of many resources, the report names the one that takes longest.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_start", "c.d", 0), say("apply_progress", "c.d", 31*time.Second)},
 			want:   []string{"0 resources done; a.b: create"},
 		},
 		"Silent": {
-			reason: "The CLI says nothing more of a resource, which takes long.",
+			reason: "The CLI reports nothing more of a resource that takes long.",
 			steps:  []step{say("apply_start", "a.b", 61*time.Second)},
 			want:   []string{"0 resources done; a.b: create", "0 resources done; a.b: create"},
 		},
 		"Failed": {
-			reason: "What failed is not done, and nobody waits for it.",
+			reason: "A failed resource is not done, and the run does not wait for it.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_errored", "a.b", 31*time.Second)},
 			want:   []string{"0 resources done"},
 		},

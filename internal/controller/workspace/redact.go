@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
 
-// redactErr returns an error that says what the supplied one says, without secrets, and
-// that is the supplied one for errors.Is and errors.As. A message that was cut has to be
-// redacted before that, too: see terraform.Workspace and module.Request.
+// redactErr returns the supplied error without secrets in its text. The result is still the
+// supplied error for errors.Is and errors.As. A message that is cut must be redacted before it is
+// cut, too: see terraform.Workspace and module.Request.
 func redactErr(secrets *redact.Secrets, err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +32,8 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.error }
 
-// A redactedRecorder records events without secrets. Addresses of resources, for
-// example, have the keys of for_each in them.
+// A redactedRecorder records events without secrets. Addresses of resources, for example, contain
+// the keys of for_each.
 type redactedRecorder struct {
 	event.Recorder
 

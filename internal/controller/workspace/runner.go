@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// A Runner runs the CLI for one Workspace. See runner.Runner, which is all of these
-// interfaces, for what the methods do.
+// A Runner runs the CLI for one Workspace. runner.Runner implements all of these interfaces and
+// documents the methods.
 type Runner interface {
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error)
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
@@ -20,7 +20,7 @@ type Runner interface {
 	Close() error
 }
 
-// A StateStore is where the state of one Workspace is kept.
+// A StateStore keeps the state of one Workspace.
 type StateStore interface {
 	State(ctx context.Context) (*terraform.State, error)
 	PushState(ctx context.Context, path string) error

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// A fakeRunner answers what a test has put into it, and records the commands of the CLI
+// A fakeRunner returns the values that a test has put into it. It records the commands of the CLI
 // that a runner.Runner would have run.
 type fakeRunner struct {
-	// state that there is. Destroy, PushState and DeleteWorkspace do not change it.
+	// state that exists. Destroy, PushState and DeleteWorkspace do not change it.
 	state    *terraform.State
 	stateErr error
 
@@ -28,8 +28,8 @@ type fakeRunner struct {
 	applied  *terraform.Applied
 	applyErr error
 
-	// stale is the state that Apply finds in place of the one that was planned from, nil
-	// if it finds that one.
+	// stale is the state that Apply finds in place of the one that was planned from. It is nil if
+	// Apply finds that one.
 	stale *terraform.State
 
 	destroyed  int
@@ -50,8 +50,8 @@ type fakeRunner struct {
 	incomplete error
 	remakes    bool
 
-	// optional says that the state can be reached without the module, for which there is
-	// no error then.
+	// optional says that the state can be reached without the module, so that a missing module is
+	// no error.
 	optional bool
 	leftOut  bool
 

@@ -40,8 +40,8 @@ func (c secretSizeClient) Create(ctx context.Context, o client.Object, opts ...c
 	return c.Client.Create(ctx, o, opts...)
 }
 
-// Patch an object. The patch of a Secret is a merge patch with all keys, as withVanished
-// makes it.
+// Patch an object. The patch of a Secret is a merge patch with all keys, as withRemovedKeys makes
+// it.
 func (c secretSizeClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	if _, ok := o.(*corev1.Secret); ok {
 		patch, err := p.Data(o)

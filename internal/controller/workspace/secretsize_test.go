@@ -26,7 +26,7 @@ func TestSecretSizeClient(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// there is in the Secret, if it is there.
+		// there is the data of the Secret before the write. It is nil if the Secret does not exist.
 		there, data map[string][]byte
 		want        []string
 		err         string
@@ -37,18 +37,18 @@ func TestSecretSizeClient(t *testing.T) {
 			want:   []string{"create"},
 		},
 		"TooLarge": {
-			reason: "The error names what is too large.",
+			reason: "The error names the keys that are too large.",
 			data:   map[string][]byte{"a": make([]byte, limit), "b": make([]byte, 10)},
 			err:    `cannot create object: the outputs have 1.0 MiB, a Secret can hold 1.0 MiB: "a" (1.0 MiB), "b" (10 bytes); make them smaller, or remove spec.writeConnectionSecretToRef`,
 		},
 		"Changed": {
-			reason: "What is replaced or removed does not count.",
+			reason: "Replaced and removed values do not count.",
 			there:  map[string][]byte{"a": make([]byte, limit/2), "b": make([]byte, limit/2)},
 			data:   map[string][]byte{"a": nil, "b": make([]byte, limit)},
 			want:   []string{"patch"},
 		},
 		"Larger": {
-			reason: "A Secret that would become too large stays as it is.",
+			reason: "A Secret that would become too large does not change.",
 			there:  map[string][]byte{"a": []byte("1")},
 			data:   map[string][]byte{"a": make([]byte, 2*limit)},
 			err:    `cannot patch object: the outputs have 2.0 MiB, a Secret can hold 1.0 MiB: "a" (2.0 MiB); make them smaller, or remove spec.writeConnectionSecretToRef`,

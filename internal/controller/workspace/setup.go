@@ -15,7 +15,7 @@
 //  4. The managed.Reconciler of crossplane-runtime reads it from the API server, and
 //  5. connects (connector): its inputs are gathered, and Observe makes a plan unless the last
 //     observation still holds.
-//  6. Create, Update and Delete (external) carry out what is to be done with a Runner.
+//  6. Create, Update and Delete (external) change the infrastructure with a Runner.
 //  7. The managed.Reconciler writes the status, and says when the Workspace comes again.
 package workspace
 
@@ -51,7 +51,7 @@ import (
 type Options struct {
 	controller.Options
 
-	// Runs are what the runs of all Workspaces have in common.
+	// Runs are the options that the runs of all Workspaces share.
 	Runs runner.Options
 
 	// Configs finds the ProviderConfigs of Workspaces.
@@ -60,19 +60,19 @@ type Options struct {
 	// Root holds the working directories of all Workspaces.
 	Root *workdir.Root
 
-	// Timeout of everything that one reconcile does outside of Kubernetes.
+	// Timeout limits everything that one reconcile does outside of Kubernetes.
 	Timeout time.Duration
 
 	// MaxApplies is how many applies and destroys of Workspaces of one kind may run
 	// at once.
 	MaxApplies int
 
-	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this
-	// one, served a Workspace before.
+	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this one,
+	// served a Workspace before.
 	PreviousOwnerWasOther func(o client.Object) bool
 
-	// PollJitter is the most by which a poll is put off or brought forward. How much
-	// it is depends on the UID of the Workspace.
+	// PollJitter is the largest time by which a poll is delayed or advanced. The time depends on
+	// the UID of the Workspace.
 	PollJitter time.Duration
 
 	// Host is the name of the host of this instance.
@@ -81,8 +81,7 @@ type Options struct {
 	// Predecessors of this instance that worked on a Workspace.
 	Predecessors func(o client.Object) statelock.Predecessors
 
-	// IsServed says whether another instance, on the supplied host, may work on a Workspace
-	// now.
+	// IsServed says whether another instance, on the supplied host, may work on a Workspace now.
 	IsServed func(ctx context.Context, o client.Object, host string) bool
 
 	// FailedRuns of this instance, on all kinds of Workspaces.
@@ -92,17 +91,17 @@ type Options struct {
 	// Workspaces.
 	StateUsers *statelock.StateUsers
 
-	// Wanted accepts the updates of Workspaces that ask for a reconcile although people have
-	// not changed anything: those that change what Wrap decides.
+	// Wanted accepts the updates of Workspaces that require a reconcile although people have not
+	// changed anything: those that change the decision of Wrap.
 	Wanted predicate.Predicate
 
-	// Wrap the reconciler of the supplied kind before it is added to its
-	// controller. It decides what is passed on, and reads it.
+	// Wrap wraps the reconciler of the supplied kind before it is added to its controller. The
+	// wrapper reads each Workspace and decides which to pass on.
 	Wrap func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
 // Setup adds a controller for the supplied kind of Workspace. The client of mgr must read
-// Workspaces from the API server, and be one of the package statusclient.
+// Workspaces from the API server, and must be a client of the package statusclient.
 func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	name := managed.ControllerName(kind.GroupKind)
 	log := o.Logger.WithValues("controller", name)
@@ -110,7 +109,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// The legacy recorder: providers are not granted events of events.k8s.io.
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
-	// The next instance needs to know of runs that failed, unless the Workspace is gone.
+	// The next instance needs the records of failed runs, unless the Workspace is gone.
 	left := func(ws client.Object) {
 		if meta.WasDeleted(ws) {
 			o.FailedRuns.Forget(ws.GetUID())
@@ -142,13 +141,12 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		managed.WithPollInterval(o.PollInterval),
 		managed.WithMinPollInterval(schedule.MinInterval),
 		managed.WithTimeout(o.Timeout),
-		// The name of the Terraform workspace is known before it is created, and
-		// its state makes creation repeatable.
+		// The name of the Terraform workspace is known before its creation, and its state makes
+		// creation repeatable.
 		managed.WithDeterministicExternalName(true),
 		managed.WithCriticalAnnotationUpdater(&annotationUpdater{kube: mgr.GetClient()}),
-		// What a plan says of the state is true at once. There is nothing to wait
-		// for before a Workspace that was just created can be deleted, not even
-		// until a clock here has reached what one on another machine said then.
+		// A plan reads the current state. A Workspace that was just created can be deleted without
+		// a grace period, which would also depend on the clock of another machine.
 		managed.WithCreationGracePeriod(math.MinInt64),
 		managed.WithMetricRecorder(o.MetricOptions.MRMetrics),
 	}

@@ -24,7 +24,7 @@ import (
 // stateConflicts finds Workspaces that would share one state: the same name in two
 // namespaces and the same backend are enough for that.
 type stateConflicts struct {
-	// live reads the Workspaces of all instances, as they are now.
+	// live reads the Workspaces of all instances from the API server.
 	live client.Reader
 
 	// kube writes the statuses of the Workspaces of this instance.
@@ -33,8 +33,7 @@ type stateConflicts struct {
 	now func() time.Time
 }
 
-// A foreignStateError is the refusal to work on a state because it belongs to another
-// Workspace.
+// A foreignStateError is the refusal to work on a state because it belongs to another Workspace.
 type foreignStateError struct {
 	// name of the Terraform workspace, and owner of its state.
 	name, owner string
@@ -46,15 +45,15 @@ type foreignStateError struct {
 func (e foreignStateError) Error() string {
 	belongs, remedy := "belongs to", ""
 	if !e.certain {
-		belongs, remedy = "may belong to", "wait until that one has been looked at, "
+		belongs, remedy = "may belong to", "wait until that one was reconciled, "
 	}
 
 	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which uses the same backend: %sset another annotation %s, or use another backend",
 		e.name, belongs, e.owner, remedy, meta.AnnotationKeyExternalName)
 }
 
-// own makes the state that was found that of the supplied Workspace, unless it belongs to
-// another one. See workspace.Contest for why it takes these steps.
+// own records the supplied Workspace as the owner of the state that was found, unless the state
+// belongs to another one. See workspace.Contest for the reason of each step.
 func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary) error {
 	if _, err := c.contest(ctx, ws, found.Lineage); err != nil {
 		return c.giveUp(ctx, ws, found.Lineage, err)
@@ -80,7 +79,7 @@ func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found 
 	}
 
 	if other := contest.Begun(); other != "" {
-		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one has been looked at", workspace.TerraformWorkspace(ws), other)
+		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one was reconciled", workspace.TerraformWorkspace(ws), other)
 	}
 
 	workspace.Own(ws, found.Lineage)
@@ -88,9 +87,9 @@ func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found 
 	return c.write(ctx, ws, "whose the state is")
 }
 
-// giveUp takes back that the Workspace has begun to create, or to take over, what is in the
-// state with the supplied lineage, if err says that this is certain to belong to another
-// one: what has begun keeps others from the state. It returns err.
+// giveUp withdraws the claim of the Workspace on the state with the supplied lineage, which it
+// has begun to create or to take over, if err says that the state certainly belongs to another
+// Workspace. An open claim keeps other Workspaces from the state. It returns err.
 func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
 	foreign := foreignStateError{}
 	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
@@ -100,8 +99,8 @@ func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lin
 	return errors.Join(err, c.write(ctx, ws, "that the state is not taken over"))
 }
 
-// contest returns that for the state with the supplied lineage, which the Workspace finds.
-// It returns a foreignStateError if the state belongs to another one.
+// contest returns the Contest for the state with the supplied lineage, which the Workspace has
+// found. It returns a foreignStateError if the state belongs to another Workspace.
 func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
 	contest := workspace.NewContest(ws, lineage, c.now())
 	if err := c.each(ctx, contest.Add); err != nil {
@@ -115,7 +114,7 @@ func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, li
 	return contest, nil
 }
 
-// each calls fn with all Workspaces, as they are now, and a description of each.
+// each calls fn with all Workspaces, as the API server has them, and a description of each.
 func (c *stateConflicts) each(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
 	for _, kind := range workspace.Kinds() {
 		_, err := listing.EachObject(ctx, c.live, kind.List, listing.PageSize, func(o client.Object) error {
@@ -140,8 +139,8 @@ func (c *stateConflicts) write(ctx context.Context, ws workspace.Workspace, what
 	return errors.Wrapf(c.kube.Status().Update(ctx, ws), "cannot record %s", what)
 }
 
-// ownState makes sure that the state which was found belongs to the Workspace, before
-// anything is done to it.
+// ownState makes sure that the state that was found belongs to the Workspace, before anything is
+// done to the state.
 func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
 	s := *summarizeState(found)
 
@@ -153,14 +152,14 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	switch {
 	case s.Lineage == ws.GetOwnership().Lineage:
 		return nil
-	// A first apply finds out by the lock on the state, or by its plan that has become
-	// stale, whether another Workspace is faster.
+	// Two Workspaces may apply to the same empty state. The lock on the state, or the plan, which
+	// the faster apply makes stale, stops the slower one.
 	case s.Lineage == "" || isBlank(found):
 		return nil
 	case place.InWorkdir:
 		workspace.Own(ws, s.Lineage)
 
-		// Without changes it is recorded with everything else.
+		// Without changes the owner is recorded with the rest of the status.
 		if !changes {
 			return nil
 		}
@@ -173,8 +172,8 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	}
 }
 
-// mayApplyTo returns an error if the state that an apply is about to change is not known
-// to belong to the Workspace.
+// mayApplyTo returns an error if the state that an apply is about to change is not known to
+// belong to the Workspace.
 func mayApplyTo(ws workspace.Workspace, found *terraform.State) error {
 	if found.Lineage == "" || isBlank(found) || ws.GetOwnership().Lineage == found.Lineage {
 		return nil

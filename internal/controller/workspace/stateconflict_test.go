@@ -27,8 +27,8 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// A claimantActor is a Workspace that wants the state with the lineage "l", and does one
-// step at a time.
+// A claimantActor is a Workspace that wants the state with the lineage "l". It does one step at a
+// time.
 type claimantActor struct {
 	key  client.ObjectKey
 	kube *stepClient
@@ -47,8 +47,8 @@ func newConflictingWorkspace(uid string, created time.Time) *namespacedv1beta1.W
 	return ws
 }
 
-// A stepClient has all Workspaces of a test, which it shares with others. It waits for a step
-// of its actor before each list of Workspaces with a namespace, and before each write.
+// A stepClient has all Workspaces of a test, which it shares with others. Before each list of
+// Workspaces with a namespace, and before each write, it waits for a step of its actor.
 type stepClient struct {
 	client.Client
 
@@ -126,12 +126,12 @@ func (a *claimantActor) proceed() {
 	<-a.ready
 }
 
-// actorSteps is how many steps it takes to make a state one's own: list, write, list, write.
+// actorSteps is the number of steps to take over a state: list, write, list, write.
 const actorSteps = 4
 
-// TestOwnState lets two Workspaces that know nothing of a state take it over at the same
-// time, with their steps in any order. Never do both of them get it, and in the end one of
-// them has it.
+// TestOwnState lets two Workspaces that know nothing of a state take it over at the same time,
+// with their steps in any order. They must never both own it, and in the end one of them must own
+// it.
 func TestOwnState(t *testing.T) {
 	t.Parallel()
 
@@ -177,7 +177,7 @@ func testOwnState(t *testing.T, order uint) {
 		t.Fatal("both Workspaces own the state")
 	}
 
-	// Each is reconciled twice more, the one after the other.
+	// Each is reconciled twice more, one after the other.
 	for i := range 4 {
 		if a := actors[i%2]; a.err != nil {
 			a.begin(t, epoch.Add(time.Minute))
@@ -196,7 +196,7 @@ func testOwnState(t *testing.T, order uint) {
 	}
 }
 
-// finish what the actors have begun.
+// finish lets the actors complete their steps.
 func finish(actors []*claimantActor) {
 	for _, a := range actors {
 		for !a.done {
@@ -217,8 +217,8 @@ func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
 	return n
 }
 
-// TestOwnStateFails has an API server that cannot be asked, or does not record what it is
-// told to. Nothing may be done to a state then.
+// TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may
+// be done to a state then.
 func TestOwnStateFails(t *testing.T) {
 	t.Parallel()
 

@@ -18,10 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// recordStates returns a runnable that counts, in every interval, how many Workspaces of a
-// kind there are in the cache, and how many of them are Ready and Synced. Each count has a
-// recorder of its own, because a recorder keeps the list that it has counted: 0.7 kB for
-// every Workspace. Its own loop would also end the instance when it cannot list.
+// recordStates returns a runnable that counts, in every interval, how many Workspaces of a kind
+// are in the cache, and how many of them are Ready and Synced. Each count uses a new recorder,
+// because a recorder keeps the list that it has counted: 0.7 kB for every Workspace. The loop of
+// the recorder itself would end the instance if a list failed.
 func recordStates(kube client.Client, cache client.Reader, kind workspace.Kind, o controller.Options) manager.RunnableFunc {
 	count := func(ctx context.Context) {
 		list, _ := kind.List.DeepCopyObject().(resource.ManagedList)
@@ -39,16 +39,16 @@ func recordStates(kube client.Client, cache client.Reader, kind workspace.Kind, 
 	}
 }
 
-// A cacheClient is a client whose lists share memory with a cache, so they must not be
-// changed. A deep copy of all Workspaces every few seconds would be a third of what an idle
-// instance does.
+// A cacheClient is a client whose lists share memory with a cache, so that callers must not
+// change them. A deep copy of all Workspaces every few seconds would be a third of the work of an
+// idle instance.
 type cacheClient struct {
 	client.Client
 
 	cache client.Reader
 }
 
-// List lists what is in the cache.
+// List returns the objects in the cache.
 func (c cacheClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return c.cache.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }

@@ -35,8 +35,8 @@ func anotherCreating(name string) client.Object {
 	return ws
 }
 
-// TestUnlock ensures that a lock of a host on which an instance died stays if an instance that
-// is alive may have made it there, for another Workspace with the same state. Pods of a
+// TestUnlock checks a lock of a host on which an instance died. The lock stays if an instance
+// that is alive may have made it there, for another Workspace with the same state. Pods of a
 // StatefulSet keep their names.
 func TestUnlock(t *testing.T) {
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestUnlock(t *testing.T) {
 			ran:    []string{plan, pull, unlock, plan},
 		},
 		"OtherOwner": {
-			reason: "The state that is there belongs to the other one.",
+			reason: "The existing state belongs to the other one.",
 			ws:     with(begun),
 			others: []client.Object{anotherOwner(otherLineage)},
 			state:  otherState(),

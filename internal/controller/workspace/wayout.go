@@ -14,12 +14,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// withWayOut returns the supplied error of a destroy, and what a person can do about it if
-// the reason is that variables have no value.
+// withWayOut returns the supplied error of a destroy. If variables without a value are the
+// reason, it adds what a person can do about that.
 //
-// A destroy with other values than the last ones, such as the defaults of the module, is
-// no way out: the region of a provider may be one of them. Nothing is found in another
-// region, and the CLI forgets what it does not find as if it had been destroyed.
+// A destroy with other values than the last ones, such as the defaults of the module, would not
+// help: the region of a provider may be one of them. The CLI finds no resources in another
+// region, and removes them from the state as if they had been destroyed.
 func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
 		return err
@@ -29,13 +29,14 @@ func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
-// howToOrphan says how a person makes a deleted Workspace leave everything behind.
+// howToOrphan says how a person makes the provider leave everything behind when a Workspace is
+// deleted.
 func howToOrphan(ws workspace.Workspace) string {
 	_, hasDeletionPolicy := ws.(interface {
 		GetDeletionPolicy() xpv2.DeletionPolicy
 	})
 
-	// Other management policies win over the deletion policy.
+	// Other management policies take precedence over the deletion policy.
 	if p := ws.GetManagementPolicies(); hasDeletionPolicy && (len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll)) {
 		return "set spec.deletionPolicy to Orphan"
 	}
