@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule decides what happens to a Workspace now, and when it comes again.
+// Package schedule decides what happens to a Workspace now, and when it is processed next.
 //
-// Events put a Workspace into a work queue. The Reconciler takes it out, asks Decide, and
-// reconciles it if there is something to do. Everything that Decide depends on is in the
-// Facts, which are taken from the Workspace, and in its Record, which is all that an
-// instance has in memory of a Workspace.
+// Events put a Workspace into a work queue. The Reconciler takes it out, calls Decide, and
+// reconciles it if there is something to do. Decide depends on the Facts, which are taken from
+// the Workspace, and on its Record, which is everything that an instance has in memory of a
+// Workspace.
 package schedule
 
 import (
@@ -27,8 +27,8 @@ const (
 	// Run a reconcile. An apply that turns out to be necessary needs a slot.
 	Run
 
-	// RunWithSlot is a reconcile that is expected to apply or destroy. It waits until there
-	// is a slot for it.
+	// RunWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a
+	// slot.
 	RunWithSlot
 )
 
@@ -36,52 +36,52 @@ const (
 type Decision struct {
 	Action Action
 
-	// After is how long a skipped Workspace has time.
+	// After is the delay until a skipped Workspace is processed again.
 	After time.Duration
 
 	// Reason of a reconcile, for the log.
 	Reason string
 }
 
-// Facts about a Workspace, from what the API server has of it.
+// Facts about a Workspace, from the object.
 type Facts struct {
 	UID types.UID
 
 	// Interval between two polls.
 	Interval time.Duration
 
-	// Desired is the digest of all that people have written on the Workspace.
+	// Desired is the digest of everything that people have written in the Workspace.
 	Desired string
 
 	Deleted, Paused bool
 
-	// Requested says that a person asked for a reconcile which has not been handled.
+	// Requested says that a person asked for a reconcile that was not handled yet.
 	Requested bool
 
-	// OnlyObserves says that the management policies allow nothing else, and MayUpdate that
-	// they allow updates.
+	// OnlyObserves says that the management policies allow nothing else. MayUpdate says that they
+	// allow updates.
 	OnlyObserves, MayUpdate bool
 
 	// Owns says that the Workspace was reconciled with the state that it owns.
 	Owns bool
 
-	// Ready, Synced and Drifted are the conditions of these names, and Current says that Ready
-	// is about the current generation.
+	// Ready, Synced and Drifted are the conditions of these names. Current says that Ready is
+	// about the current generation.
 	Ready, Synced, Drifted, Current bool
 
 	// WasPaused says that the last reconcile found the Workspace paused.
 	WasPaused bool
 
-	// Complete says that the status has everything that a reconcile without any change to
-	// make leaves there.
+	// Complete says that the status is complete: a reconcile without any change to make would not
+	// add to it.
 	Complete bool
 }
 
-// settled says whether the status tells that all was well when the Workspace was last
-// observed, and that its specification has not changed since.
+// settled says whether, according to the status, the last reconcile succeeded with nothing left
+// to do, and the specification has not changed since.
 func (f Facts) settled() bool { return f.Ready && f.Current && f.Synced && f.Complete && f.Owns }
 
-// Decide what to do with a Workspace at the supplied time.
+// Decide returns the action for a Workspace at the supplied time.
 func (p Polls) Decide(f Facts, r Record, now time.Time) Decision {
 	if f.Paused {
 		return Decision{Action: Run, Reason: "it is paused"}
@@ -103,7 +103,7 @@ func (p Polls) Decide(f Facts, r Record, now time.Time) Decision {
 	}
 }
 
-// reason to reconcile a Workspace now, empty if there is none.
+// reason returns the reason to reconcile a Workspace now. It is empty if there is none.
 func (p Polls) reason(f Facts, r Record, now time.Time) string {
 	switch {
 	case f.Deleted:
@@ -127,10 +127,10 @@ func (p Polls) reason(f Facts, r Record, now time.Time) string {
 	return ""
 }
 
-// Stale returns why the last observation of a Workspace does not hold any more, empty if it
-// does. An instance that has just got a Workspace relies on the status that the one before it
-// wrote, until the next poll is due. Otherwise all Workspaces would be planned whenever a new
-// version is rolled out, and whenever there are more or fewer shards.
+// Stale returns why the last observation of a Workspace is not valid any more. It is empty if the
+// observation is valid. Until the next poll, an instance that has just got a Workspace relies on
+// the status that the previous instance wrote. Otherwise all Workspaces would be planned whenever
+// a new version is rolled out or the number of shards changes.
 func (p Polls) Stale(f Facts, r Record, now time.Time) string {
 	switch {
 	case !r.Observed() && !f.settled():
@@ -148,8 +148,8 @@ func (p Polls) Stale(f Facts, r Record, now time.Time) string {
 	}
 }
 
-// needsSlot says whether a reconcile is expected to apply or destroy, as far as that can be
-// known before there is a plan.
+// needsSlot says whether a reconcile is expected to apply or destroy, as far as this is known
+// before the plan.
 func needsSlot(f Facts, r Record) bool {
 	switch {
 	case f.OnlyObserves:

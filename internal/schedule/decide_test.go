@@ -21,8 +21,8 @@ func TestDecide(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	polls := Polls{Interval: interval}
 
-	// The phase of a Workspace decides when its polls are due. This much before and after an
-	// observation the next one is certain not to be due, and certain to be.
+	// The phase of a Workspace decides when its polls are due. At the age fresh of an observation
+	// the next poll is certainly not due, and at the age old it certainly is.
 	const fresh, old = time.Second, 2 * interval
 
 	facts := func(change ...func(f *Facts)) Facts {
@@ -66,14 +66,14 @@ func TestDecide(t *testing.T) {
 		record Record
 		want   Decision
 	}{
-		"Settled":      {reason: "All is as it should be.", facts: facts(), record: observed(fresh), want: later},
-		"Poll":         {reason: "Drift is looked for now and then.", facts: facts(), record: observed(old), want: run("a poll is due")},
+		"Settled":      {reason: "The Workspace matches its specification.", facts: facts(), record: observed(fresh), want: later},
+		"Poll":         {reason: "Polls detect drift.", facts: facts(), record: observed(old), want: run("a poll is due")},
 		"Future":       {reason: "The clock was ahead when the Workspace was observed.", facts: facts(), record: observed(-old), want: run("a poll is due")},
 		"New":          {reason: "There is something to create.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: inherited(0), want: withSlot("its last reconcile did not succeed")},
 		"Changed":      {reason: "The change is likely to change the infrastructure.", facts: facts(changed), record: observed(fresh), want: withSlot("it was changed")},
 		"Annotated":    {reason: "The plan of a Workspace with the same specification is likely to be empty.", facts: facts(annotated), record: observed(fresh), want: run("it was changed")},
 		"Requested":    {reason: "A person waits.", facts: facts(func(f *Facts) { f.Requested = true }), record: observed(fresh), want: run("a person asked for it")},
-		"NotSynced":    {reason: "What the last reconcile could not do is to be done.", facts: facts(func(f *Facts) { f.Synced = false }), record: observed(fresh), want: run("its last reconcile did not succeed")},
+		"NotSynced":    {reason: "The last reconcile left something to do.", facts: facts(func(f *Facts) { f.Synced = false }), record: observed(fresh), want: run("its last reconcile did not succeed")},
 		"Differs":      {reason: "A drift waits for a slot.", facts: facts(), record: observed(fresh, differs), want: withSlot("it is not what its module asks for")},
 		"MayNotChange": {reason: "A drift that may not be corrected is shown.", facts: facts(noUpdates, func(f *Facts) { f.Drifted = true }), record: observed(fresh, differs), want: later},
 		"NotShown":     {reason: "The status with the drift was not written.", facts: facts(noUpdates), record: observed(fresh, differs), want: run("its status does not show what was observed")},
@@ -82,25 +82,25 @@ func TestDecide(t *testing.T) {
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: run("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: run("it is paused")},
 
-		"Inherited":         {reason: "The instance before this one has left all well.", facts: facts(), record: inherited(fresh), want: later},
-		"InheritedPoll":     {reason: "The poll of the instance before this one is due.", facts: facts(), record: inherited(old), want: run("a poll is due")},
+		"Inherited":         {reason: "According to the previous instance, there is nothing to do.", facts: facts(), record: inherited(fresh), want: later},
+		"InheritedPoll":     {reason: "The poll of the previous instance is due.", facts: facts(), record: inherited(old), want: run("a poll is due")},
 		"InheritedChanged":  {reason: "A person has changed it since.", facts: facts(annotated), record: inherited(fresh), want: run("it was changed")},
-		"InheritedSpec":     {reason: "It was changed while no instance was there.", facts: facts(func(f *Facts) { f.Current = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
-		"InheritedNotReady": {reason: "It was not all well.", facts: facts(func(f *Facts) { f.Ready = false }), record: inherited(fresh), want: run("it was not observed yet")},
-		"InheritedPlan":     {reason: "There was something to change.", facts: facts(func(f *Facts) { f.Complete = false }), record: inherited(fresh), want: run("it was not observed yet")},
-		"InheritedForeign":  {reason: "It is not known whose the state is.", facts: facts(func(f *Facts) { f.Owns = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
+		"InheritedSpec":     {reason: "It was changed while no instance was running.", facts: facts(func(f *Facts) { f.Current = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
+		"InheritedNotReady": {reason: "The previous instance left it not ready.", facts: facts(func(f *Facts) { f.Ready = false }), record: inherited(fresh), want: run("it was not observed yet")},
+		"InheritedPlan":     {reason: "The plan of the previous instance had changes.", facts: facts(func(f *Facts) { f.Complete = false }), record: inherited(fresh), want: run("it was not observed yet")},
+		"InheritedForeign":  {reason: "The owner of the state is unknown.", facts: facts(func(f *Facts) { f.Owns = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
 
-		"Failed":         {reason: "It waits for the next try.", facts: facts(), record: failing(observed(fresh), time.Minute, false), want: Decision{Action: Skip, After: time.Minute}},
-		"FailedDue":      {reason: "It is tried again.", facts: facts(), record: failing(observed(fresh), -time.Second, false), want: run("it is tried again after a failure")},
-		"FailedChanged":  {reason: "The change may be what mends it.", facts: facts(annotated), record: failing(observed(fresh), time.Minute, false), want: run("it was changed")},
-		"FailedDeleted":  {reason: "It waits for the next try.", facts: facts(deleted), record: failing(observed(fresh), time.Minute, true), want: Decision{Action: Skip, After: time.Minute}},
+		"Failed":         {reason: "It waits for the next retry.", facts: facts(), record: failing(observed(fresh), time.Minute, false), want: Decision{Action: Skip, After: time.Minute}},
+		"FailedDue":      {reason: "It is retried.", facts: facts(), record: failing(observed(fresh), -time.Second, false), want: run("it is tried again after a failure")},
+		"FailedChanged":  {reason: "The change may fix it.", facts: facts(annotated), record: failing(observed(fresh), time.Minute, false), want: run("it was changed")},
+		"FailedDeleted":  {reason: "It waits for the next retry.", facts: facts(deleted), record: failing(observed(fresh), time.Minute, true), want: Decision{Action: Skip, After: time.Minute}},
 		"DeletedFailing": {reason: "The deletion was not tried yet.", facts: facts(deleted), record: failing(observed(fresh), time.Minute, false), want: withSlot("it is being deleted")},
 
 		"Deleted":          {reason: "There is something to destroy.", facts: facts(deleted), record: observed(fresh), want: withSlot("it is being deleted")},
 		"DeletedUnknown":   {reason: "There may be something to destroy.", facts: facts(deleted), record: inherited(fresh), want: withSlot("it is being deleted")},
 		"DeletedNothing":   {reason: "Nothing is left to destroy.", facts: facts(deleted), record: observed(fresh, missing), want: run("it is being deleted")},
 		"DeletedObserver":  {reason: "It may not destroy anything.", facts: facts(deleted, onlyObserves), record: observed(fresh), want: run("it is being deleted")},
-		"ObservedNothing":  {reason: "What an observer looks for is not there.", facts: facts(onlyObserves, func(f *Facts) { f.Synced = false }), record: observed(fresh, missing), want: run("its last reconcile did not succeed")},
+		"ObservedNothing":  {reason: "The infrastructure to observe does not exist.", facts: facts(onlyObserves, func(f *Facts) { f.Synced = false }), record: observed(fresh, missing), want: run("its last reconcile did not succeed")},
 		"ObserverDrifted":  {reason: "An observer never needs a slot.", facts: facts(onlyObserves, func(f *Facts) { f.Drifted = true }), record: observed(old, differs), want: run("a poll is due")},
 		"CreationObserved": {reason: "There is something to create.", facts: facts(func(f *Facts) { f.Owns = false }), record: observed(fresh, missing), want: withSlot("it is not what its module asks for")},
 	}
@@ -111,7 +111,7 @@ func TestDecide(t *testing.T) {
 
 			got := polls.Decide(tc.facts, tc.record, now)
 
-			// When the next poll is depends on the phase: see TestDue.
+			// The time of the next poll depends on the phase: see TestDue.
 			if tc.want == later {
 				if got.After <= 0 || got.After > old {
 					t.Errorf("\n%s\nDecide(...): want the next poll in at most %s, got %s", tc.reason, old, got.After)

@@ -31,29 +31,29 @@ func TestDesired(t *testing.T) {
 		change func(ws *clusterv1beta1.Workspace)
 		want   bool
 	}{
-		"Spec":         {reason: "A field that the plan does not depend on may still be a reason to plan.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
-		"Annotation":   {reason: "Any annotation of a person asks for a plan.", change: annotate("example.org/refresh"), want: true},
+		"Spec":         {reason: "A field that the plan does not depend on may still require a plan.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
+		"Annotation":   {reason: "Any annotation of a person requires a plan.", change: annotate("example.org/refresh"), want: true},
 		"Request":      {reason: "So does a request for a reconcile.", change: annotate(meta.AnnotationKeyReconcileRequestedAt), want: true},
-		"ExternalName": {reason: "Another name is another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
-		"AcceptedLoss": {reason: "A person has answered what a failure asked.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
-		"Label":        {reason: "Any label of a person asks for a plan.", change: label("team"), want: true},
-		"Shard":        {reason: "A move to another shard costs no plan.", change: label("terraform.crossplane.io/shard")},
-		"Serving":      {reason: "Which instance serves a Workspace is no reason for a plan.", change: annotate("terraform.crossplane.io/abandoned-by")},
+		"ExternalName": {reason: "Another external name means another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
+		"AcceptedLoss": {reason: "A person has accepted a loss that a failure reported.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
+		"Label":        {reason: "Any label of a person requires a plan.", change: label("team"), want: true},
+		"Shard":        {reason: "A move to another shard requires no plan.", change: label("terraform.crossplane.io/shard")},
+		"Serving":      {reason: "A change of the serving instance requires no plan.", change: annotate("terraform.crossplane.io/abandoned-by")},
 		"Creation": {
-			reason: "The provider itself notes down how a creation goes.",
+			reason: "The provider itself records the progress of a creation.",
 			change: func(ws *clusterv1beta1.Workspace) {
 				meta.SetExternalCreatePending(ws, time.Now())
 				meta.SetExternalCreateSucceeded(ws, time.Now())
 				meta.SetExternalCreateFailed(ws, time.Now())
 			},
 		},
-		"Finalizer": {reason: "Finalizers are for the deletion.", change: func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, "a") }},
+		"Finalizer": {reason: "Finalizers only matter for the deletion.", change: func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, "a") }},
 		"Status": {
 			reason: "People do not write the status.",
 			change: func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("a") },
 		},
 		"NoAnnotations": {
-			reason: "An empty set of annotations is as good as none.",
+			reason: "An empty set of annotations equals none.",
 			change: func(ws *clusterv1beta1.Workspace) { ws.SetAnnotations(map[string]string{}) },
 		},
 	}
@@ -73,7 +73,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// A label and an annotation of the same key and value are two things.
+// TestDesiredAmbiguity ensures that a label and an annotation of the same key and value have
+// different digests.
 func TestDesiredAmbiguity(t *testing.T) {
 	t.Parallel()
 

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// NewQueue returns a work queue in which urgent Workspaces precede those that are due for a
-// poll. It is controller.Options.NewQueue.
+// NewQueue returns a work queue in which urgent Workspaces precede due polls. It is a
+// controller.Options.NewQueue.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], r *Records, s *Slots) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	q := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
 		Name: name,
@@ -38,9 +38,9 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 	return q
 }
 
-// NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace
-// into the queue if people have changed it, or if one of the supplied predicates accepts it.
-// Left is called with Workspaces that have left the cache.
+// NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
+// the queue if people have changed it, or if one of the supplied predicates accepts it. The
+// handler calls left with each Workspace that has left the cache.
 func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -67,7 +67,7 @@ func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...p
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
-			// First, so that a reconcile that ends now does not miss it.
+			// This goes first, so that a reconcile that ends now sees it.
 			r.Forget(e.Object)
 			s.Cancel(request(e.Object))
 			left(e.Object)

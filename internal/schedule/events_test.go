@@ -28,7 +28,7 @@ import (
 
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A slowest limiter puts everything off.
+// A slowest limiter delays everything.
 type slowest struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 
@@ -69,8 +69,8 @@ func TestNewQueue(t *testing.T) {
 	}
 }
 
-// TestEvents ensures that what is written at the end of every reconcile does not ask for the
-// next one, and that what people and other parts of the provider decide does.
+// TestEvents ensures that the writes at the end of every reconcile do not trigger the next one,
+// and that changes by people and decisions of other parts of the provider do.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 
@@ -97,7 +97,7 @@ func TestEvents(t *testing.T) {
 		want   want
 	}{
 		"Created": {
-			reason: "Another instance may have had it meanwhile.",
+			reason: "Another instance may have had it since.",
 			do: func(ctx context.Context, h handler.EventHandler, q requests) {
 				h.Create(ctx, event.CreateEvent{Object: settled()}, q)
 			},
@@ -111,12 +111,12 @@ func TestEvents(t *testing.T) {
 			want: want{Queued: true, Known: true, Priority: queue.Urgent},
 		},
 		"Changed": {
-			reason: "There is something to do.",
+			reason: "The infrastructure has to be created.",
 			do:     update(changedSpec),
 			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Status": {
-			reason: "The status asks for nothing, but it says how urgent the next request is.",
+			reason: "A status triggers nothing, but it says how urgent the next request is.",
 			do: update(func(ws *clusterv1beta1.Workspace) {
 				ws.SetConditions(xpv2.Creating())
 				ws.SetOwnership(commonv1beta1.Ownership{Lineage: "lineage"})
@@ -136,12 +136,12 @@ func TestEvents(t *testing.T) {
 			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Labelled": {
-			reason: "A person who changes a label may expect something of that.",
+			reason: "A person who changes a label may expect an effect.",
 			do:     update(func(ws *clusterv1beta1.Workspace) { meta.AddLabels(ws, map[string]string{"team": "a"}) }),
 			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Bookkeeping": {
-			reason: "What crossplane-runtime records of a creation asks for nothing.",
+			reason: "The record of a creation by crossplane-runtime triggers nothing.",
 			do: update(func(ws *clusterv1beta1.Workspace) {
 				meta.SetExternalCreatePending(ws, time.Now())
 				meta.SetExternalCreateFailed(ws, time.Now())
@@ -149,7 +149,7 @@ func TestEvents(t *testing.T) {
 			want: want{Known: true, Observed: true},
 		},
 		"Deleted": {
-			reason: "What is known would be wrong if it came back.",
+			reason: "The record would be wrong if the Workspace came back.",
 			do: func(ctx context.Context, h handler.EventHandler, q requests) {
 				h.Delete(ctx, event.DeleteEvent{Object: settled()}, q)
 			},

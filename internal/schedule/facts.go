@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// Facts about a Workspace.
+// Facts returns the Facts of a Workspace.
 func (p Polls) Facts(ws workspace.Workspace) Facts {
 	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
 	o := ws.GetObservation()
@@ -53,13 +53,13 @@ func (p Polls) Facts(ws workspace.Workspace) Facts {
 	return f
 }
 
-// Desired returns a digest of all that people write on a Workspace: its specification, as its
-// generation, its labels and its annotations. Each change of these asks for a new plan,
-// whether or not it depends on them: people annotate a Workspace to have a module fetched at
+// Desired returns a digest of everything that people write in a Workspace: its generation, which
+// stands for the specification, its labels and its annotations. Each change requires a new plan,
+// even if the plan does not depend on it: people annotate a Workspace to have a module fetched at
 // once, for example.
 //
-// What the provider itself writes does not count, or each creation and each move to another
-// shard would cost a plan.
+// Values that the provider itself writes do not count. Otherwise each creation and each move to
+// another shard would cost a plan.
 func Desired(o client.Object) string {
 	labels, annotations := maps.Clone(o.GetLabels()), maps.Clone(o.GetAnnotations())
 
@@ -73,7 +73,7 @@ func Desired(o client.Object) string {
 		}
 	})
 
-	// Keys of maps are sorted. An empty map and none are the same.
+	// Keys of maps are sorted. An empty map equals none.
 	text, _ := json.Marshal(struct {
 		Generation  int64             `json:"generation"`
 		Labels      map[string]string `json:"labels,omitempty"`
@@ -84,8 +84,8 @@ func Desired(o client.Object) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// classify a Workspace: people wait for those that are new, changed, asked for or being
-// deleted, until it was tried once.
+// classify returns the class of a Workspace: people wait for Workspaces that are new, changed,
+// requested or being deleted, until the first attempt.
 func classify(ws workspace.Workspace) queue.Class {
 	c := queue.Class{Tenant: tenantOf(ws)}
 
@@ -104,7 +104,7 @@ func isUrgent(ws workspace.Workspace) bool {
 		return true
 	}
 
-	// A Workspace that failed is tried again, but others need not wait for that.
+	// A Workspace that failed is retried, but others do not wait for that.
 	return synced.Status == corev1.ConditionTrue && (meta.WasDeleted(ws) || ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue)
 }
 
@@ -115,8 +115,7 @@ func isRequested(ws workspace.Workspace) bool {
 	return ok && token != ws.GetLastHandledReconcileAt()
 }
 
-// tenantOf returns the tenant of a Workspace: its namespace, or the ProviderConfig of one that
-// has no namespace.
+// tenantOf returns the tenant of a Workspace: its namespace or, without one, its ProviderConfig.
 func tenantOf(ws workspace.Workspace) string {
 	if ns := ws.GetNamespace(); ns != "" {
 		return ns

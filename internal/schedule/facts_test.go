@@ -47,9 +47,9 @@ func TestFacts(t *testing.T) {
 		ws     *clusterv1beta1.Workspace
 		want   Facts
 	}{
-		"Settled": {reason: "All is well.", ws: settled(), want: base},
+		"Settled": {reason: "The Workspace is settled.", ws: settled(), want: base},
 		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, Current: true}},
-		"Deleted": {reason: "It goes.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
+		"Deleted": {reason: "It is being deleted.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
 		"Paused":  {reason: "A person has paused it.", ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")), want: but(func(f *Facts) { f.Paused = true })},
 		"Changed": {reason: "Ready is about another specification.", ws: settled(changedSpec), want: but(func(f *Facts) { f.Current = false })},
 		"WasPaused": {
@@ -63,14 +63,14 @@ func TestFacts(t *testing.T) {
 			want:   but(func(f *Facts) { f.Requested = true }),
 		},
 		"Handled": {
-			reason: "What a person asked for was done.",
+			reason: "The request of a person was handled.",
 			ws: settled(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now"), func(ws *clusterv1beta1.Workspace) {
 				ws.SetLastHandledReconcileAt("now")
 			}),
 			want: base,
 		},
 		"Observer": {
-			reason: "It may do nothing else.",
+			reason: "It only observes.",
 			ws: settled(func(ws *clusterv1beta1.Workspace) {
 				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
 			}),
@@ -96,22 +96,22 @@ func TestFacts(t *testing.T) {
 			want:   but(func(f *Facts) { f.Complete, f.Owns = false, false }),
 		},
 		"NoState": {
-			reason: "It is not known what the state had.",
+			reason: "The recorded state is incomplete.",
 			ws:     settled(observation(func(o *commonv1beta1.WorkspaceObservation) { o.State = nil })),
 			want:   but(func(f *Facts) { f.Complete = false }),
 		},
 		"Plan": {
-			reason: "There was something to change.",
+			reason: "The last plan had changes.",
 			ws:     settled(observation(func(o *commonv1beta1.WorkspaceObservation) { o.Plan = &commonv1beta1.PlanSummary{} })),
 			want:   but(func(f *Facts) { f.Complete = false }),
 		},
 		"Interval": {
-			reason: "A Workspace may ask for an interval of its own.",
+			reason: "A Workspace may set its own interval.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, "10s")),
 			want:   but(func(f *Facts) { f.Interval = 10 * time.Second }),
 		},
 		"IntervalTooShort": {
-			reason: "An interval that would keep a worker busy is lengthened.",
+			reason: "An interval that would keep a worker busy is extended.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, "1ms")),
 			want:   but(func(f *Facts) { f.Interval = MinInterval }),
 		},
@@ -148,20 +148,20 @@ func TestUrgent(t *testing.T) {
 	}{
 		"New":     {reason: "A person waits for it.", ws: newWorkspace("a"), want: queue.Urgent},
 		"Settled": {reason: "It is polled.", ws: settled()},
-		"Changed": {reason: "It was never tried like this.", ws: settled(changedSpec), want: queue.Urgent},
+		"Changed": {reason: "This specification was never tried.", ws: settled(changedSpec), want: queue.Urgent},
 		"Deleted": {reason: "A person waits until it is gone.", ws: settled(beingDeleted), want: queue.Urgent},
 		"NotReady": {
 			reason: "It is being created.",
 			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) }),
 			want:   queue.Urgent,
 		},
-		"Failed":             {reason: "It was tried, and others need not wait for the next try.", ws: settled(failed)},
-		"FailedDeleted":      {reason: "The same when it is being deleted.", ws: settled(failed, beingDeleted)},
-		"FailedChanged":      {reason: "The change may be what mends it.", ws: settled(failed, changedSpec), want: queue.Urgent},
+		"Failed":             {reason: "It was tried, and others do not wait for the retry.", ws: settled(failed)},
+		"FailedDeleted":      {reason: "The same is true when it is being deleted.", ws: settled(failed, beingDeleted)},
+		"FailedChanged":      {reason: "The change may fix it.", ws: settled(failed, changedSpec), want: queue.Urgent},
 		"Requested":          {reason: "A person asked for it.", ws: settled(requested), want: queue.Urgent},
 		"FailedAndRequested": {reason: "A person asked for it.", ws: settled(failed, requested), want: queue.Urgent},
 		"Handled": {
-			reason: "What was asked for was done.",
+			reason: "The request was handled.",
 			ws:     settled(requested, func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("now") }),
 		},
 	}
@@ -186,12 +186,12 @@ func TestTenant(t *testing.T) {
 		want   string
 	}{
 		"Namespace": {
-			reason: "A namespace is one tenant, whatever it uses.",
+			reason: "A namespace is one tenant, regardless of ProviderConfigs.",
 			ws:     &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}},
 			want:   "ns",
 		},
 		"ProviderConfig": {
-			reason: "Without a namespace, all that use one configuration are a tenant.",
+			reason: "Without a namespace, all Workspaces of one ProviderConfig are a tenant.",
 			ws: settled(func(ws *clusterv1beta1.Workspace) {
 				ws.SetProviderConfigReference(&xpv2.Reference{Name: "config"})
 			}),

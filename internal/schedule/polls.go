@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MinInterval is the shortest interval that the poll interval annotation can ask for. A plan
-// takes about that long, so that less would be a busy loop.
+// MinInterval is the shortest interval that the poll interval annotation can set. A plan takes
+// about that long: shorter intervals would be a busy loop.
 const MinInterval = time.Second
 
 // Polls say when Workspaces are polled.
@@ -21,8 +21,8 @@ type Polls struct {
 	// Interval between two polls of a Workspace without an annotation.
 	Interval time.Duration
 
-	// Jitter is the most by which a poll is put off or brought forward. How much it is
-	// depends on the UID of the Workspace.
+	// Jitter is the largest time by which a poll is delayed or advanced. The time depends on the
+	// UID of the Workspace.
 	Jitter time.Duration
 }
 
@@ -32,14 +32,14 @@ func (p Polls) untilNext(f Facts, r Record, now time.Time) time.Duration {
 		return p.until(f, r.Observation.At, now)
 	}
 
-	// The instance before this one observed it at some time. The next of its poll times that
-	// comes after this instance got the Workspace is late enough.
+	// The previous instance observed it at an unknown time. Use its next poll after this instance
+	// got the Workspace.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 
-// until returns how long it is until the next poll is due after the supplied observation. It
-// goes by the time that has passed, not by the time of day: a clock that was ahead and is
-// set back would put off all polls by as much. An observation in the future is ignored.
+// until returns how long it is until the next poll is due after the supplied observation. It uses
+// the elapsed time, not the time of day: otherwise a clock that was ahead and is set back would
+// delay all polls by the difference. An observation in the future is ignored.
 func (p Polls) until(f Facts, last, now time.Time) time.Duration {
 	passed := now.Sub(last)
 	if passed < 0 {
@@ -49,10 +49,11 @@ func (p Polls) until(f Facts, last, now time.Time) time.Duration {
 	return p.due(f, now.Add(-passed)).Sub(now)
 }
 
-// due returns when the next poll is due after the supplied observation. Every Workspace has
-// its own times, which depend on its UID and its interval only: however many are created at
-// once, or observed again by an instance that has just started, their polls are spread over
-// the whole interval. The next one is at least half an interval away, give or take the jitter.
+// due returns when the next poll is due after the supplied observation. Every Workspace has its
+// own poll times, which depend only on its UID and its interval. Polls are therefore spread over
+// the whole interval, even of Workspaces that are created at once, or observed again by an
+// instance that has just started. The next poll is at least half an interval away, give or take
+// the jitter.
 func (p Polls) due(f Facts, last time.Time) time.Time {
 	earliest := last.Add(f.Interval / 2)
 
@@ -68,13 +69,13 @@ func (p Polls) due(f Facts, last time.Time) time.Time {
 	}
 }
 
-// jitterOf returns how much the n-th poll is put off or brought forward. It is at most a
-// quarter of the interval: a short interval on one Workspace would be drowned by it otherwise.
+// jitterOf returns the time by which the n-th poll is delayed or advanced. It is at most a
+// quarter of the interval: otherwise it would exceed the short interval of a Workspace.
 func (p Polls) jitterOf(f Facts, n int64) time.Duration {
 	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
 }
 
-// backoff is how long a Workspace waits after so many failures in a row.
+// backoff returns how long a Workspace waits after the supplied number of failures in a row.
 func (p Polls) backoff(failures int) time.Duration {
 	if failures < stallAfter {
 		return retryBase << (failures - 1)
@@ -83,15 +84,14 @@ func (p Polls) backoff(failures int) time.Duration {
 	return min(stallBase<<min(failures-stallAfter, 10), max(p.Interval, stallBase))
 }
 
-// spread returns a number from 0 up to but not including 1 that depends on the arguments
-// only.
+// spread returns a number in [0, 1) that depends only on the arguments.
 func spread(uid types.UID, what string, n int64) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(uid))
 	_, _ = h.Write([]byte(what))
 	_ = binary.Write(h, binary.LittleEndian, n)
 
-	// The bits of FNV depend on the last bytes too little to be used as they are.
+	// The last bytes change the bits of FNV too little, so mix them.
 	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd

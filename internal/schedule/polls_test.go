@@ -38,7 +38,7 @@ func TestDue(t *testing.T) {
 			off:      2 * time.Minute,
 		},
 		"JitterLargerThanInterval": {
-			reason:   "A jitter that would drown the interval is cut to a quarter of it.",
+			reason:   "A jitter that would exceed the interval is cut to a quarter of it.",
 			jitter:   time.Minute,
 			interval: 2 * time.Second,
 			off:      time.Second,
@@ -89,8 +89,8 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestRestart ensures that a Workspace is polled when it is its turn although the instance
-// has been restarted shortly before.
+// TestRestart ensures that a Workspace is polled on time although the instance was restarted
+// shortly before.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 
@@ -112,8 +112,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// setClock returns now as a clock tells it that was set by d meanwhile: the time of day is
-// another one, and the monotonic reading is the same.
+// setClock returns now according to a clock that was set by d in the meantime: the time of day
+// differs, and the monotonic reading is the same.
 func setClock(t *testing.T, now time.Time, d time.Duration) time.Time {
 	t.Helper()
 
@@ -130,7 +130,7 @@ func setClock(t *testing.T, now time.Time, d time.Duration) time.Time {
 	return set
 }
 
-// TestClock ensures that the next poll is due in time, however the clock is set meanwhile.
+// TestClock ensures that the next poll is due on time when the clock is set in the meantime.
 func TestClock(t *testing.T) {
 	t.Parallel()
 
@@ -146,9 +146,9 @@ func TestClock(t *testing.T) {
 		due     bool
 	}{
 		"BackSoon":    {reason: "A poll is due an interval after the last one, not a day.", set: -24 * time.Hour, elapsed: time.Minute},
-		"Back":        {reason: "A poll is overdue, whatever time it is.", set: -24 * time.Hour, elapsed: 2 * interval, due: true},
-		"AheadSoon":   {reason: "Nothing is due because it is tomorrow.", set: 24 * time.Hour, elapsed: time.Minute},
-		"Ahead":       {reason: "A poll is overdue, whatever time it is.", set: 24 * time.Hour, elapsed: 2 * interval, due: true},
+		"Back":        {reason: "A poll is overdue, regardless of the time of day.", set: -24 * time.Hour, elapsed: 2 * interval, due: true},
+		"AheadSoon":   {reason: "A clock that is set ahead makes no poll due.", set: 24 * time.Hour, elapsed: time.Minute},
+		"Ahead":       {reason: "A poll is overdue, regardless of the time of day.", set: 24 * time.Hour, elapsed: 2 * interval, due: true},
 		"FromFuture":  {reason: "A time in the future is ignored.", set: -24 * time.Hour, bare: true, elapsed: time.Minute, due: true},
 		"FromThePast": {reason: "A time in the past counts.", bare: true, elapsed: time.Minute},
 	}
@@ -193,7 +193,7 @@ func TestBackoff(t *testing.T) {
 			},
 		},
 		"Short": {
-			reason:   "A short poll interval is no reason to try a stalled Workspace more often.",
+			reason:   "A short poll interval does not make retries of a stalled Workspace more frequent.",
 			interval: time.Second,
 			want:     []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, time.Minute, time.Minute},
 		},

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A Reconciler passes on the Workspaces of one kind for which there is something to do now.
+// A Reconciler passes on the Workspaces of one kind that need a reconcile now.
 type Reconciler struct {
 	inner   reconcile.Reconciler
 	polls   Polls
@@ -28,8 +28,8 @@ type Reconciler struct {
 	log     logging.Logger
 }
 
-// NewReconciler returns a Reconciler in front of inner. It calls left when a reconcile ends
-// whose Workspace has left the cache meanwhile.
+// NewReconciler returns a Reconciler in front of inner. At the end of a reconcile, it calls left
+// if the Workspace has left the cache in the meantime.
 func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, left func(o client.Object), log logging.Logger) *Reconciler {
 	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
 }
@@ -68,19 +68,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 	return r.next(ws, req, f, result), err
 }
 
-// next returns when a Workspace comes again after the supplied result of a reconcile.
+// next returns when a Workspace is processed next, after the supplied result of a reconcile.
 func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts, result reconcile.Result) reconcile.Result {
 	record, now := r.records.Get(ws), r.now()
 
 	switch {
-	// A paused Workspace comes with its next change.
+	// A paused Workspace is processed at its next change.
 	case f.Paused:
 		return result
 	case record.Failures.Count > 0:
 		return reconcile.Result{RequeueAfter: max(record.Failures.Retry.Sub(now), time.Millisecond)}
 	case r.slots.Waits(req):
 		return reconcile.Result{RequeueAfter: ticketTimeout}
-	// The poll interval counts from the observation, which may have been before this reconcile.
+	// The poll interval counts from the observation, which may be older than this reconcile.
 	case result.RequeueAfter > 0 && record.Observed():
 		return reconcile.Result{RequeueAfter: max(r.polls.until(f, record.Observation.At, now), time.Millisecond)}
 	default:

@@ -42,7 +42,7 @@ func TestReconciler(t *testing.T) {
 		inner  func(r *Reconciler) (reconcile.Result, error)
 		err    error
 
-		// polled says that the result is to come again for the next poll.
+		// polled says that the result is a requeue for the next poll.
 		polled bool
 		want   outcome
 	}{
@@ -64,13 +64,13 @@ func TestReconciler(t *testing.T) {
 			want:   outcome{Ran: true, Free: 1},
 		},
 		"AtOnce": {
-			reason: "After a creation the managed reconciler asks for another reconcile.",
+			reason: "After a creation, the managed reconciler requeues the Workspace.",
 			ws:     settled(changedSpec),
 			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil }, //nolint:staticcheck // It does.
 			want:   outcome{Ran: true, Free: 1, Result: reconcile.Result{Requeue: true}},                        //nolint:staticcheck // See above.
 		},
 		"Failed": {
-			reason: "The time of the next try is that of the record, which the condition shows.",
+			reason: "The time of the retry is that of the record, which the condition shows.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.records.Fail(settled(changedSpec))
@@ -80,7 +80,7 @@ func TestReconciler(t *testing.T) {
 			want: outcome{Ran: true, Free: 1, Result: reconcile.Result{RequeueAfter: retryBase}},
 		},
 		"Waits": {
-			reason: "No slot is free for an apply that is expected.",
+			reason: "No slot is free for an expected apply.",
 			ws:     settled(changedSpec),
 			before: func(r *Reconciler) { r.slots.Acquire(requestOf("other")) },
 			want:   outcome{Result: reconcile.Result{RequeueAfter: ticketTimeout}},
@@ -97,7 +97,7 @@ func TestReconciler(t *testing.T) {
 			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
 		},
 		"NotNeeded": {
-			reason: "A Workspace that waited and has nothing to apply any more gives up its ticket.",
+			reason: "A Workspace that waited and has nothing to apply any more cancels its ticket.",
 			ws:     settled(),
 			before: func(r *Reconciler) {
 				r.slots.Acquire(requestOf("other"))
@@ -115,14 +115,14 @@ func TestReconciler(t *testing.T) {
 			want:   outcome{Ran: true, Free: 1},
 		},
 		"Error": {
-			reason: "An error is for the queue.",
+			reason: "The queue handles an error.",
 			ws:     settled(changedSpec),
 			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, boom },
 			err:    boom,
 			want:   outcome{Ran: true, Free: 1},
 		},
 		"Left": {
-			reason: "The Workspace has left the cache meanwhile.",
+			reason: "The Workspace has left the cache in the meantime.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.records.Forget(settled())

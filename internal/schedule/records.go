@@ -18,16 +18,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// An Observation is what the last successful run of the CLI has shown of a Workspace.
+// An Observation is the result of the last successful run of the CLI for a Workspace.
 type Observation struct {
 	// At is when the run ended. It is zero if there was none.
 	At time.Time
 
-	// Desired is what people had written on the Workspace then: see Facts.
+	// Desired is the digest of what people had written in the Workspace at that time: see Facts.
 	Desired string
 
-	// Exists says that there is something in the state, or that the module has nothing to
-	// put there.
+	// Exists says that the state is not empty, or that the module has no resources.
 	Exists bool
 
 	// UpToDate says that the state and the module agree.
@@ -36,13 +35,13 @@ type Observation struct {
 	// Deleted says that the Terraform workspace was deleted.
 	Deleted bool
 
-	// Locked says that the state was locked, by a process that may turn out to be dead.
+	// Locked says that the state was locked. The holder may turn out to be dead.
 	Locked bool
 
 	// Source is the address that the module was fetched from.
 	Source string
 
-	// Plan is what there is to change, nil if nothing.
+	// Plan is the summary of the changes, or nil if there are none.
 	Plan *commonv1beta1.PlanSummary
 
 	// Outputs in the state, sensitive ones included.
@@ -55,8 +54,8 @@ type Observation struct {
 	State *commonv1beta1.StateSummary
 }
 
-// settled says that there is nothing to do as long as nothing changes: all is as it should
-// be, or may not be changed.
+// settled says that nothing is to be done until something changes: the infrastructure matches the
+// module, or may not be changed.
 func (o Observation) settled(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
 
 // reported says whether the conditions of a Workspace show the observation.
@@ -69,39 +68,40 @@ func (o Observation) reported(f Facts) bool {
 }
 
 const (
-	// stallAfter is how many failures in a row make a Workspace stalled. They take a
-	// quarter of a minute.
+	// stallAfter is the number of failures in a row after which a Workspace is stalled. They take
+	// a quarter of a minute.
 	stallAfter = 5
 
-	// retryBase is the time after the first failure, and stallBase after the one that makes
-	// a Workspace stalled. Both double with every failure, the latter up to the poll interval.
+	// retryBase is the delay after the first failure, and stallBase the one after the failure that
+	// makes a Workspace stalled. Both double with every failure, the latter up to the poll
+	// interval.
 	retryBase = time.Second
 	stallBase = time.Minute
 )
 
-// Failures are those of the last reconciles of a Workspace, since the last one that
-// succeeded or a change by a person.
+// Failures are the failed reconciles of a Workspace since the last success or the last change by
+// a person.
 type Failures struct {
 	// Count of the failures.
 	Count int
 
-	// Retry is when the Workspace is tried again.
+	// Retry is the time of the next retry.
 	Retry time.Time
 
-	// desired and deleted are what people had asked for: see Facts.
+	// desired and deleted are the Facts of the same names at the time of the failures.
 	desired string
 	deleted bool
 }
 
-// Stalled says whether the Workspace is tried less often than others.
+// Stalled says whether the Workspace is retried less often than others.
 func (f Failures) Stalled() bool { return f.Count >= stallAfter }
 
-// of says whether there were failures to do what people ask for now.
+// of says whether the failures are about the current Facts.
 func (f Failures) of(facts Facts) bool {
 	return f.Count > 0 && f.desired == facts.Desired && f.deleted == facts.Deleted
 }
 
-// A Record is all that an instance has in memory of a Workspace.
+// A Record is everything that an instance has in memory of a Workspace.
 type Record struct {
 	// UID of the Workspace. It is empty if there is no such Workspace in the cache.
 	UID types.UID
@@ -109,8 +109,7 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when the Workspace came into the cache, and initial what people had written
-	// on it then: see Facts.
+	// Since is when the Workspace came into the cache. initial is the Desired of its Facts then.
 	Since   time.Time
 	initial string
 
@@ -121,8 +120,8 @@ type Record struct {
 // Observed says whether this instance has observed the Workspace.
 func (r Record) Observed() bool { return !r.Observation.At.IsZero() }
 
-// known is what people had written on the Workspace when it was last observed, here or by
-// the instance before this one.
+// known returns the Desired of the Workspace at its last observation, by this instance or the
+// previous one.
 func (r Record) known() string {
 	if r.Observed() {
 		return r.Observation.Desired
@@ -131,12 +130,12 @@ func (r Record) known() string {
 	return r.initial
 }
 
-// Records are those of all Workspaces of one kind in the cache. They are safe for concurrent
-// use.
+// Records are the Records of all Workspaces of one kind in the cache. They are safe for
+// concurrent use.
 //
-// A Workspace that leaves the cache is forgotten, also one that is being reconciled: what
-// that reconcile records later is dropped. The next time that the Workspace is in the cache,
-// another instance may have worked on it.
+// A Workspace that leaves the cache is forgotten, even while it is being reconciled: later
+// records of that reconcile are dropped. When the Workspace comes back into the cache, another
+// instance may have worked on it.
 type Records struct {
 	polls Polls
 	now   func() time.Time
@@ -150,7 +149,7 @@ func NewRecords(p Polls, now func() time.Time) *Records {
 	return &Records{polls: p, now: now, records: map[client.ObjectKey]*Record{}}
 }
 
-// Get the record of a Workspace. It is empty if the Workspace is not in the cache.
+// Get returns the record of a Workspace. It is empty if the Workspace is not in the cache.
 func (r *Records) Get(o client.Object) Record {
 	record := Record{}
 
@@ -159,7 +158,7 @@ func (r *Records) Get(o client.Object) Record {
 	return record
 }
 
-// Begin anew with a Workspace that came into the cache.
+// Begin makes a new record of a Workspace that came into the cache.
 func (r *Records) Begin(ws workspace.Workspace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,19 +166,19 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	r.records[client.ObjectKeyFromObject(ws)] = &Record{UID: ws.GetUID(), Class: classify(ws), Since: r.now(), initial: Desired(ws)}
 }
 
-// Update the class of a Workspace that was changed.
+// Update sets the class of a Workspace that was changed.
 func (r *Records) Update(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) {
 		rec.Class = classify(ws)
 
-		// People wait for what they have asked for.
+		// People wait for the effect of their changes.
 		if d := Desired(ws); d != rec.known() && d != rec.Failures.desired {
 			rec.Class.Priority = queue.Urgent
 		}
 	})
 }
 
-// Forget a Workspace.
+// Forget drops the record of a Workspace.
 func (r *Records) Forget(o client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +193,7 @@ func (r *Records) Observe(ws workspace.Workspace, o Observation) {
 	r.change(ws, func(rec *Record) { rec.Observation = o })
 }
 
-// ForgetObservation of a Workspace that is about to be changed.
+// ForgetObservation drops the observation of a Workspace that is about to be changed.
 func (r *Records) ForgetObservation(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Observation = Observation{} })
 }
@@ -223,7 +222,7 @@ func (r *Records) Succeed(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Failures = Failures{} })
 }
 
-// class of a request, as of the last event about its Workspace.
+// class returns the class of a request, as of the last event about its Workspace.
 func (r *Records) class(req reconcile.Request) queue.Class {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,7 +234,7 @@ func (r *Records) class(req reconcile.Request) queue.Class {
 	return queue.Class{}
 }
 
-// change the record of a Workspace, if it is in the cache.
+// change changes the record of a Workspace, if it is in the cache.
 func (r *Records) change(o client.Object, fn func(rec *Record)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,7 @@ func TestRecords(t *testing.T) {
 		want   want
 	}{
 		"Recorded": {
-			reason: "What a reconcile has seen is what the next one needs.",
+			reason: "The next reconcile gets the observation of the last one.",
 			do: func(r *Records) {
 				r.Observe(settled(), Observation{})
 				r.Fail(settled())
@@ -40,7 +40,7 @@ func TestRecords(t *testing.T) {
 			want: want{Known: true, Observed: true, Failures: 1},
 		},
 		"Left": {
-			reason: "What a reconcile records after the Workspace has left is dropped.",
+			reason: "Records of a reconcile after its Workspace has left the cache are dropped.",
 			do: func(r *Records) {
 				r.Forget(settled())
 				r.Observe(settled(), Observation{})
@@ -58,7 +58,7 @@ func TestRecords(t *testing.T) {
 			want: want{Known: true},
 		},
 		"Replaced": {
-			reason: "Another Workspace of its name is not the same.",
+			reason: "Another Workspace of the same name has its own record.",
 			do: func(r *Records) {
 				r.Begin(other())
 				r.Observe(settled(), Observation{})
@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 			want: want{Known: true, Failures: 1},
 		},
 		"Changed": {
-			reason: "A change by a person may be what mends the Workspace.",
+			reason: "A change by a person may fix the Workspace.",
 			do: func(r *Records) {
 				r.Fail(settled())
 				r.Fail(settled())
@@ -94,7 +94,7 @@ func TestRecords(t *testing.T) {
 			want: want{Known: true, Failures: 1},
 		},
 		"Deleted": {
-			reason: "To delete is something else than to create.",
+			reason: "A deletion is not the same as a creation.",
 			do: func(r *Records) {
 				r.Fail(settled())
 				r.Fail(settled(beingDeleted))
@@ -122,8 +122,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestFail ensures that a Workspace is tried again later with each failure, and is stalled
-// after a few.
+// TestFail ensures that the retry delay of a Workspace grows with each failure, and that a few
+// failures make the Workspace stalled.
 func TestFail(t *testing.T) {
 	t.Parallel()
 
@@ -145,8 +145,8 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestAnnotatedIsUrgent ensures that what a person has annotated comes before all polls until
-// it was observed.
+// TestAnnotatedIsUrgent ensures that a Workspace that a person has annotated precedes all polls
+// until it was observed.
 func TestAnnotatedIsUrgent(t *testing.T) {
 	t.Parallel()
 

@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 )
 
-// ticketTimeout is after how long a Workspace that waits for a slot asks again although it
-// was not called, and after how long a slot goes to the next one if the Workspace that was
-// called for it did not come: another instance may have claimed it meanwhile.
+// ticketTimeout limits two waits. A Workspace that waits for a slot tries again after this time,
+// even if it was not called. A slot that is reserved for a called Workspace goes to the next one
+// after this time if the Workspace does not come: another instance may have claimed it.
 const ticketTimeout = 30 * time.Second
 
-// Slots limit how many applies run at once, so that long ones never take all workers: polls
-// go on beside them. A Workspace that has to wait for a slot does not wait in a worker. It
-// has a ticket, and is called when it is its turn. Slots are safe for concurrent use.
+// Slots limit the number of concurrent applies, so that long applies never take all workers and
+// polls continue. A Workspace that has to wait for a slot does not occupy a worker. It gets a
+// ticket, and is called when it is its turn. Slots are safe for concurrent use.
 type Slots struct {
 	// call puts a Workspace into the queue.
 	call func(reconcile.Request)
@@ -30,12 +30,12 @@ type Slots struct {
 	held    map[reconcile.Request]bool
 	tickets *queue.FairQueue[reconcile.Request]
 
-	// called are the Workspaces that have been called, each with a slot set aside: a Workspace
-	// that has just come into the queue must not get ahead of them.
+	// called are the Workspaces that have been called, each with a reserved slot: a Workspace that
+	// has just come into the queue must not take it.
 	called map[reconcile.Request]*time.Timer
 }
 
-// NewSlots returns so many slots. The class of the Workspaces that wait decides their order.
+// NewSlots returns n slots. The class of the Workspaces that wait decides their order.
 func NewSlots(n int, r *Records) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
@@ -46,8 +46,8 @@ func NewSlots(n int, r *Records) *Slots {
 	}
 }
 
-// Acquire a slot for a Workspace, unless it has one. If none is free it gets a ticket, and
-// Acquire returns false.
+// Acquire takes a slot for a Workspace, unless it has one. If no slot is free, the Workspace gets
+// a ticket, and Acquire returns false.
 func (s *Slots) Acquire(req reconcile.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 		return true
 	case s.takeCall(req):
 	case s.free > 0:
-		// No Workspace waits as long as a slot is free.
+		// No Workspace waits while a slot is free.
 		s.free--
 	case s.tickets.Has(req):
 		s.tickets.Touch(req)
@@ -74,7 +74,7 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 	return true
 }
 
-// Release the slot of a Workspace, if it has one.
+// Release releases the slot of a Workspace, if it has one.
 func (s *Slots) Release(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +85,8 @@ func (s *Slots) Release(req reconcile.Request) {
 	}
 }
 
-// Cancel the ticket of a Workspace that does not need a slot any more. The slot that is set
-// aside for it goes to the next one.
+// Cancel cancels the ticket of a Workspace that does not need a slot any more. A slot that is
+// reserved for it goes to the next Workspace.
 func (s *Slots) Cancel(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 	return s.tickets.Has(req)
 }
 
-// takeCall takes the slot that is set aside for a Workspace, if there is one.
+// takeCall takes the slot that is reserved for a Workspace, if there is one.
 func (s *Slots) takeCall(req reconcile.Request) bool {
 	timer, ok := s.called[req]
 	if ok {
@@ -117,7 +117,7 @@ func (s *Slots) takeCall(req reconcile.Request) bool {
 	return ok
 }
 
-// passOn sets a slot aside for the Workspace whose turn it is, or makes it free.
+// passOn reserves a slot for the next Workspace in the order, or makes it free.
 func (s *Slots) passOn() {
 	if s.tickets.Len() == 0 {
 		s.free++

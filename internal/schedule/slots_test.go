@@ -73,24 +73,24 @@ func TestSlots(t *testing.T) {
 		slots  int
 		do     func(f *slotFixture) []bool
 
-		// passes is the time after which those that are later acquire a slot.
+		// passes is the time that passes before the later ones acquire a slot.
 		passes time.Duration
 		later  []string
 
-		// acquired is what all of them returned, called those that were called, and free how many
-		// slots are in the end.
+		// acquired are the results for all of them, called the Workspaces that were called, and
+		// free the number of free slots at the end.
 		acquired []bool
 		called   []string
 		free     int
 	}{
 		"Free": {
-			reason:   "There are as many slots as there are.",
+			reason:   "All slots can be acquired.",
 			slots:    2,
 			do:       func(f *slotFixture) []bool { return f.acquire("a-1", "a-2", "a-3") },
 			acquired: []bool{true, true, false},
 		},
 		"Again": {
-			reason:   "A Workspace that has a slot needs no other.",
+			reason:   "A Workspace that has a slot does not get a second one.",
 			slots:    2,
 			do:       func(f *slotFixture) []bool { return f.acquire("a-1", "a-1") },
 			acquired: []bool{true, true},
@@ -108,7 +108,7 @@ func TestSlots(t *testing.T) {
 			free: 1,
 		},
 		"Called": {
-			reason: "A Workspace that waits is called when there is a slot, which no other gets.",
+			reason: "A Workspace that waits is called when a slot is free, which no other gets.",
 			slots:  1,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2")
@@ -135,7 +135,7 @@ func TestSlots(t *testing.T) {
 			called: []string{"c-1!", "a-2", "b-1", "a-3"},
 		},
 		"Canceled": {
-			reason: "A Workspace that was called and does not need the slot does not keep it from the next one.",
+			reason: "A Workspace that was called and does not need the slot passes it on.",
 			slots:  1,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2", "a-3")
@@ -160,7 +160,7 @@ func TestSlots(t *testing.T) {
 			called: []string{"a-3"},
 		},
 		"Newcomer": {
-			reason: "A Workspace that comes while slots are set aside for others waits.",
+			reason: "A Workspace that comes while slots are reserved for others waits.",
 			slots:  2,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2", "a-3", "a-4")
@@ -172,7 +172,7 @@ func TestSlots(t *testing.T) {
 			called:   []string{"a-3", "a-4"},
 		},
 		"AskedAgain": {
-			reason: "A Workspace that waits and asks again waits once.",
+			reason: "A Workspace that acquires again while it waits has one ticket.",
 			slots:  1,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2", "a-2", "a-3")
@@ -185,7 +185,7 @@ func TestSlots(t *testing.T) {
 			called: []string{"a-2", "a-3"},
 		},
 		"TimedOut": {
-			reason: "A Workspace that was called and does not come loses its turn.",
+			reason: "A Workspace that was called and does not come loses its slot.",
 			slots:  1,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2", "a-3")
@@ -199,7 +199,7 @@ func TestSlots(t *testing.T) {
 			called:   []string{"a-2", "a-3"},
 		},
 		"InTime": {
-			reason: "A slot that was taken in time is kept.",
+			reason: "A slot that was acquired in time is kept.",
 			slots:  1,
 			do: func(f *slotFixture) []bool {
 				f.acquire("a-1", "a-2", "a-3")
@@ -247,8 +247,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestNoSlotIsLost lets Workspaces come, wait, vanish and end in many orders: all are done in
-// the end, and all slots are free.
+// TestNoSlotIsLost lets Workspaces come, wait, vanish and end in many orders. In the end all are
+// done, and all slots are free.
 func TestNoSlotIsLost(t *testing.T) {
 	t.Parallel()
 

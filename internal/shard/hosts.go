@@ -6,10 +6,10 @@ package shard
 
 import "slices"
 
-// maxHosts is how many hosts of instances are remembered.
+// maxHosts is the number of hosts of instances that are remembered.
 const maxHosts = 5
 
-// AddHost returns a list of hosts, the latest first, with one more.
+// AddHost returns a list of hosts with one more in front: the latest host is first.
 func AddHost(hosts []string, host string) []string {
 	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == host })
 	hosts = slices.Insert(hosts, 0, host)

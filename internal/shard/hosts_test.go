@@ -20,7 +20,7 @@ func TestAddHost(t *testing.T) {
 		want   []string
 	}{
 		"First": {
-			reason: "The first of all.",
+			reason: "The list is empty.",
 			host:   "h0",
 			want:   []string{"h0"},
 		},
@@ -31,13 +31,13 @@ func TestAddHost(t *testing.T) {
 			want:   []string{"h1", "h0"},
 		},
 		"Again": {
-			reason: "A host is there once.",
+			reason: "A host is listed once.",
 			hosts:  []string{"h2", "h1", "h0"},
 			host:   "h1",
 			want:   []string{"h1", "h2", "h0"},
 		},
 		"Full": {
-			reason: "The oldest is forgotten: the list must not grow for ever.",
+			reason: "The oldest host is dropped: the list must not grow without limit.",
 			hosts:  []string{"h4", "h3", "h2", "h1", "h0"},
 			host:   "h5",
 			want:   []string{"h5", "h4", "h3", "h2", "h1"},

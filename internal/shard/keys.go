@@ -4,8 +4,8 @@
 
 package shard
 
-// Label and annotation keys of this product. They are API: people and
-// Compositions write them, dashboards select by them, so they never change.
+// These label and annotation keys are API: people and Compositions write them, and dashboards
+// select by them. They never change.
 const (
 	// LabelKey is the label on a Workspace that names the shard it belongs to. A person
 	// or a Composition writes it, and so decides which instance serves the Workspace. A
@@ -17,9 +17,8 @@ const (
 	// write it.
 	HoldersAnnotationKey = "terraform.crossplane.io/holders"
 
-	// ReleasedAnnotationKey is the annotation on the Lease of an instance with the
-	// identity of the holder that released it, when it had no run left. Instances write
-	// it, and remove it when they take the Lease. If an empty Lease has no such
-	// annotation, it was not its holder that emptied it.
+	// ReleasedAnnotationKey is the annotation on the Lease of an instance with the identity of the
+	// holder that released it when it had no run left. Instances write it, and remove it when they
+	// take the Lease. An empty Lease without this annotation was not emptied by its holder.
 	ReleasedAnnotationKey = "terraform.crossplane.io/released-by"
 )

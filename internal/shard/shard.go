@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shard says which Workspaces an instance serves: the name of its shard,
-// and everything that follows from the name. It has no state and does no I/O.
+// Package shard defines which Workspaces an instance serves: the name of its shard, and
+// everything that follows from the name. It has no state and does no I/O.
 package shard
 
 import (
@@ -28,12 +28,12 @@ const (
 )
 
 const (
-	// leaseName is the name of the Lease of an unsharded instance in all versions. An
-	// older version that still holds it keeps a newer one waiting, so the name stays.
+	// leaseName is the name of the Lease of an unsharded instance in all versions. The name must
+	// not change: an older version that still holds the Lease makes a newer one wait.
 	leaseName = "crossplane-leader-election-provider-terraform"
 
-	// reserved is not a shard's name, because its Lease would be that of the
-	// instance that serves the Workspaces without a shard label.
+	// reserved is not allowed as the name of a shard: its Lease would be that of the instance that
+	// serves the Workspaces without a shard label.
 	reserved = ModeCatchAll
 )
 
@@ -48,9 +48,9 @@ type ID struct {
 // shard label.
 func CatchAll() ID { return ID{catchAll: true} }
 
-// Parse returns the ID of the shard called name, or of an unsharded instance if
-// name is empty. The name ends up in a label value and in the name of a Lease,
-// so it must be a DNS-1123 label.
+// Parse returns the ID of the shard called name, or of an unsharded instance if name is empty.
+// The name becomes part of a label value and of the name of a Lease, so it must be a DNS-1123
+// label.
 func Parse(name string) (ID, error) {
 	if name == "" {
 		return ID{}, nil
@@ -92,7 +92,7 @@ func FromLeaseName(name string) (ID, bool) {
 // Name of the shard, empty for an instance that serves no named one.
 func (id ID) Name() string { return id.name }
 
-// Sharded reports whether the instance serves less than every Workspace.
+// Sharded reports whether the instance serves only some of the Workspaces.
 func (id ID) Sharded() bool { return id != ID{} }
 
 // Mode is ModeUnsharded, ModeShard or ModeCatchAll.
@@ -122,21 +122,20 @@ func (id ID) Selector() labels.Selector {
 func withoutLabel() labels.Selector {
 	r, err := labels.NewRequirement(LabelKey, selection.DoesNotExist, nil)
 	if err != nil {
-		// The key is a constant, and valid. Nothing is the safe answer.
+		// The key is a constant and valid. On an error, to select nothing is safe.
 		return labels.Nothing()
 	}
 
 	return labels.NewSelector().Add(*r)
 }
 
-// Serves reports whether the instance serves a Workspace that has these labels.
-// It is the same rule as Selector, for a Workspace that is at hand.
+// Serves reports whether the instance serves a Workspace that has these labels. It is the same
+// rule as Selector, for one Workspace.
 func (id ID) Serves(l map[string]string) bool {
 	return id.Selector().Matches(labels.Set(l))
 }
 
-// LeaseName is the name of the Lease that the instance holds. No two IDs share
-// one.
+// LeaseName is the name of the Lease that the instance holds. No two IDs have the same one.
 func (id ID) LeaseName() string {
 	switch {
 	case id.catchAll:
@@ -148,7 +147,7 @@ func (id ID) LeaseName() string {
 	}
 }
 
-// String describes the ID to a person.
+// String describes the ID for people.
 func (id ID) String() string {
 	if id.name == "" {
 		return id.Mode()

@@ -75,17 +75,17 @@ func TestParse(t *testing.T) {
 			message: []string{`"a-"`},
 		},
 		"Space": {
-			reason:  "White space is neither trimmed nor taken for no name.",
+			reason:  "White space is neither trimmed nor treated as an empty name.",
 			name:    " ",
 			message: []string{`" "`},
 		},
 		"NewLine": {
-			reason:  "A name read from a file with its line end is refused on one line.",
+			reason:  "A name with a line end, as read from a file, is refused with a message of one line.",
 			name:    "a\n",
 			message: []string{`"a\n"`},
 		},
 		"Reserved": {
-			reason:  "The name of the catch-all instance is not a shard's.",
+			reason:  "The name of the catch-all instance is not allowed for a shard.",
 			name:    "catch-all",
 			message: []string{`"catch-all"`, "reserved"},
 		},
@@ -133,7 +133,7 @@ func TestID(t *testing.T) {
 		want   want
 	}{
 		"Unsharded": {
-			reason: "Without a shard the Lease has the name it always had and nothing is filtered.",
+			reason: "Without a shard, the Lease has the same name as in all versions, and nothing is filtered.",
 			id:     ID{},
 			want: want{
 				Mode:      "unsharded",
@@ -142,7 +142,7 @@ func TestID(t *testing.T) {
 			},
 		},
 		"Shard": {
-			reason: "A shard has a Lease of its own and lets the API server filter by the label.",
+			reason: "A shard has its own Lease and lets the API server filter by the label.",
 			id:     ID{name: "shard-0"},
 			want: want{
 				Name:      "shard-0",
@@ -154,7 +154,7 @@ func TestID(t *testing.T) {
 			},
 		},
 		"CatchAll": {
-			reason: "The Workspaces without a label have a Lease of their own, too, and the API server finds them.",
+			reason: "The catch-all has its own Lease, too, and the API server finds the Workspaces without a label.",
 			id:     CatchAll(),
 			want: want{
 				Mode:      "catch-all",
@@ -193,10 +193,10 @@ func TestFromLeaseName(t *testing.T) {
 	t.Parallel()
 
 	for reason, name := range map[string]string{
-		"The Lease of another program is nobody's here.":    "crossplane-leader-election-provider-aws",
-		"A name that only begins alike is another program.": "crossplane-leader-election-provider-terraformer",
-		"No shard has this name.":                           "crossplane-leader-election-provider-terraform-A",
-		"No shard has no name.":                             "crossplane-leader-election-provider-terraform-",
+		"The Lease of another program has no ID.":        "crossplane-leader-election-provider-aws",
+		"A name with only the same beginning has no ID.": "crossplane-leader-election-provider-terraformer",
+		"No shard has this name.":                        "crossplane-leader-election-provider-terraform-A",
+		"No shard has no name.":                          "crossplane-leader-election-provider-terraform-",
 	} {
 		if id, ok := FromLeaseName(name); ok {
 			t.Errorf("%s\nFromLeaseName(%q): want nothing, got %v", reason, name, id)
@@ -225,34 +225,34 @@ func TestServes(t *testing.T) {
 			want:   true,
 		},
 		"ShardOwn": {
-			reason: "A shard serves the Workspaces that carry its name, whatever else they carry.",
+			reason: "A shard serves the Workspaces with its name, regardless of other labels.",
 			id:     ID{name: "shard-0"},
 			labels: map[string]string{LabelKey: "shard-0", "team": "a"},
 			want:   true,
 		},
 		"ShardOther": {
-			reason: "A shard leaves the Workspaces of another alone.",
+			reason: "A shard does not serve the Workspaces of another.",
 			id:     ID{name: "shard-0"},
 			labels: map[string]string{LabelKey: "shard-1"},
 		},
 		"ShardUnlabelled": {
-			reason: "A shard leaves Workspaces without the label alone.",
+			reason: "A shard does not serve Workspaces without the label.",
 			id:     ID{name: "shard-0"},
 			labels: map[string]string{"team": "a"},
 		},
 		"CatchAllUnlabelled": {
-			reason: "The catch-all serves what has no label.",
+			reason: "The catch-all serves Workspaces without the label.",
 			id:     CatchAll(),
 			labels: map[string]string{"team": "a"},
 			want:   true,
 		},
 		"CatchAllLabelled": {
-			reason: "The catch-all leaves the Workspaces of a shard alone.",
+			reason: "The catch-all does not serve the Workspaces of a shard.",
 			id:     CatchAll(),
 			labels: map[string]string{LabelKey: "shard-0"},
 		},
 		"CatchAllEmptyLabel": {
-			reason: "A label without a value is a label: nobody serves it, and somebody is told.",
+			reason: "A label without a value is a label: no instance serves the Workspace, and the catch-all reports it.",
 			id:     CatchAll(),
 			labels: map[string]string{LabelKey: ""},
 		},
@@ -274,7 +274,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// Every name that Parse accepts must be good for the objects that carry it.
+// FuzzParse ensures that every name that Parse accepts is valid in the objects that contain it.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "a", "shard-0", "catch-all", "A", "-", "a.b", strings.Repeat("z", 63), strings.Repeat("z", 64)} {
 		f.Add(s)

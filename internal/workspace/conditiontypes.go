@@ -8,13 +8,13 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// The conditions that Workspaces have beside those of all managed resources.
+// Workspaces have these conditions in addition to those of all managed resources.
 const (
-	// TypeDrifted is true on a Workspace that may not be updated when the infrastructure is
-	// not what the module asks for.
+	// TypeDrifted is true on a Workspace that may not be updated and whose infrastructure differs
+	// from the module.
 	TypeDrifted xpv2.ConditionType = "Drifted"
 
-	// TypeStalled is true on a Workspace that keeps failing, and is tried less often than
+	// TypeStalled is true on a Workspace that keeps failing. It is reconciled less often than
 	// others.
 	TypeStalled xpv2.ConditionType = "Stalled"
 )

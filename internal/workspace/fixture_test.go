@@ -23,7 +23,7 @@ const (
 	checksum       = legacyChecksum + legacyChecksum
 )
 
-// epoch is when all Workspaces of these tests were created.
+// epoch is the creation time of all Workspaces of these tests.
 func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 type option func(ws *namespacedv1beta1.Workspace)
@@ -74,7 +74,7 @@ func reconciled(checksum string) option {
 	}
 }
 
-// seen makes a Workspace remember a state with one resource.
+// seen records a state with one resource in the status of a Workspace.
 func seen(lineage string) option {
 	return remembers(commonv1beta1.StateSummary{Lineage: lineage, Serial: 3, Resources: 1})
 }
@@ -91,7 +91,7 @@ func owns(lineage string) option {
 	return func(ws *namespacedv1beta1.Workspace) { Own(ws, lineage) }
 }
 
-// began makes a Workspace begin to create something, the supplied time after the epoch.
+// began records that a creation began, the supplied time after the epoch.
 func began(after time.Duration) option {
 	return func(ws *namespacedv1beta1.Workspace) {
 		own := ws.GetOwnership()

@@ -4,9 +4,9 @@
 
 package workspace
 
-// KeyPrefix begins the keys of the labels and annotations of this provider. But for
-// AcceptLostStateAnnotationKey they say which instance serves a Workspace, and are of
-// no interest to the plan.
+// KeyPrefix begins the keys of the labels and annotations of this provider. All of them except
+// AcceptLostStateAnnotationKey say which instance serves a Workspace and do not influence the
+// plan.
 const KeyPrefix = "terraform.crossplane.io/"
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
@@ -16,6 +16,5 @@ const KeyPrefix = "terraform.crossplane.io/"
 // internal/shard.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 
-// LineageUnknown stands for the lineage of a state that was never looked at after
-// it had been made.
+// LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"

@@ -12,8 +12,8 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// A Kind is one kind of Workspace. Everything that has to be done for each kind
-// (controllers, cache selectors, garbage collection) loops over [Kinds].
+// A Kind is one kind of Workspace. Code that depends on the kind (controllers, cache selectors,
+// garbage collection) loops over [Kinds].
 type Kind struct {
 	// GroupVersionKind of the Workspace.
 	GroupVersionKind schema.GroupVersionKind
@@ -28,7 +28,7 @@ type Kind struct {
 	List client.ObjectList
 }
 
-// Kinds returns every kind of Workspace this provider serves.
+// Kinds returns every kind of Workspace that this provider serves.
 func Kinds() []Kind {
 	return []Kind{
 		{

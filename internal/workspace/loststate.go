@@ -11,19 +11,19 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// A Found is the state that was found where that of a Workspace should be.
+// A Found is the state that was found in the place of the state of a Workspace.
 type Found struct {
 	commonv1beta1.StateSummary
 
-	// Empty says that there are neither resources nor outputs in it.
+	// Empty says that it has neither resources nor outputs.
 	Empty bool
 
-	// OtherDisk says that the state is kept on a disk, and that the disk is another one than
-	// that on which the Workspace began to create its infrastructure.
+	// OtherDisk says that the state is on a disk, and that the Workspace began to create its
+	// infrastructure on another disk.
 	OtherDisk bool
 }
 
-// Remembered returns the last known state of a Workspace, nil if none is known.
+// Remembered returns the last known state of a Workspace, or nil if none is known.
 func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
 	own, seen := ws.GetOwnership(), ws.GetObservation().State
 
@@ -34,8 +34,8 @@ func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
 	switch {
 	case seen.Resources > 0:
 		return seen
-	// Its creation began on a disk that is not here, and the end of that is not known: there
-	// may be resources in the state on that disk.
+	// Its creation began on another disk, and the end of the creation was not recorded: the state
+	// on that disk may have resources.
 	case otherDisk && own.CreationStarted != nil && own.CreationSucceeded == nil:
 		return &commonv1beta1.StateSummary{Lineage: seen.Lineage, Serial: seen.Serial, Resources: 1}
 	default:
@@ -43,10 +43,10 @@ func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
 	}
 }
 
-// Lost describes how a state differs from the remembered one in a way that means that
-// state was lost. It is empty if nothing was lost.
+// Lost describes a difference between the found and the remembered state which means that the
+// latter was lost. It is empty if nothing was lost.
 func Lost(had *commonv1beta1.StateSummary, found Found) string {
-	// Nothing that could be there twice.
+	// Without resources, nothing could be created twice.
 	if had == nil || had.Resources == 0 {
 		return ""
 	}
@@ -55,7 +55,7 @@ func Lost(had *commonv1beta1.StateSummary, found Found) string {
 	case found.Lineage == "":
 		return "is gone: expected " + describeState(*had) + ", found none"
 	case had.Lineage == "" && found.Empty:
-		// A backend may have made a new state by merely being asked for one.
+		// Some backends make a new state when they are read.
 		return "is empty: expected " + describeState(*had)
 	case had.Lineage != "" && found.Lineage != had.Lineage:
 		return fmt.Sprintf("is another one: expected %s, found %s", describeState(*had), describeState(found.StateSummary))
@@ -74,9 +74,9 @@ func describeState(s commonv1beta1.StateSummary) string {
 	return fmt.Sprintf("lineage %s (serial %d, %d resources)", s.Lineage, s.Serial, s.Resources)
 }
 
-// LossOf returns the value with which a person accepts the loss. An accepted loss has no
-// effect on any later one: a new state has a new lineage, and an old copy, which keeps
-// the lineage, gets other serials from then on.
+// LossOf returns the value with which a person accepts the loss. An accepted loss has no effect
+// on later ones: a new state has a new lineage, and an old copy, which keeps the lineage, gets
+// other serials from then on.
 func LossOf(had commonv1beta1.StateSummary, found Found) string {
 	lineage := cmp.Or(had.Lineage, LineageUnknown)
 	if found.Lineage == had.Lineage && found.Lineage != "" {

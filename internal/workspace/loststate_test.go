@@ -27,56 +27,56 @@ func TestLost(t *testing.T) {
 		want   string
 	}{
 		"New": {
-			reason: "Who remembers nothing has lost nothing.",
+			reason: "No state was recorded, so none was lost.",
 		},
 		"Taken": {
-			reason: "Who remembers nothing takes what is there.",
+			reason: "No state was recorded, so the one that was found is used.",
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1, Resources: 1}},
 		},
 		"NothingToLose": {
-			reason: "A module without resources has nothing that could be there twice.",
+			reason: "Without resources, nothing could be created twice.",
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3},
 		},
 		"NothingToLoseElsewhere": {
-			reason: "The same with another state, or an older one.",
+			reason: "The same is true with another state, or an older one.",
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1, Resources: 7}},
 		},
 		"Same": {
-			reason: "It is there.",
+			reason: "The state was found.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2}},
 		},
 		"Newer": {
-			reason: "Somebody has worked with it meanwhile.",
+			reason: "Another process has changed it since.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 4}, Empty: true},
 		},
 		"Gone": {
-			reason: "There is none.",
+			reason: "No state was found.",
 			had:    had,
 			want:   "is gone: expected lineage l (serial 3, 2 resources), found none",
 		},
 		"Another": {
-			reason: "It is that of something else.",
+			reason: "It is the state of another Workspace.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 9, Resources: 1}},
 			want:   "is another one: expected lineage l (serial 3, 2 resources), found lineage x (serial 9, 1 resources)",
 		},
 		"AnotherEmpty": {
-			reason: "A backend may make a new one when it is merely asked for one.",
+			reason: "Some backends make a new state when they are read.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x"}, Empty: true},
 			want:   "is another one: expected lineage l (serial 3, 2 resources), found lineage x (serial 0, 0 resources)",
 		},
 		"OldCopy": {
-			reason: "What was created since then is not in a backup.",
+			reason: "A backup does not have the resources that were created later.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 2, Resources: 2}},
 			want:   "is an old copy: expected serial 3 or later of lineage l, found serial 2",
 		},
 		"NeverSeenGone": {
-			reason: "It was created, but never looked at since.",
+			reason: "It was created, but never read since.",
 			had:    &commonv1beta1.StateSummary{Resources: 1},
 			want:   "is gone: expected the one that it was created with, found none",
 		},
@@ -87,12 +87,12 @@ func TestLost(t *testing.T) {
 			want:   "is empty: expected the one that it was created with",
 		},
 		"NeverSeenThere": {
-			reason: "Any state with something in it may be the one.",
+			reason: "Any state that is not empty may be that of the Workspace.",
 			had:    &commonv1beta1.StateSummary{Resources: 1},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1, Resources: 1}},
 		},
 		"NeverSeenOutputs": {
-			reason: "Outputs are something, too.",
+			reason: "A state with outputs is not empty.",
 			had:    &commonv1beta1.StateSummary{Resources: 1},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x"}},
 		},
@@ -121,20 +121,20 @@ func TestRemembered(t *testing.T) {
 		otherDisk bool
 		want      *commonv1beta1.StateSummary
 	}{
-		"New":       {reason: "There was nothing yet.", otherDisk: true},
+		"New":       {reason: "It never had a state.", otherDisk: true},
 		"Annotated": {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
-		"Seen":      {reason: "The status says what was seen.", opts: []option{seen("l")}, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
-		"SeenBegun": {reason: "What was seen says more than that creation has begun.", opts: []option{seen("l"), began(0)}, otherDisk: true, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
-		"Destroyed": {reason: "What was destroyed is not there any more.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0), succeeded()}, otherDisk: true, want: &commonv1beta1.StateSummary{}},
-		"Begun":     {reason: "The state tells how far it came.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0)}, want: &commonv1beta1.StateSummary{}},
+		"Seen":      {reason: "The status has the last observed state.", opts: []option{seen("l")}, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
+		"SeenBegun": {reason: "The observed state takes precedence over a creation that has begun.", opts: []option{seen("l"), began(0)}, otherDisk: true, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
+		"Destroyed": {reason: "Destroyed resources are no longer there.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0), succeeded()}, otherDisk: true, want: &commonv1beta1.StateSummary{}},
+		"Begun":     {reason: "The state shows how far the creation got.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0)}, want: &commonv1beta1.StateSummary{}},
 		"BegunThere": {
-			reason:    "The state that could tell how far it came is not here.",
+			reason:    "The state that would show how far the creation got is on another disk.",
 			opts:      []option{remembers(commonv1beta1.StateSummary{}), began(0)},
 			otherDisk: true,
 			want:      something,
 		},
 		"AgainThere": {
-			reason:    "The same for one that had a state without resources.",
+			reason:    "The same is true if the last state had no resources.",
 			opts:      []option{remembers(commonv1beta1.StateSummary{Lineage: "l", Serial: 7}), began(0)},
 			otherDisk: true,
 			want:      &commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},

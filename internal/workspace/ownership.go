@@ -17,13 +17,12 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// A state is identified by its lineage, and belongs to one Workspace. The rules here
-// decide to which, given the statuses of all Workspaces. No rule reads an annotation
-// that the provider writes: copies, restored backups and GitOps tools write annotations,
-// but no status.
+// A state is identified by its lineage and belongs to one Workspace. The rules here find that
+// Workspace from the statuses of all Workspaces. They read no annotation that the provider
+// writes: copies, restored backups and GitOps tools write annotations, but no status.
 
-// Owns says whether a Workspace has a state of its own: it created one, took one over, or
-// was reconciled with one by a version of the provider that recorded no more. To look at
+// Owns says whether a Workspace has a state of its own: it created one, took one over, or was
+// reconciled with one by a version of the provider that recorded no ownership. An observation of
 // a state is not enough.
 func Owns(ws Workspace) bool {
 	o := ws.GetOwnership()
@@ -31,33 +30,32 @@ func Owns(ws Workspace) bool {
 	return o.Lineage != "" || o.CreationSucceeded != nil || (ws.GetObservation().Checksum != "" && !OnlyObserves(ws))
 }
 
-// IsStateless says whether there cannot be a state of the Workspace yet: it has seen
-// none, and has never begun to make one.
+// IsStateless says whether no state of the Workspace can exist yet: it has observed none, and has
+// never begun to make one.
 func IsStateless(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
 	return own.CreationStarted == nil && own.Lineage == "" && seen.Checksum == "" && seen.State == nil
 }
 
-// IsBlank says whether nothing was ever applied to a state without resources and outputs:
-// some backends make such a state when they are merely asked for one. Every apply and
-// every destroy raises the serial.
+// IsBlank says whether nothing was ever applied to a state without resources and outputs. Some
+// backends make such a state when they are read. Every apply and every destroy raises the serial.
 func IsBlank(s commonv1beta1.StateSummary) bool { return s.Resources == 0 && s.Serial <= 1 }
 
-// A StateOwnership says how strongly, according to its status, a Workspace owns a state.
-// A greater value precedes a smaller one.
+// A StateOwnership says how strongly, according to its status, a Workspace owns a state. Greater
+// values take precedence.
 type StateOwnership int
 
 const (
-	// OwnershipNone means that the Workspace has nothing to do with the state.
+	// OwnershipNone means that the Workspace does not own the state.
 	OwnershipNone StateOwnership = iota
 
-	// OwnershipPossible means that the Workspace was reconciled by an older version of
-	// the provider, which recorded no lineage. The state may be its own.
+	// OwnershipPossible means that an older version of the provider reconciled the Workspace and
+	// recorded no lineage. The state may be its own.
 	OwnershipPossible
 
-	// OwnershipBegun means that the Workspace has begun to create the resources in the
-	// state, or to take them over, and has not recorded the end of that.
+	// OwnershipBegun means that the Workspace has begun to create the resources in the state, or
+	// to take them over, and has not recorded the end.
 	OwnershipBegun
 
 	// OwnershipRemembered means that the Workspace was reconciled with the state, but has
@@ -68,8 +66,8 @@ const (
 	OwnershipRecorded
 )
 
-// OwnershipOf says how strongly a Workspace owns the state with the supplied lineage, which
-// is in the Terraform workspace of the supplied name.
+// OwnershipOf says how strongly a Workspace owns the state with the supplied lineage in the
+// Terraform workspace of the supplied name.
 func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, knownLineage(ws)
 
@@ -91,9 +89,9 @@ func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 	}
 }
 
-// MayWorkOn says whether a Workspace may be at work on the state with the supplied lineage, which
-// is in the Terraform workspace of the supplied name. The lineage is empty if the state was
-// not written yet.
+// MayWorkOn says whether a Workspace may be working on the state with the supplied lineage in the
+// Terraform workspace of the supplied name. The lineage is empty if the state was not written
+// yet.
 func MayWorkOn(ws Workspace, lineage, name string) bool {
 	if lineage != "" {
 		return OwnershipOf(ws, lineage, name) >= OwnershipBegun
@@ -102,15 +100,14 @@ func MayWorkOn(ws Workspace, lineage, name string) bool {
 	return HasBegun(ws) && ws.GetOwnership().Lineage == "" && TerraformWorkspace(ws) == name
 }
 
-// wasReconciled says whether a Workspace was reconciled with a state, rather than have only
-// looked at one.
+// wasReconciled says whether a Workspace was reconciled with a state, not only observed one.
 func wasReconciled(ws Workspace) bool {
 	return ws.GetObservation().Checksum != "" && (!OnlyObserves(ws) || HasBegun(ws))
 }
 
-// OwnershipOfFound says how strongly a Workspace owns the state that it finds, which has
-// the supplied lineage. A Workspace that an older version of the provider has reconciled
-// owns the state that it finds.
+// OwnershipOfFound says how strongly a Workspace owns the state with the supplied lineage that it
+// finds. A Workspace that an older version of the provider has reconciled owns the state that it
+// finds.
 func OwnershipOfFound(ws Workspace, lineage string) StateOwnership {
 	t := OwnershipOf(ws, lineage, TerraformWorkspace(ws))
 	if t == OwnershipPossible {
@@ -120,12 +117,12 @@ func OwnershipOfFound(ws Workspace, lineage string) StateOwnership {
 	return t
 }
 
-// HasBegun says whether a Workspace has begun to create infrastructure, or to take some
-// over.
+// HasBegun says whether a Workspace has begun to create infrastructure, or to take over existing
+// infrastructure.
 func HasBegun(ws Workspace) bool { return ws.GetOwnership().CreationStarted != nil }
 
-// Knows says whether the state with the supplied lineage may be the one that a Workspace
-// has: it is the one that was seen last, or none was seen.
+// Knows says whether the state with the supplied lineage may be that of a Workspace: it is the
+// last observed state, or none was observed.
 func Knows(ws Workspace, lineage string) bool {
 	known := cmp.Or(knownLineage(ws), ws.GetOwnership().Lineage)
 
@@ -137,15 +134,15 @@ func TerraformWorkspace(o client.Object) string {
 	return cmp.Or(meta.GetExternalName(o), o.GetName())
 }
 
-// isLegacyChecksum says whether a version of the provider that recorded nothing of the
-// state has written the checksum: it was an MD5.
+// isLegacyChecksum says whether a version of the provider that recorded no state has written the
+// checksum, which was an MD5.
 func isLegacyChecksum(s string) bool {
 	b, err := hex.DecodeString(s)
 
 	return err == nil && len(b) == 16
 }
 
-// knownLineage returns the lineage of the state that a Workspace has seen last.
+// knownLineage returns the lineage of the last state that a Workspace has observed.
 func knownLineage(ws Workspace) string {
 	if s := ws.GetObservation().State; s != nil {
 		return s.Lineage
@@ -154,24 +151,24 @@ func knownLineage(ws Workspace) string {
 	return ""
 }
 
-// A Contest decides whether a Workspace may make a state its own. All other Workspaces
-// have to be added to it before it is asked.
+// A Contest decides whether a Workspace may take over a state. All other Workspaces must be added
+// to it before it is asked.
 //
-// A Workspace takes three steps to make a state its own: it finds that no other Workspace
-// precedes it; it writes into its status that it has begun (Begin); and it finds, after
-// that write, that no other Workspace precedes it or has begun, too. Only then it records
-// the lineage. Of two Workspaces that begin at the same time at least one sees the other
-// in its last step, so that they never record the same lineage.
+// A Workspace takes over a state in three steps. It checks that no other Workspace precedes it.
+// It records in its status that it has begun (Begin). After that write, it checks that no other
+// Workspace precedes it or has begun, too. Only then does it record the lineage. Of two
+// Workspaces that begin at the same time, at least one sees the other in the last step, so that
+// they never record the same lineage.
 type Contest struct {
 	lineage, name string
 	mine          claimant
 
-	// first is the other Workspace that precedes all others. It is nil if no other
-	// Workspace owns the state to any degree.
+	// first is the one of the other Workspaces that precedes the rest of them. It is nil if no
+	// other Workspace owns the state to any degree.
 	first *claimant
 
-	// begun is one of the others that may be about to record the lineage. It is nil if
-	// there is none.
+	// begun is another Workspace that may be about to record the lineage. It is nil if there is
+	// none.
 	begun *claimant
 }
 
@@ -183,14 +180,14 @@ type claimant struct {
 	created   metav1.Time
 	uid       string
 
-	// certain says that its status names the lineage.
+	// certain says that the status of the Workspace names the lineage.
 	certain bool
 
 	description string
 }
 
-// NewContest returns a Contest of the supplied Workspace for the state with the supplied
-// lineage, which it finds. Now is when it would begin, if it has not begun.
+// NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
+// which it has found. now is the time at which it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
 	mine := claimantOf(ws, lineage, OwnershipOfFound(ws, lineage))
 	if mine.started.IsZero() {
@@ -216,7 +213,7 @@ func claimantOf(ws Workspace, lineage string, t StateOwnership) claimant {
 	return c
 }
 
-// Add another Workspace, which the description names to people.
+// Add adds another Workspace. The description names it in messages.
 func (c *Contest) Add(ws Workspace, description string) {
 	t := OwnershipOf(ws, c.lineage, c.name)
 	if t == OwnershipNone || string(ws.GetUID()) == c.mine.uid {
@@ -235,8 +232,8 @@ func (c *Contest) Add(ws Workspace, description string) {
 	}
 }
 
-// ownerBefore says whether the state belongs to c rather than to d. Of two that own it to the
-// same degree, one that is being deleted gives way, then the one that has begun later.
+// ownerBefore says whether the state belongs to c rather than to d. If both own it to the same
+// degree, one that is being deleted comes last, and then the earlier begin decides.
 func (c claimant) ownerBefore(d claimant) bool {
 	return cmp.Or(
 		cmp.Compare(d.ownership, c.ownership),
@@ -256,9 +253,9 @@ func rank(last bool) int {
 	return 0
 }
 
-// Owner returns the description of the Workspace that the state belongs to rather than to
-// the one that asks, and whether that is certain: it is not if the status of the other one
-// does not name the lineage yet. The description is empty if there is no such Workspace.
+// Owner returns the description of the Workspace that precedes the contestant, and whether this
+// is certain. It is not certain if the status of the other one does not name the lineage yet. The
+// description is empty if no Workspace precedes the contestant.
 func (c *Contest) Owner() (description string, certain bool) {
 	if c.first == nil || !c.first.ownerBefore(c.mine) {
 		return "", false
@@ -267,9 +264,9 @@ func (c *Contest) Owner() (description string, certain bool) {
 	return c.first.description, c.first.certain
 }
 
-// Begun returns the description of another Workspace that has begun to make the state its
-// own, and that may be about to record it although the state does not belong to it. It
-// gives up when it is reconciled. The description is empty if there is none.
+// Begun returns the description of another Workspace that has begun to take over the state and
+// may be about to record it, although the state does not belong to it. It gives up when it is
+// reconciled. The description is empty if there is none.
 func (c *Contest) Begun() string {
 	if c.begun == nil {
 		return ""
@@ -278,8 +275,8 @@ func (c *Contest) Begun() string {
 	return c.begun.description
 }
 
-// Begin records in the status of the Workspace that it makes the supplied state, in which
-// there is something, its own.
+// Begin records in the status of the Workspace that it takes over the supplied state, which is
+// not empty.
 func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 	begin(ws, s)
 
@@ -291,8 +288,8 @@ func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 	ws.SetOwnership(own)
 }
 
-// BeginCreation records in the status of the Workspace that it creates its infrastructure,
-// from the supplied state, in which there is nothing.
+// BeginCreation records in the status of the Workspace that it creates its infrastructure, from
+// the supplied empty state.
 func BeginCreation(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 	begin(ws, s)
 
@@ -317,7 +314,7 @@ func begin(ws Workspace, s commonv1beta1.StateSummary) {
 // seconds returns a time as the API server keeps it.
 func seconds(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }
 
-// Restore the state and the creation in the ownership of the Workspace to earlier values.
+// Restore sets the state and the creation in the ownership of the Workspace to earlier values.
 func Restore(ws Workspace, before commonv1beta1.Ownership) {
 	own := ws.GetOwnership()
 	own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
@@ -325,8 +322,7 @@ func Restore(ws Workspace, before commonv1beta1.Ownership) {
 }
 
 // GiveUp removes the record that the Workspace has begun to create, or to take over, the
-// resources in the state with the supplied lineage. It says whether there was such a
-// record.
+// resources in the state with the supplied lineage. It says whether there was such a record.
 func GiveUp(ws Workspace, lineage string) bool {
 	own := ws.GetOwnership()
 	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || knownLineage(ws) != lineage {
@@ -347,8 +343,8 @@ func Own(ws Workspace, lineage string) {
 	ws.SetOwnership(own)
 }
 
-// Succeed records in the status of the Workspace, if it has begun to create something, that
-// all of that is there.
+// Succeed records in the status of the Workspace, if it has begun a creation, that the creation
+// is complete.
 func Succeed(ws Workspace, now time.Time) {
 	own := ws.GetOwnership()
 	if own.CreationStarted == nil || own.CreationSucceeded != nil {

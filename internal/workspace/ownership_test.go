@@ -31,15 +31,15 @@ func TestOwns(t *testing.T) {
 		opts   []option
 		want   bool
 	}{
-		"New":       {reason: "Nothing is known of it."},
-		"Begun":     {reason: "What it has begun may have come to nothing.", opts: []option{began(0)}},
+		"New":       {reason: "It has no status."},
+		"Begun":     {reason: "The creation may have failed before it created anything.", opts: []option{began(0)}},
 		"Owner":     {reason: "It has recorded a state as its own.", opts: []option{owns("l")}, want: true},
-		"Creator":   {reason: "It made what is there.", opts: []option{began(0), succeeded()}, want: true},
-		"Adopter":   {reason: "It was reconciled with what is there.", opts: []option{reconciled(legacyChecksum)}, want: true},
-		"Observer":  {reason: "It only looks, and has the checksum of an older version.", opts: []option{observes(), reconciled(legacyChecksum)}},
-		"Late":      {reason: "There is nothing to initialize late.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize), reconciled(checksum)}},
-		"Deleter":   {reason: "It may destroy what is there.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete), reconciled(checksum)}, want: true},
-		"Pensioner": {reason: "It made what is there, and only looks by now.", opts: []option{began(0), succeeded(), observes()}, want: true},
+		"Creator":   {reason: "It created the infrastructure.", opts: []option{began(0), succeeded()}, want: true},
+		"Adopter":   {reason: "It was reconciled with the state.", opts: []option{reconciled(legacyChecksum)}, want: true},
+		"Observer":  {reason: "It only observes, and has the checksum of an older version.", opts: []option{observes(), reconciled(legacyChecksum)}},
+		"Late":      {reason: "It only observes: a Workspace has nothing to initialize late.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize), reconciled(checksum)}},
+		"Deleter":   {reason: "It may destroy the infrastructure.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete), reconciled(checksum)}, want: true},
+		"Pensioner": {reason: "It created the infrastructure, and only observes now.", opts: []option{began(0), succeeded(), observes()}, want: true},
 		"Annotated": {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
 	}
 
@@ -65,26 +65,26 @@ func TestTitleTo(t *testing.T) {
 		want   StateOwnership
 		own    StateOwnership
 	}{
-		"New":           {reason: "It has no use for a state yet."},
+		"New":           {reason: "It has no state yet."},
 		"Owner":         {reason: "Its status says so.", opts: []option{owns("l")}, want: OwnershipRecorded, own: OwnershipRecorded},
 		"OwnerOfOther":  {reason: "It has another state.", opts: []option{owns("k"), reconciled(checksum), began(0)}},
-		"OwnerOfLost":   {reason: "It has recorded another state, whatever it saw last.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
-		"Observer":      {reason: "To look does not make it an owner.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
-		"FormerLooker":  {reason: "To have looked is none either.", opts: []option{seen("l")}},
-		"Legacy":        {reason: "Which state it has is not known.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
+		"OwnerOfLost":   {reason: "It has recorded another state. This counts more than the last observed one.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
+		"Observer":      {reason: "It only observes, and owns nothing.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
+		"FormerLooker":  {reason: "It has only observed the state.", opts: []option{seen("l")}},
+		"Legacy":        {reason: "It is unknown which state it has.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
 		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: OwnershipRemembered},
 		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},
 		"SeenElsewhere": {reason: "The lineage counts, not the name.", opts: []option{named("other"), reconciled(checksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
-		"Nothing":       {reason: "A module with nothing to create has no state.", opts: []option{reconciled(checksum), remembers(commonv1beta1.StateSummary{})}},
-		"Blank":         {reason: "To have seen an empty state that a backend has made does not make it an owner.", opts: []option{reconciled(checksum), blank}},
-		"Begun":         {reason: "It may have made what is there.", opts: []option{began(0)}, want: OwnershipBegun, own: OwnershipBegun},
+		"Nothing":       {reason: "A module without resources has no state.", opts: []option{reconciled(checksum), remembers(commonv1beta1.StateSummary{})}},
+		"Blank":         {reason: "It has observed an empty state that a backend has made, which is not enough.", opts: []option{reconciled(checksum), blank}},
+		"Begun":         {reason: "It may have created the resources in the state.", opts: []option{began(0)}, want: OwnershipBegun, own: OwnershipBegun},
 		"BegunNamed":    {reason: "It began in another Terraform workspace.", opts: []option{named("other"), began(0)}, own: OwnershipBegun},
 		"BegunHere":     {reason: "It began with that state.", opts: []option{named("other"), began(0), blank}, want: OwnershipBegun, own: OwnershipBegun},
 		"BegunThere":    {reason: "It began with another state.", opts: []option{began(0), seen("k")}},
-		"Created":       {reason: "It was not looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), remembers(commonv1beta1.StateSummary{Resources: 1})}, want: OwnershipBegun, own: OwnershipBegun},
-		"CreatedSeen":   {reason: "It was looked at since.", opts: []option{began(0), succeeded(), reconciled(checksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
-		"BegunThenLook": {reason: "What it made is there still.", opts: []option{began(0), observes()}, want: OwnershipBegun, own: OwnershipBegun},
+		"Created":       {reason: "It was not observed since.", opts: []option{began(0), succeeded(), reconciled(checksum), remembers(commonv1beta1.StateSummary{Resources: 1})}, want: OwnershipBegun, own: OwnershipBegun},
+		"CreatedSeen":   {reason: "It was observed since.", opts: []option{began(0), succeeded(), reconciled(checksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
+		"BegunThenLook": {reason: "The resources that it created are still there.", opts: []option{began(0), observes()}, want: OwnershipBegun, own: OwnershipBegun},
 	}
 
 	for name, tc := range cases {
@@ -99,7 +99,7 @@ func TestTitleTo(t *testing.T) {
 	}
 }
 
-// TestContest has a Workspace, which owns nothing unless it says so, ask for a state.
+// TestContest has a Workspace, which owns nothing by default, try to take over a state.
 func TestContest(t *testing.T) {
 	t.Parallel()
 
@@ -115,22 +115,22 @@ func TestContest(t *testing.T) {
 		others map[string][]option
 		want   answer
 	}{
-		"Free":         {reason: "No other Workspace has anything to do with it.", others: map[string][]option{"other": nil, "observer": {observes(), seen("l")}}},
+		"Free":         {reason: "No other Workspace owns it to any degree.", others: map[string][]option{"other": nil, "observer": {observes(), seen("l")}}},
 		"Owned":        {reason: "Another one has recorded it.", mine: []option{older(), reconciled(legacyChecksum)}, others: map[string][]option{"owner": {named("any"), owns("l")}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 		"Elsewhere":    {reason: "A namesake has another state.", others: map[string][]option{"other": {owns("k"), reconciled(checksum)}}},
-		"Legacy":       {reason: "It may be that of one that was not looked at yet.", others: map[string][]option{"legacy": {reconciled(legacyChecksum)}}, want: answer{Owner: "legacy"}},
-		"BothLegacy":   {reason: "The first that asks gets it.", mine: []option{reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum), seen("l")}}},
-		"LegacyBegan":  {reason: "The first that has begun gets it.", mine: []option{older(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {began(-time.Minute), reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true, Begun: "legacy"}},
-		"LegacyGoes":   {reason: "What another one still needs is not destroyed.", mine: []option{older(), deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
-		"BothGo":       {reason: "One of both destroys it.", mine: []option{deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), deleted(), reconciled(legacyChecksum), seen("l")}}},
-		"BegunAlone":   {reason: "A namesake that was not looked at had its state before this one began.", mine: []option{began(0)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum)}}},
-		"OtherBegun":   {reason: "It may be that of one that has begun to create something.", mine: []option{older()}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
-		"OtherFirst":   {reason: "The first that began is taken for the one that made it.", mine: []option{older(), began(time.Second)}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
-		"OtherSecond":  {reason: "One that began later, somewhere, does not matter.", mine: []option{began(0)}, others: map[string][]option{"begun": {older(), began(time.Second)}}},
-		"OtherAtIt":    {reason: "One that began later with this very state may be about to record it.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(time.Second), seen("l")}}, want: answer{Begun: "begun"}},
+		"Legacy":       {reason: "It may belong to a Workspace that was not observed yet.", others: map[string][]option{"legacy": {reconciled(legacyChecksum)}}, want: answer{Owner: "legacy"}},
+		"BothLegacy":   {reason: "The first Workspace that tries to take it over gets it.", mine: []option{reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum), seen("l")}}},
+		"LegacyBegan":  {reason: "The first Workspace that has begun gets it.", mine: []option{older(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {began(-time.Minute), reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true, Begun: "legacy"}},
+		"LegacyGoes":   {reason: "Another Workspace still needs the resources: they are not destroyed.", mine: []option{older(), deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
+		"BothGo":       {reason: "One of the two destroys it.", mine: []option{deleted(), reconciled(legacyChecksum)}, others: map[string][]option{"legacy": {older(), deleted(), reconciled(legacyChecksum), seen("l")}}},
+		"BegunAlone":   {reason: "A namesake that was not observed had its state before this one began.", mine: []option{began(0)}, others: map[string][]option{"legacy": {older(), reconciled(legacyChecksum)}}},
+		"OtherBegun":   {reason: "It may belong to a Workspace that has begun a creation.", mine: []option{older()}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
+		"OtherFirst":   {reason: "The first that began counts as the creator.", mine: []option{older(), began(time.Second)}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
+		"OtherSecond":  {reason: "A Workspace that began later, with an unknown state, does not matter.", mine: []option{began(0)}, others: map[string][]option{"begun": {older(), began(time.Second)}}},
+		"OtherAtIt":    {reason: "A Workspace that began later with the same state may be about to record it.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(time.Second), seen("l")}}, want: answer{Begun: "begun"}},
 		"SameTime":     {reason: "The older one precedes.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(0), seen("l")}}, want: answer{Owner: "begun", Certain: true, Begun: "begun"}},
-		"RememberedBy": {reason: "To have been reconciled is more than to have begun.", mine: []option{older(), began(0)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
-		"Best":         {reason: "Of several others the best is named.", others: map[string][]option{"begun": {older(), began(0)}, "owner": {owns("l")}, "legacy": {older(), reconciled(legacyChecksum)}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
+		"RememberedBy": {reason: "A Workspace that was reconciled with the state precedes one that has begun.", mine: []option{older(), began(0)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
+		"Best":         {reason: "Of several others, the one that precedes the rest is named.", others: map[string][]option{"begun": {older(), began(0)}, "owner": {owns("l")}, "legacy": {older(), reconciled(legacyChecksum)}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 	}
 
 	for name, tc := range cases {
@@ -168,12 +168,12 @@ func TestBegin(t *testing.T) {
 		begin  func(ws Workspace, s commonv1beta1.StateSummary, now time.Time)
 		want   commonv1beta1.Ownership
 	}{
-		"New":       {reason: "The API server keeps seconds.", begin: Begin, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"New":       {reason: "The API server stores whole seconds.", begin: Begin, want: commonv1beta1.Ownership{CreationStarted: later}},
 		"Again":     {reason: "It began before.", opts: []option{began(0)}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch())}},
-		"Another":   {reason: "What it had is not what it takes over.", opts: []option{owns("k"), began(0), succeeded()}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), CreationSucceeded: seconds(epoch())}},
+		"Another":   {reason: "The state that it takes over is not the one that it had.", opts: []option{owns("k"), began(0), succeeded()}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), CreationSucceeded: seconds(epoch())}},
 		"Creation":  {reason: "This creation has just begun.", opts: []option{began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
-		"Recreated": {reason: "It has lost what it had.", opts: []option{owns("k"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
-		"Emptied":   {reason: "There was nothing left in its own state.", opts: []option{owns("l"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{Lineage: "l", CreationStarted: later}},
+		"Recreated": {reason: "It has lost its state.", opts: []option{owns("k"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"Emptied":   {reason: "Its own state was empty.", opts: []option{owns("l"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{Lineage: "l", CreationStarted: later}},
 	}
 
 	for name, tc := range cases {
@@ -210,11 +210,11 @@ func TestGiveUp(t *testing.T) {
 		opts   []option
 		want   bool
 	}{
-		"New":       {reason: "There is nothing to give up."},
+		"New":       {reason: "It has begun nothing."},
 		"Begun":     {reason: "It was to take over that state.", opts: []option{began(0), seen("l")}, want: true},
 		"Elsewhere": {reason: "It began with another state.", opts: []option{began(0), seen("k")}},
 		"Unknown":   {reason: "It may have begun with another state.", opts: []option{began(0)}},
-		"Succeeded": {reason: "It has created something.", opts: []option{began(0), seen("l"), succeeded()}},
+		"Succeeded": {reason: "It has created its infrastructure.", opts: []option{began(0), seen("l"), succeeded()}},
 		"Owner":     {reason: "It has a state.", opts: []option{began(0), seen("l"), owns("k")}},
 	}
 

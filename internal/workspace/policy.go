@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// OnlyObserves says whether a Workspace may look at a state and nothing else, so
-// that it does no harm to share it. There is nothing to initialize late.
+// OnlyObserves says whether a Workspace may only observe a state, so that sharing the state is
+// harmless. LateInitialize does not count, because a Workspace has nothing to initialize late.
 func OnlyObserves(mg resource.Managed) bool {
 	p := mg.GetManagementPolicies()
 

@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace holds the parts that all Workspace kinds have in common: the
-// interface that the controllers are written against and the table of kinds. It does no
-// I/O.
+// Package workspace holds the parts that all Workspace kinds share: the interface that the
+// controllers are written against and the table of kinds. It does no I/O.
 package workspace
 
 import (
@@ -21,8 +20,7 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 	resource.Managed
 	resource.ReconciliationObserver
 
-	// GetParameters returns a copy of spec.forProvider in which every reference
-	// carries its namespace.
+	// GetParameters returns a copy of spec.forProvider in which every reference has its namespace.
 	GetParameters() commonv1beta1.WorkspaceParameters
 
 	// GetObservation returns a copy of status.atProvider.
@@ -31,8 +29,8 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 	// SetObservation replaces status.atProvider.
 	SetObservation(o commonv1beta1.WorkspaceObservation)
 
-	// GetOwnership returns a copy of status.ownership, the zero value if it was written
-	// for another Workspace.
+	// GetOwnership returns a copy of status.ownership. It is the zero value if it was written for
+	// another Workspace.
 	GetOwnership() commonv1beta1.Ownership
 
 	// SetOwnership replaces status.ownership.
@@ -42,7 +40,7 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 	// handled.
 	GetLastHandledReconcileAt() string
 
-	// GetConnectionSecretKey returns the key of the Secret that takes the outputs,
-	// and false if there is to be none.
+	// GetConnectionSecretKey returns the key of the Secret for the outputs, and false if there is
+	// to be none.
 	GetConnectionSecretKey() (types.NamespacedName, bool)
 }

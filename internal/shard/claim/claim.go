@@ -4,13 +4,13 @@
 
 // Package claim makes sure that at most one instance works on a Workspace.
 //
-// Labels say which instance is to serve a Workspace. They change at any time, in
-// the middle of a run for example, and every instance learns of it at another
-// moment. A claim says which instance may work on it now: it names one incarnation
-// of one instance, and it only changes hands when its holder gives it back or is dead.
-// It is in the status of the Workspace: manifests, backups and copies bring labels and
-// annotations of another time or of another object, and no status. [Decide] holds the
-// rules, and nothing else; the test of this package explores what they lead to.
+// Labels say which instance is to serve a Workspace. They may change at any time, for example in
+// the middle of a run, and each instance sees the change at another moment. A claim says which
+// instance may work on the Workspace now. It names one incarnation of one instance, and it passes
+// to another instance only when its holder releases it or is dead. The claim is in the status of
+// the Workspace: manifests, backups and copies bring labels and annotations of another time or of
+// another object, but no status. [Decide] contains the rules and nothing else. The tests of this
+// package explore all consequences of the rules.
 package claim
 
 import (
@@ -26,8 +26,8 @@ import (
 type Object interface {
 	client.Object
 
-	// GetOwnership returns a copy of status.ownership, the zero value if it was written
-	// for another Workspace.
+	// GetOwnership returns a copy of status.ownership. It is the zero value if it was written for
+	// another Workspace.
 	GetOwnership() commonv1beta1.Ownership
 
 	// SetOwnership replaces status.ownership.
@@ -39,14 +39,13 @@ type Claim struct {
 	// Namespace and name of the Lease of the instance.
 	Namespace, Lease string
 
-	// Holder is the identity under which that incarnation holds the Lease. No other
-	// one ever has the same.
+	// Holder is the identity under which that incarnation holds the Lease. It is unique.
 	Holder string
 }
 
-// Of returns the claim on a Workspace, the zero value if there is none. A claim that
-// names no instance counts as none, and so does one that was made on another Workspace:
-// the instance that it names would never release it.
+// Of returns the claim on a Workspace, or the zero value if there is none. A claim that names no
+// instance counts as none. So does one that was made on another Workspace: the instance that it
+// names would never release it.
 func Of(o Object) Claim {
 	c := o.GetOwnership().Claim
 	if c == nil || c.Namespace == "" || c.Lease == "" || c.Holder == "" {
@@ -56,8 +55,8 @@ func Of(o Object) Claim {
 	return Claim(*c)
 }
 
-// Changed returns a predicate that accepts updates in which the claim on a Workspace
-// changes. No other change of the status is a reason to decide again.
+// Changed returns a predicate that accepts updates in which the claim on a Workspace changes.
+// Other changes of the status require no new decision.
 func Changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(Object)
@@ -71,5 +70,5 @@ func Changed() predicate.Predicate {
 	}}
 }
 
-// Host on which the named instance runs.
+// Host is the host on which the named instance runs.
 func (c Claim) Host() string { return lease.HostOf(c.Holder) }

@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 		want   want
 	}{
 		"Claim": {
-			reason: "What this product writes.",
+			reason: "This provider writes it.",
 			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}},
 			want:   want{Claim: Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}, Host: "host-0"},
 		},
@@ -60,18 +60,18 @@ func TestOf(t *testing.T) {
 			status: &commonv1beta1.Ownership{UID: "another", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}},
 		},
 		"NoStatus": {
-			reason: "A Workspace that is new.",
+			reason: "A new Workspace has no claim.",
 		},
 		"Unclaimed": {
-			reason: "Other fields say nothing about a claim.",
+			reason: "Other fields do not matter for a claim.",
 			status: &commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"},
 		},
 		"NoNamespace": {
-			reason: "It cannot be found out whether its holder is alive.",
+			reason: "Without this field, the state of its holder cannot be read.",
 			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Lease: "lease-a", Holder: "host-0_5ad8"}},
 		},
 		"NoLease": {
-			reason: "It cannot be found out whether its holder is alive.",
+			reason: "Without this field, the state of its holder cannot be read.",
 			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Holder: "host-0_5ad8"}},
 		},
 		"NoHolder": {
@@ -108,12 +108,12 @@ func TestChanged(t *testing.T) {
 		before, after client.Object
 		want          bool
 	}{
-		"Taken":     {reason: "There is work to do now.", before: owned(nil), after: claimed("host-0_5ad8"), want: true},
-		"Released":  {reason: "Who waits can take it.", before: claimed("host-0_5ad8"), after: owned(nil), want: true},
-		"Other":     {reason: "Another instance has it.", before: claimed("host-0_5ad8"), after: claimed("host-1_1f33"), want: true},
-		"Status":    {reason: "Instances write the status of what they work on all the time.", before: claimed("host-0_5ad8"), after: told},
+		"Taken":     {reason: "The instance can begin its work.", before: owned(nil), after: claimed("host-0_5ad8"), want: true},
+		"Released":  {reason: "An instance that waits can take it.", before: claimed("host-0_5ad8"), after: owned(nil), want: true},
+		"Other":     {reason: "Another instance has claimed it.", before: claimed("host-0_5ad8"), after: claimed("host-1_1f33"), want: true},
+		"Status":    {reason: "Instances write the status all the time during their work.", before: claimed("host-0_5ad8"), after: told},
 		"Unclaimed": {reason: "There never was a claim.", before: owned(nil), after: owned(&commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"})},
-		"NoClaims":  {reason: "There is no claim on objects of other kinds.", before: &corev1.Secret{}, after: &corev1.Secret{}},
+		"NoClaims":  {reason: "Objects of other kinds have no claim.", before: &corev1.Secret{}, after: &corev1.Secret{}},
 	}
 
 	for name, tc := range cases {

@@ -24,34 +24,34 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// releaseTimeout limits one try to release a claim.
+// releaseTimeout limits one attempt to release a claim.
 const releaseTimeout = 10 * time.Second
 
-// errNotKept is the error of a claim that was written and is not there.
+// errNotKept is the error for a claim that was written and is missing.
 var errNotKept = errors.New("cannot claim Workspace: the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
-// Leases tells which instances are alive.
+// Leases reports which instances are alive.
 type Leases interface {
-	// State of the instance with the supplied identity. Unknown and alive may be
-	// wrong, dead may not.
+	// State of the instance with the supplied identity. Unknown and alive may be wrong. Dead must
+	// be right.
 	State(ctx context.Context, lease client.ObjectKey, identity string) lease.State
 
 	// Namespace of the Leases that Holder knows.
 	Namespace() string
 
-	// Holder of a Lease at this moment, empty if there is none.
+	// Holder of a Lease at this moment. It is empty if there is none.
 	Holder(ctx context.Context, name string) (string, error)
 
 	// Hosts of the instances that held a Lease that Holder was asked about.
 	Hosts(name string) []string
 }
 
-// Locks knows on the states of which Workspaces this instance may have left a lock.
+// Locks reports the Workspaces on whose states this instance may have left a lock.
 type Locks interface {
-	// Any says whether there may be one.
+	// Any says whether there may be a lock.
 	Any(uid types.UID) bool
 
-	// Forget about it: the Workspace is given back.
+	// Forget drops the record: the Workspace is released.
 	Forget(uid types.UID)
 }
 
@@ -83,28 +83,27 @@ type Claims struct {
 // An Option configures Claims.
 type Option func(*Claims)
 
-// WithLogger sets where to log.
+// WithLogger sets the logger.
 func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
 
-// WithLocks sets the source of locks. The next owner of a Workspace is told of its locks.
+// WithLocks sets the source of locks. The next owner of a Workspace is told of possible locks.
 func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
-// WithRecorder sets where events go.
+// WithRecorder sets the recorder of events.
 func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
 
 // WithRetryPeriod sets the time after which a written claim is expected to be visible. A
-// Workspace that another instance has claimed is checked again after some five to ten
-// times as long: its release is an event, and only the death of its owner is not.
+// Workspace that another instance has claimed is checked again after five to ten times as long:
+// its release is an event, and only the death of its owner is not.
 func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
 
-// WithLongestRun sets the time that no reconcile of a Workspace exceeds. A claim that is
-// waited for longer than that is not released by its holder any more.
+// WithLongestRun sets the time that no reconcile of a Workspace exceeds. After a wait longer than
+// that, the holder of a claim is not going to release it any more.
 func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longestRun = d } }
 
-// New returns the claims of the instance that serves id and holds its Lease with the
-// supplied identity. An unsharded instance claims nothing; its identity is not used. The
-// cache holds the Workspaces that the instance is to serve, kube reads from the API
-// server.
+// New returns the claims of the instance that serves id and holds its Lease with the supplied
+// identity. An unsharded instance claims nothing, and its identity is not used. The cache holds
+// the Workspaces that the instance is to serve. kube reads from the API server.
 func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
 	c := &Claims{
 		id:     id,
@@ -134,8 +133,8 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 	return c
 }
 
-// Start releases claims on Workspaces that have left, until ctx is done. Claims that are
-// not released then are released with the Lease.
+// Start releases claims on Workspaces that have left, until ctx is done. Claims that are not
+// released by then are released with the Lease.
 func (c *Claims) Start(ctx context.Context) error {
 	go func() {
 		<-ctx.Done()
@@ -163,7 +162,7 @@ func (c *Claims) Start(ctx context.Context) error {
 // holds its Lease.
 func (c *Claims) NeedLeaderElection() bool { return true }
 
-// situation of the supplied Workspace, as seen in o.
+// situation returns the Situation of the supplied Workspace, as read in o.
 func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	s := Situation{
 		Me:      c.me,
@@ -177,7 +176,7 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	}
 
 	s.Unsharded = lease.Dead
-	// To hold the Workspace is enough: see take.
+	// A held Workspace needs no check: see take.
 	if c.me != (Claim{}) && !s.Holds {
 		s.Unsharded = c.unsharded(ctx)
 	}
@@ -185,7 +184,7 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	return s
 }
 
-// unsharded returns the state of the unsharded instance at this moment.
+// unsharded returns the current state of the unsharded instance.
 func (c *Claims) unsharded(ctx context.Context) lease.State {
 	holder, err := c.leases.Holder(ctx, shard.ID{}.LeaseName())
 
@@ -199,14 +198,13 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 	}
 }
 
-// take a Workspace that looks like o. It returns false if it is no longer like that
-// or the unsharded instance was faster.
+// take writes the claim on a Workspace that was read as o. It returns false if the Workspace has
+// changed since or the unsharded instance was faster.
 //
-// An unsharded instance first gets its Lease and then looks for claims; this one
-// first writes its claim and then looks for that Lease. One of the two sees the
-// other, or both do.
+// An unsharded instance first gets its Lease and then checks for claims. This instance first
+// writes its claim and then checks for that Lease. At least one of the two sees the other.
 func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
-	// After an earlier incarnation of this instance everything is as it was left.
+	// After an earlier incarnation of this instance, everything is unchanged.
 	previous := Of(o)
 	previousWasOther := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
 
@@ -243,7 +241,7 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	return true, nil
 }
 
-// write the claim of this instance on a Workspace, if it still looks like o.
+// write writes the claim of this instance on a Workspace, if the Workspace is unchanged since o.
 func (c *Claims) write(ctx context.Context, o Object) error {
 	own, claim := o.GetOwnership(), commonv1beta1.Claim(c.me)
 
@@ -251,8 +249,8 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 		own.PreviousHosts = shard.AddHost(own.PreviousHosts, previous.Host())
 	}
 
-	// An unsharded instance claims nothing, so that its Lease is all that tells where it
-	// was: on a Workspace that is taken it is dead.
+	// An unsharded instance claims nothing, so that only its Lease tells its host. When another
+	// instance takes the Workspace, the unsharded one is dead.
 	for _, host := range c.leases.Hosts(shard.ID{}.LeaseName()) {
 		if !slices.Contains(own.PreviousHosts, host) {
 			own.PreviousHosts = append(own.PreviousHosts, host)
@@ -269,8 +267,8 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 	return err
 }
 
-// patch the status of a Workspace with an ownership, if it still looks like o. It returns
-// the Workspace as it is then.
+// patch writes an ownership to the status of a Workspace, if the Workspace is unchanged since o.
+// It returns the resulting Workspace.
 func (c *Claims) patch(ctx context.Context, o Object, own commonv1beta1.Ownership) (Object, error) {
 	after, ok := o.DeepCopyObject().(Object)
 	if !ok {
@@ -282,8 +280,8 @@ func (c *Claims) patch(ctx context.Context, o Object, own commonv1beta1.Ownershi
 	return after, c.kube.Status().Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
-// Abandoned returns the hosts of the instances that worked on the supplied Workspace and
-// are dead, and since when this instance holds it: zero if it does not.
+// Abandoned returns the hosts of the instances that worked on the supplied Workspace and are
+// dead. It also returns the time since which this instance holds it, or zero if it does not.
 func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	ws, ok := o.(Object)
 	if !ok {
@@ -292,8 +290,7 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 
 	hosts := ws.GetOwnership().PreviousHosts
 
-	// An instance that claims nothing works only on Workspaces without a claim of a live
-	// instance.
+	// An instance that claims nothing works only on Workspaces that no live instance has claimed.
 	if previous := Of(ws); c.me == (Claim{}) && previous.Host() != "" {
 		hosts = append(hosts, previous.Host())
 	}
@@ -302,21 +299,22 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 }
 
 // PreviousOwnerWasOther says whether this instance holds a Workspace that an earlier incarnation
-// of it did not.
+// of it did not hold.
 func (c *Claims) PreviousOwnerWasOther(o client.Object) bool { return c.holding(o).previousWasOther }
 
-// holding of a Workspace, the zero value if this instance does not hold it.
+// holding returns the holding of a Workspace, or the zero value if this instance does not hold
+// it.
 func (c *Claims) holding(o client.Object) holding {
 	kind, err := c.kube.GroupVersionKindFor(o)
 	if err != nil {
-		// It is of a kind without claims.
+		// Its kind has no claims.
 		return holding{}
 	}
 
 	return c.held.of(ref{kind: kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
 }
 
-// release a Workspace that has left, unless work on it is in progress.
+// release releases a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
 	uid, unsure, ok := c.held.leavable(r)
 	if !ok {
@@ -341,10 +339,10 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	return nil
 }
 
-// settle whether a claim on a Workspace that looked like o was written, if that is not
-// known: by writing it once more. For any answer, the first request has had its effect or
-// will never have any. Otherwise it could still be on its way and end up as a claim that
-// no instance knows of and none releases.
+// settle finds out whether a claim on a Workspace that was read as o was written, if that is
+// unknown. It writes the claim once more. After any answer, the first request has taken effect or
+// never will. Otherwise the first request could still arrive later, as a claim that no instance
+// knows of or releases.
 func (c *Claims) settle(ctx context.Context, o Object) error {
 	if o == nil {
 		return nil
@@ -358,9 +356,8 @@ func (c *Claims) settle(ctx context.Context, o Object) error {
 	return errors.Wrap(err, "cannot find out whether Workspace is claimed")
 }
 
-// erase the claim of this instance from a Workspace. It fails if anything changes
-// meanwhile: a request that takes long on its way must not remove a claim that this
-// instance has made since.
+// erase removes the claim of this instance from a Workspace. It fails if anything changes
+// meanwhile: a delayed request must not remove a claim that this instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	empty, err := c.kube.Scheme().New(r.kind)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// An Action is the reaction of an instance to a Workspace.
+// An Action is the action of an instance on a Workspace.
 type Action string
 
 // The actions.
 const (
-	// Ignore the Workspace: it is none of this instance's business.
+	// Ignore the Workspace: this instance does not serve it.
 	Ignore Action = "ignore"
 
-	// Run the CLI for it, whenever there is a reason to.
+	// Run the CLI for it when there is a reason to.
 	Run Action = "run"
 
-	// Take it: write a claim, on condition that the Workspace has not changed since this
+	// Take it: write a claim, on the condition that the Workspace has not changed since this
 	// decision. Then decide again.
 	Take Action = "take"
 
@@ -30,24 +30,23 @@ const (
 	// Workspace and claims none.
 	WaitForUnsharded Action = "wait for the unsharded instance"
 
-	// Release it: take back the claim, once nothing runs.
+	// Release it: remove the claim when nothing runs.
 	Release Action = "release"
 )
 
-// A Situation is everything that decides the action of an instance on a Workspace.
+// A Situation contains everything that decides the action of an instance on a Workspace.
 type Situation struct {
-	// Me is the instance itself; the zero value for an instance that claims nothing.
+	// Me is the instance itself. It is the zero value for an instance that claims nothing.
 	Me Claim
 
-	// Serves says whether the labels of the Workspace, as last seen, make it one
-	// that the instance is to serve.
+	// Serves says whether the instance is to serve the Workspace, according to the labels that it
+	// has last read.
 	Serves bool
 
-	// Holds says that the instance has taken the Workspace and has not begun to
-	// release it since.
+	// Holds says that the instance has taken the Workspace and has not begun to release it since.
 	Holds bool
 
-	// Claimed is the claim on the Workspace, as last seen.
+	// Claimed is the last read claim on the Workspace.
 	Claimed Claim
 
 	// Claimant is the state of the instance that Claimed names.
@@ -57,7 +56,7 @@ type Situation struct {
 	Unsharded lease.State
 }
 
-// Decide the action of an instance on a Workspace.
+// Decide returns the action of an instance on a Workspace.
 func Decide(s Situation) Action {
 	claims := s.Me != (Claim{})
 	others := s.Claimed != (Claim{}) && s.Claimed != s.Me
@@ -72,8 +71,8 @@ func Decide(s Situation) Action {
 	case !claims:
 		return Run
 	case s.Holds && s.Claimed == s.Me:
-		// Both are needed. The last seen version of the Workspace may be from before it
-		// was released, and the claim may have been removed by hand.
+		// Both conditions are necessary. The last read version of the Workspace may be older than
+		// its release, and a person may have removed the claim.
 		return Run
 	case s.Unsharded != lease.Dead:
 		return WaitForUnsharded

@@ -25,87 +25,87 @@ func TestDecide(t *testing.T) {
 		want   Action
 	}{
 		"Unclaimed": {
-			reason: "Nobody has claimed it: it is to be had.",
+			reason: "The Workspace has no claim.",
 			s:      Situation{Me: me, Serves: true, Unsharded: lease.Dead},
 			want:   Take,
 		},
 		"Mine": {
-			reason: "It is held, and everybody can see it.",
+			reason: "It is held, and other instances can see that.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, Unsharded: lease.Dead},
 			want:   Run,
 		},
 		"MineNextToUnsharded": {
-			reason: "An unsharded instance that came later leaves alone what is held.",
+			reason: "An unsharded instance that starts later does not touch a held Workspace.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, Unsharded: lease.Alive},
 			want:   Run,
 		},
 		"Released": {
-			reason: "A cache that is behind shows a claim that is released.",
+			reason: "A cache that is behind shows a released claim.",
 			s:      Situation{Me: me, Serves: true, Claimed: me, Unsharded: lease.Dead},
 			want:   Take,
 		},
 		"NotSeenYet": {
-			reason: "It is held, but others cannot see that, or could not when this was read.",
+			reason: "It is held, but other instances cannot see that, or could not when it was read.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Unsharded: lease.Dead},
 			want:   Take,
 		},
 		"OtherAlive": {
-			reason: "Its holder may be at work.",
+			reason: "Its holder may be working on it.",
 			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Alive, Unsharded: lease.Dead},
 			want:   Wait,
 		},
 		"OtherUnknown": {
-			reason: "Its holder may be alive, and so at work.",
+			reason: "Its holder may be alive and working on it.",
 			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Unknown, Unsharded: lease.Dead},
 			want:   Wait,
 		},
 		"OtherDead": {
-			reason: "The dead do nothing.",
+			reason: "A dead instance does not work.",
 			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Dead, Unsharded: lease.Dead},
 			want:   Take,
 		},
 		"OtherAliveAlthoughHeld": {
-			reason: "What others claim is not worked on, whatever this instance believes.",
+			reason: "Another instance has claimed it, although this one believes to hold it.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: other, Claimant: lease.Alive, Unsharded: lease.Dead},
 			want:   Wait,
 		},
 		"EarlierIncarnation": {
-			reason: "An earlier process of the same shard is another.",
+			reason: "An earlier process of the same shard has another identity.",
 			s:      Situation{Me: me, Serves: true, Claimed: before, Claimant: lease.Alive, Unsharded: lease.Dead},
 			want:   Wait,
 		},
 		"UnshardedAlive": {
-			reason: "The unsharded instance works on what nobody has claimed.",
+			reason: "The unsharded instance works on Workspaces without a claim.",
 			s:      Situation{Me: me, Serves: true, Unsharded: lease.Alive},
 			want:   WaitForUnsharded,
 		},
 		"UnshardedUnknown": {
-			reason: "There may be an unsharded instance.",
+			reason: "An unsharded instance may be running.",
 			s:      Situation{Me: me, Serves: true, Unsharded: lease.Unknown},
 			want:   WaitForUnsharded,
 		},
 		"OtherDeadNextToUnsharded": {
-			reason: "The unsharded instance works on what the dead have claimed.",
+			reason: "The unsharded instance works on Workspaces of dead claimants.",
 			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Dead, Unsharded: lease.Alive},
 			want:   WaitForUnsharded,
 		},
 		"OtherAliveNextToUnsharded": {
-			reason: "Both would have to go; people are told of the one that has the Workspace.",
+			reason: "Both would have to stop. The message names the one that has the Workspace.",
 			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Alive, Unsharded: lease.Alive},
 			want:   Wait,
 		},
 		"Left": {
-			reason: "It is for somebody else now.",
+			reason: "Another instance is to serve it now.",
 			s:      Situation{Me: me, Holds: true, Claimed: me, Unsharded: lease.Dead},
 			want:   Release,
 		},
 		"NotServed": {
-			reason: "It never was for this instance.",
+			reason: "This instance never was to serve it.",
 			s:      Situation{Me: me, Unsharded: lease.Dead},
 			want:   Ignore,
 		},
 		"NotServedOtherDead": {
-			reason: "Who serves it finds out by itself that its holder is dead.",
+			reason: "The instance that serves it finds out by itself that the holder is dead.",
 			s:      Situation{Me: me, Claimed: other, Claimant: lease.Dead, Unsharded: lease.Dead},
 			want:   Ignore,
 		},
@@ -115,7 +115,7 @@ func TestDecide(t *testing.T) {
 			want:   Run,
 		},
 		"UnshardedOtherAlive": {
-			reason: "An unsharded instance leaves alone what a shard claims.",
+			reason: "An unsharded instance does not touch a Workspace that a shard has claimed.",
 			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Alive, Unsharded: lease.Dead},
 			want:   Wait,
 		},
@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 			want:   Wait,
 		},
 		"UnshardedOtherDead": {
-			reason: "The shard is gone, and its claims with it.",
+			reason: "The shard is dead, and its claims are void.",
 			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Dead, Unsharded: lease.Dead},
 			want:   Run,
 		},

@@ -81,7 +81,7 @@ func (f *fixture) eventuallyForgotten(t *testing.T) {
 	f.eventually(t, "the Workspace is not held any more", func() bool { return !f.knows() })
 }
 
-// eventuallyTakes the Workspace, when the release has come to its end.
+// eventuallyTakes waits until the Workspace is taken again, after the release has ended.
 func (f *fixture) eventuallyTakes(t *testing.T) {
 	t.Helper()
 

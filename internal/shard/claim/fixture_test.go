@@ -79,7 +79,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 	return f
 }
 
-// start to release.
+// start to release claims.
 func (f *fixture) start(t *testing.T) {
 	t.Helper()
 	background.Run(t, f.claims.Start)
@@ -112,8 +112,8 @@ func (f *fixture) reconcile(t *testing.T) error {
 	return err
 }
 
-// look lets the cache catch up.
-func (f *fixture) look(t *testing.T) {
+// refresh lets the cache catch up.
+func (f *fixture) refresh(t *testing.T) {
 	t.Helper()
 
 	f.ws = f.get(t)
@@ -156,7 +156,7 @@ func copyOf(t *testing.T, o client.Object) Object {
 // leave the cache.
 func (f *fixture) leave() { f.reconciler.Handler().OnDelete(f.ws) }
 
-// change the Workspace behind the back of the cache.
+// change the Workspace without the cache.
 func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 	t.Helper()
 
@@ -169,13 +169,13 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 	}
 }
 
-// claimFor an instance, which the cache sees at once.
+// claimFor an instance. The cache sees it at once.
 func (f *fixture) claimFor(t *testing.T, claim Claim) {
 	t.Helper()
 	f.own(t, func(o *commonv1beta1.Ownership) { o.Claim = claimed(claim) })
 }
 
-// own changes the ownership of the Workspace, as the cache sees at once.
+// own changes the ownership of the Workspace. The cache sees it at once.
 func (f *fixture) own(t *testing.T, fn func(o *commonv1beta1.Ownership)) {
 	t.Helper()
 	f.ownAs(t, f.ws.GetUID(), fn)
@@ -197,10 +197,10 @@ func (f *fixture) ownAs(t *testing.T, uid types.UID, fn func(o *commonv1beta1.Ow
 		t.Error(err)
 	}
 
-	f.look(t)
+	f.refresh(t)
 }
 
-// claimed is what the status says of a claim.
+// claimed returns a claim as the status stores it.
 func claimed(c Claim) *commonv1beta1.Claim {
 	if c == (Claim{}) {
 		return nil
@@ -220,7 +220,7 @@ func (f *fixture) claimOf(t *testing.T, o client.Object) Claim {
 	return Of(ws)
 }
 
-// knows says whether anything is remembered of the Workspace.
+// knows says whether the instance has any record of the Workspace.
 func (f *fixture) knows() bool {
 	f.claims.held.mu.Lock()
 	defer f.claims.held.mu.Unlock()
@@ -230,7 +230,7 @@ func (f *fixture) knows() bool {
 	return ok
 }
 
-// another instance, which serves another shard.
+// another returns the claim of an instance that serves another shard.
 func another(holder string) Claim {
 	return Claim{Namespace: namespace, Lease: "lease-b", Holder: holder}
 }

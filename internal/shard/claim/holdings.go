@@ -22,36 +22,35 @@ type ref struct {
 type holding struct {
 	uid types.UID
 
-	// taken is since when it is held.
+	// taken is the time since which it is held.
 	taken time.Time
 
-	// previousWasOther says that an earlier incarnation of this instance did not hold it
-	// before.
+	// previousWasOther says that an earlier incarnation of this instance did not hold it before.
 	previousWasOther bool
 
 	// claimed says that its claim has been written.
 	claimed bool
 
-	// busy says that its claim is being written, or a reconcile of it is in progress.
+	// busy says that its claim is being written, or that a reconcile of it is in progress.
 	busy bool
 
-	// leaving says that it is to be released as soon as it is not busy. From then on
-	// nothing begins, even if a cache that is behind still shows the Workspace.
+	// leaving says that it is to be released as soon as it is not busy. From then on no work
+	// begins, even if a cache that is behind still shows the Workspace.
 	leaving bool
 }
 
-// holdings are the Workspaces that this instance has taken. No instance but this
-// one writes or removes its claims, so this is the truth about them, where a cache
-// may be old. It is safe for concurrent use.
+// holdings are the Workspaces that this instance has taken. Only this instance writes or removes
+// its claims, so that its holdings are correct when a cache is behind. They are safe for
+// concurrent use.
 type holdings struct {
 	mu   sync.Mutex
 	held map[ref]*holding
 
-	// unsure are the Workspaces of which it is not known whether their claim was written,
-	// as they looked before that.
+	// unsure are the Workspaces whose claims may or may not have been written, as they were before
+	// that.
 	unsure map[ref]Object
 
-	// release is called for each that can be released, without waiting for it.
+	// release is called for each Workspace that can be released. It must not block.
 	release func(ref)
 }
 
@@ -69,7 +68,7 @@ func (h *holdings) holds(r ref, uid types.UID) bool {
 	return ok && e.uid == uid && !e.leaving
 }
 
-// of returns the holding of a Workspace, the zero value if it is not held.
+// of returns the holding of a Workspace, or the zero value if it is not held.
 func (h *holdings) of(r ref, uid types.UID) holding {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +80,7 @@ func (h *holdings) of(r ref, uid types.UID) holding {
 	return holding{}
 }
 
-// begin work on a Workspace, unless it is not held or about to be released.
+// begin begins work on a Workspace, unless it is not held or about to be released.
 func (h *holdings) begin(r ref, uid types.UID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +95,7 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 	return true
 }
 
-// end the work, or the write of the claim, that made the Workspace busy.
+// end ends the work, or the write of the claim, that made the Workspace busy.
 func (h *holdings) end(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,11 +112,11 @@ func (h *holdings) end(r ref) {
 	}
 }
 
-// add a Workspace before its claim is written, because it may leave as soon as that is
-// done. It is busy until then: a release that does not wait for the answer would find
-// nothing to release, or worse, the next claim. It returns false if an earlier claim on a
-// Workspace of that name is not released yet. A claim that is written once more, because
-// a cache does not show it, changes nothing about the holding.
+// add adds a Workspace before its claim is written, because it may leave right after the write.
+// It is busy until then: a release that does not wait for the answer would find nothing to
+// release or, worse, remove the next claim. add returns false if an earlier claim on a Workspace
+// of that name is not released yet. A claim that is written once more, because a cache does not
+// show it, does not change the holding.
 func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,7 +135,7 @@ func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 	return true
 }
 
-// accept that the claim on a Workspace that was added has been written.
+// accept records that the claim on an added Workspace has been written.
 func (h *holdings) accept(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,9 +145,9 @@ func (h *holdings) accept(r ref) {
 	}
 }
 
-// refuse a Workspace that was added: its claim was not written. A claim that was written
-// before is still there, or its release will find out: the Workspace without it may have
-// come from a cache that was behind.
+// refuse records that the claim on an added Workspace was not written. A claim that was written
+// before either still exists, or its release finds that it does not: the Workspace without the
+// claim may have come from a cache that was behind.
 func (h *holdings) refuse(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,8 +157,8 @@ func (h *holdings) refuse(r ref) {
 	}
 }
 
-// leave the Workspace of the supplied name, if one is held: release it at once or at
-// the end of the work that is in progress.
+// leave releases the Workspace of the supplied name, if one is held, at once or at the end of the
+// work in progress.
 func (h *holdings) leave(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,8 +168,8 @@ func (h *holdings) leave(r ref) {
 	}
 }
 
-// doubt leaves a Workspace whose claim may have been written, or may still be. O is the
-// Workspace before that.
+// doubt leaves a Workspace whose claim may have been written, or may still be. o is the Workspace
+// before that.
 func (h *holdings) doubt(r ref, o Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +180,7 @@ func (h *holdings) doubt(r ref, o Object) {
 	}
 }
 
-// left is leave for one Workspace: there may be another one of its name by now.
+// left is leave for the Workspace of one UID: another one may have the same name now.
 func (h *holdings) left(r ref, uid types.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,9 +198,9 @@ func (h *holdings) leaveLocked(r ref, e *holding) {
 	}
 }
 
-// leavable returns the UID of a Workspace that is to be released. If it is not known
-// whether its claim was written, it also returns the Workspace as it looked before that.
-// It returns false if there is nothing to be done about it (any more).
+// leavable returns the UID of a Workspace that is to be released. If it is unknown whether its
+// claim was written, leavable also returns the Workspace before that. It returns false if there
+// is nothing to release (any more).
 func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,7 +213,7 @@ func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 	return e.uid, h.unsure[r], true
 }
 
-// remove a Workspace whose claim is gone.
+// remove removes a Workspace without a claim.
 func (h *holdings) remove(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,7 +33,7 @@ func TestHoldings(t *testing.T) {
 		h.add(r, one, false)
 	}
 
-	// What can be seen of holdings from outside.
+	// want is the visible state of holdings.
 	type want struct {
 		OK       bool
 		Holds    bool
@@ -49,12 +49,12 @@ func TestHoldings(t *testing.T) {
 		want   want
 	}{
 		"Add": {
-			reason: "It is held before anybody else can know.",
+			reason: "It is held before other instances can know.",
 			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{OK: true, Holds: true},
 		},
 		"LeaveWhileTaking": {
-			reason: "What is not written yet cannot be released.",
+			reason: "A claim that is not written yet cannot be released.",
 			before: func(h *holdings) { h.add(r, one, false) },
 			do: func(h *holdings) bool {
 				h.left(r, one)
@@ -64,7 +64,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true},
 		},
 		"Taken": {
-			reason: "What left while its claim was being written is released as soon as that is done.",
+			reason: "A Workspace that left while its claim was being written is released after the write.",
 			before: func(h *holdings) { h.add(r, one, false); h.left(r, one) },
 			do: func(h *holdings) bool {
 				h.end(r)
@@ -74,13 +74,13 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddAgain": {
-			reason: "A claim is written again if somebody has removed it.",
+			reason: "A claim is written again if a person has removed it.",
 			before: held,
 			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{OK: true, Holds: true},
 		},
 		"Refused": {
-			reason: "What could not be claimed is not held.",
+			reason: "A Workspace that could not be claimed is not held.",
 			before: func(h *holdings) { h.add(r, one, false) },
 			do: func(h *holdings) bool {
 				h.refuse(r)
@@ -91,7 +91,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true},
 		},
 		"RefusedAgain": {
-			reason: "What was claimed before still is.",
+			reason: "A Workspace that was claimed before still is.",
 			before: claimedAgain,
 			do: func(h *holdings) bool {
 				h.refuse(r)
@@ -102,7 +102,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Holds: true},
 		},
 		"LeftAndRefusedAgain": {
-			reason: "It has left nevertheless, and its claim has to go.",
+			reason: "It has left nevertheless, and its claim must be released.",
 			before: func(h *holdings) { claimedAgain(h); h.left(r, one) },
 			do: func(h *holdings) bool {
 				h.refuse(r)
@@ -113,40 +113,40 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"AddWhileWorking": {
-			reason: "Nothing is forgotten of a Workspace that is worked on.",
+			reason: "A Workspace that is being worked on stays recorded.",
 			before: working,
 			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{Holds: true},
 		},
 		"AddWhileLeaving": {
-			reason: "The release that is due would remove the new claim.",
+			reason: "The pending release would remove the new claim.",
 			before: func(h *holdings) { held(h); h.left(r, one) },
 			do:     func(h *holdings) bool { return h.add(r, one, false) },
 			want:   want{Leavable: true, Due: 1},
 		},
 		"Begin": {
-			reason: "What is held may be worked on.",
+			reason: "Work on a held Workspace may begin.",
 			before: held,
 			do:     func(h *holdings) bool { return h.begin(r, one) },
 			want:   want{OK: true, Holds: true},
 		},
 		"BeginNotHeld": {
-			reason: "What is not held may not.",
+			reason: "Work on a Workspace that is not held may not begin.",
 			do:     func(h *holdings) bool { return h.begin(r, one) },
 		},
 		"BeginAnother": {
-			reason: "A Workspace of the same name is another.",
+			reason: "A Workspace of the same name is a different one.",
 			before: func(h *holdings) { h.add(r, two, false); h.end(r) },
 			do:     func(h *holdings) bool { return h.begin(r, one) },
 		},
 		"BeginLeaving": {
-			reason: "What is about to be released may not.",
+			reason: "Work on a Workspace that is about to be released may not begin.",
 			before: func(h *holdings) { held(h); h.left(r, one) },
 			do:     func(h *holdings) bool { return h.begin(r, one) },
 			want:   want{Leavable: true, Due: 1},
 		},
 		"LeaveWhileWorking": {
-			reason: "The work goes on, and the claim stays as long.",
+			reason: "The work continues, and the claim stays until its end.",
 			before: working,
 			do: func(h *holdings) bool {
 				h.leave(r)
@@ -156,7 +156,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true},
 		},
 		"End": {
-			reason: "What left meanwhile is released.",
+			reason: "A Workspace that left during the work is released.",
 			before: func(h *holdings) { working(h); h.leave(r) },
 			do: func(h *holdings) bool {
 				h.end(r)
@@ -166,7 +166,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Leavable: true, Due: 1},
 		},
 		"EndOfNothing": {
-			reason: "What was never claimed has nothing to release.",
+			reason: "A Workspace that was never claimed has nothing to release.",
 			before: func(h *holdings) { h.add(r, one, false); h.remove(r) },
 			do: func(h *holdings) bool {
 				h.end(r)
@@ -176,7 +176,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true},
 		},
 		"LeftAnother": {
-			reason: "A Workspace that is gone takes nothing from one that was made in its place.",
+			reason: "A deleted Workspace does not affect another one that was made in its place.",
 			before: held,
 			do: func(h *holdings) bool {
 				h.left(r, two)
@@ -186,7 +186,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Holds: true},
 		},
 		"LeaveNothing": {
-			reason: "What is not held does not leave.",
+			reason: "A Workspace that is not held does not leave.",
 			do: func(h *holdings) bool {
 				h.leave(r)
 				h.left(r, one)
@@ -197,7 +197,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true},
 		},
 		"Doubt": {
-			reason: "It is remembered what has to be settled.",
+			reason: "The unsure claim is recorded.",
 			before: func(h *holdings) { h.add(r, one, false) },
 			do: func(h *holdings) bool {
 				h.doubt(r, theObject())
@@ -208,7 +208,7 @@ func TestHoldings(t *testing.T) {
 			want: want{OK: true, Leavable: true, Unsure: true, Due: 1},
 		},
 		"Settled": {
-			reason: "What was settled once says nothing about the next claim.",
+			reason: "A settled claim does not affect the next claim.",
 			before: func(h *holdings) {
 				h.add(r, one, false)
 				h.doubt(r, theObject())

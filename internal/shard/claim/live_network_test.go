@@ -34,7 +34,7 @@ func testAnswerLost(t *testing.T, f *fixture) {
 	}
 
 	f.eventuallyClaimed(t, "A claim that may have been written is released.", Claim{})
-	f.look(t)
+	f.refresh(t)
 	f.eventuallyTakes(t)
 }
 
@@ -54,7 +54,7 @@ func testClaimArrivesLate(t *testing.T, f *fixture) {
 		t.Errorf("answer to the first request: -want, +got:\n%s", diff)
 	}
 
-	f.expectClaim(t, "Nobody would know of a claim that is written now.", Claim{})
+	f.expectClaim(t, "A claim that arrives now would never be released.", Claim{})
 }
 
 func testErasureArrivesLate(t *testing.T, f *fixture) {
@@ -65,18 +65,18 @@ func testErasureArrivesLate(t *testing.T, f *fixture) {
 	arrive := f.delay(http.MethodPatch)
 
 	f.leave()
-	f.eventuallyClaimed(t, "What cannot be released is tried again.", Claim{})
-	f.look(t)
+	f.eventuallyClaimed(t, "A failed release is repeated.", Claim{})
+	f.refresh(t)
 	f.eventuallyTakes(t)
 
 	if diff := cmp.Diff(http.StatusConflict, arrive(t)); diff != "" {
 		t.Errorf("answer to the first request: -want, +got:\n%s", diff)
 	}
 
-	f.expectClaim(t, "The claim is another one by now.", f.me())
+	f.expectClaim(t, "The current claim is another one.", f.me())
 }
 
-// once puts a hook in the way of the next request with the supplied method.
+// once handles the next request with the supplied method with a hook.
 func (f *fixture) once(method string, h apiserver.Hook) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,9 +84,8 @@ func (f *fixture) once(method string, h apiserver.Hook) {
 	f.hooks[method] = h
 }
 
-// delay the next request with the supplied method: its sender is told that the
-// connection is lost. It arrives when the returned function is called, which returns
-// the status of the answer.
+// delay delays the next request with the supplied method: its sender sees a lost connection. The
+// request arrives when the returned function is called, which returns the status of the answer.
 func (f *fixture) delay(method string) func(t *testing.T) int {
 	type sent struct {
 		r    *http.Request

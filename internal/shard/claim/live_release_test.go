@@ -14,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// A Workspace is deleted, and one of its name is made that has a claim of this instance.
+// testMadeAgain deletes a Workspace, and makes one of the same name that has a claim of this
+// instance.
 func testMadeAgain(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -38,7 +39,7 @@ func testMadeAgain(t *testing.T, f *fixture) {
 
 	f.start(t)
 	f.eventuallyForgotten(t)
-	f.expectClaim(t, "What is released is gone: this is another one.", f.me())
+	f.expectClaim(t, "The released Workspace is deleted: this is another one.", f.me())
 }
 
 func testChangedDuringErase(t *testing.T, f *fixture) {
@@ -51,19 +52,19 @@ func testChangedDuringErase(t *testing.T, f *fixture) {
 		return next.RoundTrip(r)
 	})
 	f.leave()
-	f.eventuallyClaimed(t, "It is released whatever else changes.", Claim{})
+	f.eventuallyClaimed(t, "It is released although something else changes.", Claim{})
 
 	if diff := cmp.Diff(map[string]string{shard.LabelKey: "b"}, f.get(t).GetLabels()); diff != "" {
 		t.Errorf("labels: -want, +got:\n%s", diff)
 	}
 }
 
-// The only worker of this test is at work on another Workspace, too.
+// testLeavesDuringWork has one worker, which is also busy with another Workspace.
 func testLeavesDuringWork(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 	f.expectReconciled(t)
-	f.look(t)
+	f.refresh(t)
 
 	began, finish := make(chan struct{}), make(chan struct{})
 	f.work = func() {
@@ -77,7 +78,7 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 
 	<-began
 
-	// Another one has been claimed before, and leaves first.
+	// Another Workspace was claimed before, and leaves first.
 	idle := f.create(t)
 
 	if ok, err := f.claims.take(t.Context(), f.refOf(idle), idle); !ok || err != nil {
@@ -109,16 +110,16 @@ func testLeavesLock(t *testing.T, f *fixture) {
 	f.start(t)
 	f.expectReconciled(t)
 	f.leave()
-	f.eventuallyClaimed(t, "What left is released.", Claim{})
+	f.eventuallyClaimed(t, "A Workspace that has left is released.", Claim{})
 
 	if diff := cmp.Diff([]string{f.claims.me.Host()}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
 		t.Errorf("whoever is next has to know whose lock it may find: -want, +got:\n%s", diff)
 	}
 
-	f.eventually(t, "it is the business of whoever is next", func() bool { return !locks.Any(f.ws.GetUID()) })
+	f.eventually(t, "the lock is left to the next instance", func() bool { return !locks.Any(f.ws.GetUID()) })
 }
 
-// The claim was overwritten, which is against the rules.
+// testClaimedByAnotherNow has another instance overwrite the claim, which is against the rules.
 func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
@@ -126,5 +127,5 @@ func testClaimedByAnotherNow(t *testing.T, f *fixture) {
 	f.claimFor(t, another("host-1_1f33"))
 	f.leave()
 	f.eventuallyForgotten(t)
-	f.expectClaim(t, "It is another's.", another("host-1_1f33"))
+	f.expectClaim(t, "It belongs to another instance.", another("host-1_1f33"))
 }

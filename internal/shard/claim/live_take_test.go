@@ -28,7 +28,7 @@ func testOutdated(t *testing.T, f *fixture) {
 		t.Errorf("somebody was faster, which is nothing to be told of: %v", err)
 	}
 
-	f.expectClaim(t, "The Workspace is not what the decision was about.", Claim{})
+	f.expectClaim(t, "The Workspace has changed since the decision.", Claim{})
 	f.expectHolds(t, "It was not taken.", false)
 }
 
@@ -54,10 +54,11 @@ func testTakesCopy(t *testing.T, f *fixture) {
 	f.expectClaim(t, "A copy begins without a claim.", Claim{})
 	f.ownAs(t, original.GetUID(), func(o *commonv1beta1.Ownership) { *o = original.GetOwnership() })
 	f.expectReconciled(t)
-	f.expectClaim(t, "Nobody has claimed the copy.", f.me())
+	f.expectClaim(t, "The copy has no claim.", f.me())
 }
 
-// An API server with a CustomResourceDefinition of an earlier version drops the claim.
+// testNotKept has an API server with a CustomResourceDefinition of an earlier version, which
+// drops the claim.
 func testNotKept(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -86,7 +87,7 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	for _, host := range []string{"host-1", "host-2"} {
 		f.claimFor(t, another(host+"_1f33"))
 		f.expectReconciled(t)
-		f.expectClaim(t, "The dead do nothing.", f.me())
+		f.expectClaim(t, "A dead instance does not work.", f.me())
 		f.leave()
 		f.eventuallyClaimed(t, "It leaves again.", Claim{})
 	}
@@ -96,7 +97,7 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	}
 }
 
-// An unsharded instance leaves no claim behind.
+// testTakesFromUnsharded takes from an unsharded instance, which leaves no claim behind.
 func testTakesFromUnsharded(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
@@ -110,7 +111,7 @@ func testTakesFromUnsharded(t *testing.T, f *fixture) {
 	} {
 		f.claimFor(t, another(want[0]+"_1f33"))
 		f.expectReconciled(t)
-		f.look(t)
+		f.refresh(t)
 
 		if diff := cmp.Diff(want, f.ws.GetOwnership().PreviousHosts); diff != "" {
 			t.Errorf("hosts on which a lock may have been left: -want, +got:\n%s", diff)
@@ -121,7 +122,7 @@ func testTakesFromUnsharded(t *testing.T, f *fixture) {
 	}
 }
 
-// The instance that takes a Workspace knows its previous owner.
+// testPreviousOwner ensures that the instance that takes a Workspace knows its previous owner.
 func testPreviousOwner(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
@@ -135,8 +136,8 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 		hosts            []string
 	}{
 		{reason: "An earlier incarnation of this instance had the same disk.", claim: Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"}, hosts: []string{"host-1"}},
-		{reason: "Another instance had another one.", claim: another("host-2_1f33"), previousWasOther: true, hosts: []string{"host-2", "host-1"}},
-		{reason: "Nobody knows who was there before.", previousWasOther: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "Another instance had another disk.", claim: another("host-2_1f33"), previousWasOther: true, hosts: []string{"host-2", "host-1"}},
+		{reason: "The previous owner is unknown.", previousWasOther: true, hosts: []string{"host-2", "host-1"}},
 	} {
 		f.claimFor(t, tc.claim)
 
@@ -147,7 +148,7 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 		before := time.Now()
 
 		f.expectReconciled(t)
-		f.look(t)
+		f.refresh(t)
 
 		hosts, since := f.claims.Abandoned(f.ws)
 		if diff := cmp.Diff(tc.hosts, hosts); diff != "" {
@@ -179,14 +180,14 @@ func testUnshardedWasFaster(t *testing.T, f *fixture) {
 
 	f.expectReconciled(t)
 	f.eventuallyClaimed(t, "An unsharded instance that saw no claim may be at work.", Claim{})
-	f.look(t)
+	f.refresh(t)
 	f.expectReconciled(t)
 	f.expectRuns(t, "The unsharded instance serves every Workspace.", 0)
 	f.expectClaim(t, "The unsharded instance serves every Workspace.", Claim{})
-	f.expectEvents(t, "People are told.", 1)
+	f.expectEvents(t, "An Event tells people.", 1)
 }
 
-// A person has put a claim back that an instance had before.
+// testWaitsForEver has a person restore an old claim of another instance.
 func testWaitsForEver(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -197,7 +198,7 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	f.leases.state = lease.Alive
 	f.claimFor(t, another("host-1_1f33"))
 	f.expectReconciled(t)
-	f.expectWarnings(t, "It may be at work.", 0)
+	f.expectWarnings(t, "It may be working.", 0)
 
 	for i, after := range []time.Duration{f.claims.longestRun + 1, repeatWarning} {
 		now = now.Add(after)
@@ -209,7 +210,7 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 
 	f.claimFor(t, another("host-1_2a44"))
 	f.expectReconciled(t)
-	f.expectWarnings(t, "The instance was restarted, and may be at work.", 2)
+	f.expectWarnings(t, "The instance was restarted, and may be working.", 2)
 
 	f.claimFor(t, f.claims.me)
 	f.expectReconciled(t)
@@ -226,15 +227,15 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 		f.expectReconciled(t)
 	}
 
-	f.expectEvents(t, "People are told once.", 1)
+	f.expectEvents(t, "There is one Event.", 1)
 
 	f.leases.state = lease.Unknown
 
 	f.expectReconciled(t)
-	f.expectEvents(t, "It is something else that it waits for.", 2)
+	f.expectEvents(t, "It waits for another reason.", 2)
 	f.leave()
 	f.expectReconciled(t)
-	f.expectEvents(t, "It has been away: this is another wait.", 3)
-	f.expectRuns(t, "It is another's.", 0)
-	f.expectClaim(t, "It is another's.", another("host-1_1f33"))
+	f.expectEvents(t, "It has left in between: this is another wait.", 3)
+	f.expectRuns(t, "It belongs to another instance.", 0)
+	f.expectClaim(t, "It belongs to another instance.", another("host-1_1f33"))
 }

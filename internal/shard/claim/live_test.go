@@ -54,17 +54,17 @@ func testTakeAndRelease(t *testing.T, f *fixture) {
 		t.Error("there was no work before the Workspace was claimed, and an error")
 	}
 
-	f.expectClaim(t, "What nobody has claimed is taken.", f.me())
+	f.expectClaim(t, "A Workspace without a claim is taken.", f.me())
 	f.expectRuns(t, "The claim has to be seen first.", 0)
 
-	f.look(t)
+	f.refresh(t)
 	f.expectReconciled(t)
-	f.expectRuns(t, "It is claimed and everybody can see it.", 1)
+	f.expectRuns(t, "It is claimed, and other instances can see that.", 1)
 
 	f.leave()
-	f.eventuallyClaimed(t, "What left is released.", Claim{})
+	f.eventuallyClaimed(t, "A Workspace that has left is released.", Claim{})
 
-	// The cache is still what it was.
+	// The cache has not changed.
 	f.expectReconciled(t)
 	f.expectRuns(t, "A cache that is behind shows a claim that was released.", 1)
 }

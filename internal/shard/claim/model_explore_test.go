@@ -25,7 +25,7 @@ func (m *model) Wrong(s *state) string {
 	return ""
 }
 
-// Goals are that each Workspace is worked on by an instance that is to serve it.
+// Goals are the number of Workspaces: each must be worked on by an instance that is to serve it.
 func (m *model) Goals() int { return m.spaces }
 
 // Reached says that an instance that is to serve a Workspace works on it.

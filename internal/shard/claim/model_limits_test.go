@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// These are the limits of the guarantees: a person who writes the status of a Workspace
-// can break them.
+// TestModelLimits shows the limits of the guarantees: a person who writes the status of a
+// Workspace can break them.
 func TestModelLimits(t *testing.T) {
 	t.Parallel()
 
@@ -22,19 +22,19 @@ func TestModelLimits(t *testing.T) {
 		want   string
 	}{
 		"ErasedAndRelabelled": {
-			reason: "Nothing but the claim tells another shard that a run is in progress.",
+			reason: "Only the claim tells another shard that a run is in progress.",
 			world:  "Status",
 			faults: faults{relabels: 1, erasures: 1},
 			want:   twoWorkers,
 		},
 		"RestoredAndRelabelled": {
-			reason: "An old claim of the other shard says that the Workspace is its own.",
+			reason: "An old claim of the other shard makes the Workspace look like its own.",
 			world:  "Status",
 			faults: faults{relabels: 1, restores: 1},
 			want:   twoWorkers,
 		},
 		"Restored": {
-			reason: "An instance does not see Workspaces that it does not serve, and so not its claim on them. People are told.",
+			reason: "An instance does not see Workspaces that it does not serve, nor its claim on them. A warning tells people.",
 			world:  "Restored",
 			faults: faults{restores: 1},
 			want:   stuck,

@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// lives is the life of a process, and its Lease.
+// lives does one step in the life of a process and its Lease.
 func (m *model) lives(s *state, p int, fn yield) {
 	n := *s
 	me, held := &n.procs[p], &n.lease[m.roles[p]]
@@ -51,7 +51,7 @@ func (m *model) lives(s *state, p int, fn yield) {
 	m.observe(s, p, fn)
 }
 
-// goodbye is how a process that has been leading ends.
+// goodbye does one step at the end of a process that has been leading.
 func (m *model) goodbye(s *state, p int, fn yield) {
 	n := *s
 	me := &n.procs[p]
@@ -101,7 +101,7 @@ func (m *model) goodbye(s *state, p int, fn yield) {
 	m.lost(s, p, fn)
 }
 
-// lost is how a process loses its Lease: it aborts its work, which takes time.
+// lost does one step of a process that loses its Lease: it aborts its work, which takes time.
 func (m *model) lost(s *state, p int, fn yield) {
 	n := *s
 	me := &n.procs[p]
@@ -123,7 +123,7 @@ func (m *model) lost(s *state, p int, fn yield) {
 	}
 }
 
-// releaseEarly releases a Lease before all work has ended, where that is wrong.
+// releaseEarly releases a Lease before all work has ended, which is wrong.
 func (m *model) releaseEarly(s *state, p int) {
 	if m.without == leaseIsReleasedLast {
 		s.lease[m.roles[p]] = leaseState{}
@@ -142,7 +142,7 @@ func quiet(p *process) bool {
 	return true
 }
 
-// end a process. What it has sent may still arrive.
+// end a process. Requests that it has sent may still arrive.
 func (m *model) end(s *state, p int) {
 	me := process{status: gone}
 
@@ -164,8 +164,8 @@ func (m *model) end(s *state, p int) {
 	s.procs[p] = me
 }
 
-// late says that no process waits for the supplied requests any more. A request without
-// any further effect need not be remembered.
+// late says that no process waits for the supplied requests any more. Requests without a further
+// effect are dropped from the state.
 func (w *work) late(claiming request, step releaseStep, releasing request) {
 	if claiming == valid || step == settling && releasing == valid {
 		w.lateClaim = valid
@@ -197,15 +197,15 @@ func (m *model) observe(s *state, p int, fn yield) {
 	}
 }
 
-// canExpire says whether the Lease of a process may have been unchanged for long
-// enough. One that could not renew it for so long is ended before by its fence.
+// canExpire says whether the Lease of a process may have been unchanged for long enough. Before
+// that, the fence ends a process that could not renew its Lease for so long.
 func (m *model) canExpire(s *state, holder name) bool {
 	h := s.procs[holder-1]
 
 	return h.status == gone || h.paused && m.without == fenceKills || m.without == deadNeedsExpiry
 }
 
-// state of the process with the supplied name, as another one finds out.
+// state returns the state of the process with the supplied name, as another process finds it.
 func (m *model) state(s *state, p int, of name) lease.State {
 	l := s.lease[m.roles[of-1]]
 	switch {
@@ -216,12 +216,12 @@ func (m *model) state(s *state, p int, of name) lease.State {
 	case s.procs[of-1].status == gone || s.procs[of-1].released:
 		return lease.Dead
 	default:
-		// It may have lost its Lease without having ended.
+		// It may have lost its Lease but still be running.
 		return lease.Alive
 	}
 }
 
-// unsharded is the state of the holder of the Lease of the unsharded instance.
+// unsharded returns the state of the holder of the Lease of the unsharded instance.
 func (m *model) unsharded(s *state, p int) lease.State {
 	if l := s.lease[unsharded]; l.holder != 0 && !m.expired(&l, p) {
 		return lease.Alive

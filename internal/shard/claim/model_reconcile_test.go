@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// cache of a process catches up.
+// cache does one step in which the cache of a process catches up.
 func (m *model) cache(s *state, p, w int, fn yield) {
 	if !m.cached(p) {
 		return
@@ -33,7 +33,7 @@ func (m *model) cache(s *state, p, w int, fn yield) {
 	fn(move{kind: catchesUp, proc: uint8(p), space: uint8(w)}, &n)
 }
 
-// reconcile is what a worker does, step by step.
+// reconcile does one step of a worker.
 func (m *model) reconcile(s *state, p, w int, fn yield) {
 	n := *s
 	mine := &n.procs[p].work[w]
@@ -45,7 +45,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 	switch mine.step {
 	case idle:
 		if n.procs[p].status == leading {
-			m.look(&n, p, w, done)
+			m.readAnew(&n, p, w, done)
 		}
 	case looked:
 		m.decide(&n, p, w, done)
@@ -83,7 +83,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 	}
 }
 
-// begin work, if it is still right.
+// begin work, if it is still allowed.
 func (m *model) begin(w *work) {
 	w.step = idle
 	w.holdings(func(h *holdings) {
@@ -108,7 +108,7 @@ func (w *work) reads(v view) {
 	}
 }
 
-// endTake ends a take, after doing something about it.
+// endTake ends a take, after a change of the holdings.
 func (w *work) endTake(fn func(h *holdings)) {
 	w.step, w.claiming = idle, none
 	w.holdings(func(h *holdings) {
@@ -151,9 +151,9 @@ func (m *model) lose(s *state, p, w int, done func(moveKind)) {
 	done(losesClaim)
 }
 
-// look at a Workspace, and decide at once if it comes from a cache: it is as old as
-// it may be already.
-func (m *model) look(s *state, p, w int, done func(moveKind)) {
+// readAnew reads a Workspace. If it comes from a cache, the decision follows at once: the cache may
+// already be behind.
+func (m *model) readAnew(s *state, p, w int, done func(moveKind)) {
 	mine := &s.procs[p].work[w]
 
 	switch {
@@ -161,7 +161,7 @@ func (m *model) look(s *state, p, w int, done func(moveKind)) {
 		mine.step = looked
 		mine.seen = view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
 
-		done(looks)
+		done(readsLive)
 	case mine.seen.found:
 		m.decide(s, p, w, done)
 	case mine.held && !mine.leaving && m.without != leavingReleases:
@@ -170,12 +170,12 @@ func (m *model) look(s *state, p, w int, done func(moveKind)) {
 	}
 }
 
-// decide what to do about a Workspace, and begin to do it.
+// decide which action to take on a Workspace, and begin it.
 func (m *model) decide(s *state, p, w int, done func(moveKind)) {
 	before := *s
 	m.act(s, p, w, Decide(m.situation(s, p, w, false)), done)
 
-	// Leases cannot always be read.
+	// Reads of Leases may fail.
 	*s = before
 	m.act(s, p, w, Decide(m.situation(s, p, w, true)), func(moveKind) { done(cannotReadLease) })
 }
@@ -223,7 +223,7 @@ func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
 	return out
 }
 
-// unreadable makes unknown what comes from a Lease.
+// unreadable makes the states that come from a Lease unknown.
 func (s *Situation) unreadable(dead bool) {
 	as := lease.Unknown
 	if dead {
@@ -246,7 +246,7 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	mine.step = idle
 	read := mine.seen
 
-	// What was read from the API server is not kept.
+	// An object that was read from the API server is not kept.
 	if !m.cached(p) {
 		mine.seen = view{}
 	}
@@ -268,8 +268,8 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	}
 }
 
-// take a Workspace: it returns false if trying would have no effect, neither on the
-// Workspace nor on the holdings.
+// take a Workspace. It returns false if that would have no effect, neither on the Workspace nor
+// on the holdings.
 func (m *model) take(mine *work) bool {
 	if !mine.seen.latest && !mine.held && m.without != claimNeedsVersion {
 		return false

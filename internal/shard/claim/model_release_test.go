@@ -10,7 +10,7 @@ import (
 
 func theObject() Object { return &clusterv1beta1.Workspace{} }
 
-// release is what the one goroutine that gives back claims does.
+// release does one step of the goroutine that releases claims.
 func (m *model) release(s *state, p, w int, fn yield) {
 	n := *s
 	mine := &n.procs[p].work[w]
@@ -59,14 +59,14 @@ func (m *model) beginRelease(s *state, p, w int) {
 	}
 }
 
-// readToErase reads the Workspace and sends the request that removes the claim, if
-// that is still there.
+// readToErase reads the Workspace and sends the request that removes the claim, if the claim is
+// still there.
 func (m *model) readToErase(s *state, p, w int) {
 	mine := &s.procs[p].work[w]
 
 	mine.release, mine.releasing = erasing, valid
-	// Who erases on condition of the version has looked at the claim before; who does
-	// not leaves that to the API server.
+	// An erasure on condition of the version requires a check of the claim first. Without that
+	// condition, the API server does the check.
 	if (s.claim[w] != name(p+1) || s.uid[w] != mine.heldUID) && m.without != eraseNeedsOwnClaim && m.without != eraseNeedsVersion {
 		mine.release, mine.releasing = erased, none
 	}
@@ -151,7 +151,7 @@ func (m *model) network(s *state, p, w int, fn yield) {
 	}
 }
 
-// claim is what the API server does about a request that writes a claim.
+// claim returns the answer of the API server to a request that writes a claim.
 func (m *model) claim(s *state, p, w int, r request) bool {
 	if r != valid && m.without != claimNeedsVersion {
 		return false
@@ -165,7 +165,7 @@ func (m *model) claim(s *state, p, w int, r request) bool {
 	return true
 }
 
-// erase is what the API server does about a request that removes a claim.
+// erase returns the answer of the API server to a request that removes a claim.
 func (m *model) erase(s *state, p, w int, r request) bool {
 	if r != valid && m.without != eraseNeedsVersion {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// A rule can be taken away from a model.
+// A rule can be removed from a model.
 type rule uint8
 
 const (
@@ -46,14 +46,14 @@ const (
 	rules
 )
 
-// What can be wrong.
+// These are the possible errors.
 const (
 	twoWorkers = "a Workspace has two workers"
 	stuck      = explore.Stuck
 )
 
-// Without any one of the rules, something goes wrong: each is needed, and the model
-// would notice if it was lost.
+// TestModelWithoutRule removes one rule at a time, which leads to an error. So each rule is
+// necessary, and the model detects its loss.
 func TestModelWithoutRule(t *testing.T) {
 	t.Parallel()
 
@@ -65,21 +65,21 @@ func TestModelWithoutRule(t *testing.T) {
 		want   string
 	}{
 		"ClaimIsNeeded": {
-			reason: "Labels alone do not tell whether somebody else has not finished yet.",
+			reason: "Labels alone do not tell whether another instance has finished.",
 			rule:   claimIsNeeded,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
 			want:   twoWorkers,
 		},
 		"ClaimNeedsVersion": {
-			reason: "A claim that is decided upon because of an old version would overwrite that of another.",
+			reason: "A claim that is based on an old version would overwrite that of another instance.",
 			rule:   claimNeedsVersion,
 			world:  "Lossy",
 			faults: faults{relabels: 2},
 			want:   twoWorkers,
 		},
 		"LiveClaimIsRespected": {
-			reason: "Who has claimed a Workspace and is alive may work on it.",
+			reason: "A live instance that has claimed a Workspace may be working on it.",
 			rule:   liveClaimIsRespected,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
@@ -100,21 +100,21 @@ func TestModelWithoutRule(t *testing.T) {
 			want:   twoWorkers,
 		},
 		"FenceKills": {
-			reason: "A process that is stopped goes on where it was.",
+			reason: "A stopped process continues where it was.",
 			rule:   fenceKills,
 			world:  "Unsharded",
 			faults: faults{pauses: 1},
 			want:   twoWorkers,
 		},
 		"ChildrenDie": {
-			reason: "The Lease of a process says nothing about children that it left behind.",
+			reason: "The Lease of a process says nothing about its children.",
 			rule:   childrenDie,
 			world:  "Unsharded",
 			faults: faults{kills: 1},
 			want:   twoWorkers,
 		},
 		"HoldingIsNeeded": {
-			reason: "A cache that is behind shows a claim that was released.",
+			reason: "A cache that is behind shows a released claim.",
 			rule:   holdingIsNeeded,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
@@ -128,63 +128,63 @@ func TestModelWithoutRule(t *testing.T) {
 			want:   twoWorkers,
 		},
 		"TakeIsWork": {
-			reason: "A release that does not wait for a claim to be written forgets the one after.",
+			reason: "A release that does not wait for a pending claim forgets the next claim.",
 			rule:   takeIsWork,
 			world:  "Lossy",
 			faults: faults{relabels: 3},
 			want:   stuck,
 		},
 		"TakeWaitsForRelease": {
-			reason: "A release that is in progress would remove the new claim.",
+			reason: "A release in progress would remove the new claim.",
 			rule:   takeWaitsForRelease,
 			world:  "Lossy",
 			faults: faults{relabels: 3, losses: 1},
 			want:   twoWorkers,
 		},
 		"RefusedIsKept": {
-			reason: "A claim that a cache does not show yet cannot be written once more, and must not be forgotten.",
+			reason: "A claim that a cache does not show yet cannot be written once more, and must not be dropped.",
 			rule:   refusedIsKept,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
 			want:   stuck,
 		},
 		"ReleaseWaitsForWork": {
-			reason: "Who is to work on the Workspace next begins at once.",
+			reason: "The next owner of the Workspace begins at once.",
 			rule:   releaseWaitsForWork,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
 			want:   twoWorkers,
 		},
 		"LeavingReleases": {
-			reason: "An instance that is alive would keep its claim on what it does not serve any more.",
+			reason: "A live instance would keep its claim on a Workspace that it does not serve any more.",
 			rule:   leavingReleases,
 			world:  "Lossy",
 			faults: faults{relabels: 1},
 			want:   stuck,
 		},
 		"EraseNeedsOwnClaim": {
-			reason: "The claim may be that of another by then.",
+			reason: "The claim may belong to another instance by then.",
 			rule:   eraseNeedsOwnClaim,
 			world:  "Lossy",
 			faults: faults{relabels: 2, losses: 1},
 			want:   twoWorkers,
 		},
 		"EraseNeedsVersion": {
-			reason: "A request that took long on its way removes a claim that was made since.",
+			reason: "A delayed request removes a claim that was made since.",
 			rule:   eraseNeedsVersion,
 			world:  "Lossy",
 			faults: faults{relabels: 3, losses: 1},
 			want:   twoWorkers,
 		},
 		"DoubtIsReleased": {
-			reason: "A claim without an answer may have been written, and nobody would release it.",
+			reason: "A claim without an answer may have been written, and no instance would release it.",
 			rule:   doubtIsReleased,
 			world:  "Lossy",
 			faults: faults{relabels: 1, losses: 1},
 			want:   stuck,
 		},
 		"DoubtIsSettled": {
-			reason: "A claim without an answer may be written when it is thought to be released.",
+			reason: "A claim without an answer may be written after its supposed release.",
 			rule:   doubtIsSettled,
 			world:  "Lossy",
 			faults: faults{relabels: 1, losses: 1},
@@ -197,13 +197,13 @@ func TestModelWithoutRule(t *testing.T) {
 			want:   twoWorkers,
 		},
 		"UnshardedReadsLive": {
-			reason: "The cache of an unsharded instance does not have the latest claim, and it writes nothing that would fail.",
+			reason: "The cache of an unsharded instance does not have the latest claim, and the instance writes nothing that would fail.",
 			rule:   unshardedReadsLive,
 			world:  "Unsharded",
 			want:   twoWorkers,
 		},
 		"UnshardedRespectsClaims": {
-			reason: "An unsharded instance that is started next to shards finds them at work.",
+			reason: "An unsharded instance that is started next to shards finds them working.",
 			rule:   unshardedRespectsClaims,
 			world:  "Unsharded",
 			want:   twoWorkers,

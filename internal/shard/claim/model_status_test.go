@@ -4,8 +4,8 @@
 
 package claim
 
-// record is what a process does to write the status of the Workspace that it works on. It
-// writes the whole status, the claim with it.
+// record does one step of a process that writes the status of the Workspace that it works on. It
+// writes the whole status, with the claim.
 func (m *model) record(s *state, p, w int, fn yield) {
 	n := *s
 	mine := &n.procs[p].work[w]
@@ -50,7 +50,7 @@ func (m *model) record(s *state, p, w int, fn yield) {
 	}
 }
 
-// repeat a status that was refused, on the latest version.
+// repeat a refused status, on the latest version.
 func (m *model) repeat(s *state, p, w int) moveKind {
 	mine := &s.procs[p].work[w]
 
@@ -77,7 +77,7 @@ func (m *model) repeat(s *state, p, w int) moveKind {
 	return statusIsRepeated
 }
 
-// status is what the API server does about a status that is not outdated.
+// status is the effect of a status that is not outdated in the API server.
 func (m *model) status(s *state, w int, claim name) {
 	s.claim[w] = claim
 	m.changed(s, w)

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The model is a small world: an API server that holds Workspaces and Leases,
-// processes that see them late, and requests that take their time. What a process
-// decides, and what it remembers of the Workspaces it has taken, is the real code.
+// The model is a small world: an API server that holds Workspaces and Leases, processes that see
+// them late, and requests that take time. The decisions of a process, and its holdings, are the
+// real code.
 //
-// A state is all there is to know about that world at one moment. It is a value
-// that can be a key of a map: two ways to it are one state.
+// A state is the complete state of that world at one moment. It is a value that can be a key of a
+// map: two ways to it lead to the same state.
 type state struct {
 	label [maxSpaces]label
 	uid   [maxSpaces]uint8
@@ -31,7 +31,7 @@ const (
 	uids      = 2
 )
 
-// A name of a process, as claims and Leases have it: 0 is none, and i+1 the process i.
+// A name of a process, as in claims and Leases: 0 is none, and i+1 the process i.
 type name uint8
 
 // A label of a Workspace, as an index of labelNames.
@@ -43,7 +43,7 @@ const (
 	labelB
 )
 
-// A role is what a process is started as, and the Lease it needs.
+// A role is the mode of a process, and determines its Lease.
 type role uint8
 
 const (
@@ -59,17 +59,17 @@ const (
 type leaseState struct {
 	holder name
 
-	// expired says, in one bit for each process, who has seen it unchanged for long
-	// enough.
+	// expired has one bit for each process. It says that the process has seen the Lease unchanged
+	// for long enough.
 	expired uint8
 }
 
-// faults says how many of each may still happen.
+// faults are the numbers of faults of each kind that may still happen.
 type faults struct {
 	relabels, kills, pauses, stops, losses, outages, usurpations, writes, erasures, restores, copies uint8
 }
 
-// each kind of fault of which there may be more: there are two UIDs, and so one copy.
+// each kind of fault of which there may be more. There are only two UIDs, and so only one copy.
 func (f *faults) each() []*uint8 {
 	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.outages, &f.usurpations, &f.writes, &f.erasures, &f.restores}
 }
@@ -92,19 +92,19 @@ type process struct {
 	paused bool
 	work   [maxSpaces]work
 
-	// released says that its Lease says that it was released by this process.
+	// released says that, according to its Lease, this process has released the Lease.
 	released bool
 }
 
-// A view is a Workspace as it was read, or its absence.
+// A view is a Workspace as read, or its absence.
 type view struct {
 	found bool
 	uid   uint8
 	label label
 	claim name
 
-	// latest says that nothing has changed since, so that a request that is
-	// conditioned on the version succeeds.
+	// latest says that nothing has changed since the read: a request on condition of the version
+	// succeeds.
 	latest bool
 }
 
@@ -121,7 +121,7 @@ const (
 	working
 )
 
-// A releaseStep is one of the release of a claim.
+// A releaseStep is a step of the release of a claim.
 type releaseStep uint8
 
 const (
@@ -142,17 +142,17 @@ const (
 	valid
 )
 
-// A work is what one process does about one Workspace.
+// A work is the activity of one process on one Workspace.
 type work struct {
 	seen view
 	step step
 	// claiming is the claim that is being written.
 	claiming request
 
-	// uid of the Workspace that it works on, or decides about.
+	// uid of the Workspace that it works on or decides about.
 	uid uint8
 
-	// What the real holdings hold, and whether a release is due.
+	// The contents of the real holdings, and whether a release is due.
 	heldUID                      uint8
 	held, claimed, busy, leaving bool
 	unsure                       request
@@ -161,21 +161,20 @@ type work struct {
 	release   releaseStep
 	releasing request
 
-	// base says whether the Workspace is still as it was read for this work, or as its
-	// status was written last; carries is the claim that it had then. A status that is
-	// written is recording, until there is an answer.
+	// base says whether the Workspace is unchanged since it was read for this work, or since its
+	// status was last written. carries is the claim that it had then. A status that is being
+	// written is recording until there is an answer.
 	base      request
 	carries   name
 	recording bool
 
-	// Requests whose sender does not wait for them any more, and the claim that the last
-	// one carries.
+	// Requests whose sender does not wait for them any more, and the claim of the last one.
 	lateClaim, lateErase, lateStatus request
 	lateCarries                      name
 }
 
-// outdate the requests that are conditioned on a version that has just been replaced.
-// Requests that no process waits for and that have no effect any more are forgotten.
+// outdate the requests on condition of a version that has just been replaced. Requests without a
+// waiting process and without an effect are dropped.
 func (w *work) outdate(forget bool) {
 	w.seen.latest = false
 
@@ -240,7 +239,7 @@ type move struct {
 type moveKind uint8
 
 const (
-	// Faults, and what people do. They stop some day.
+	// Faults, and actions of people. They stop some day.
 	starts moveKind = iota
 	relabels
 	killed
@@ -257,7 +256,7 @@ const (
 	records
 	cannotReadLease
 
-	// Everything else goes on.
+	// The rest continues.
 	continues
 	fenced
 	notices
@@ -265,7 +264,7 @@ const (
 	acquires
 	seesExpired
 	catchesUp
-	looks
+	readsLive
 	decides
 	begins
 	ends
@@ -284,7 +283,7 @@ const (
 	lateStatusArrives
 )
 
-// String says what happens, without who.
+// String describes the move without its actor.
 func (k moveKind) String() string {
 	return [...]string{
 		starts:            "starts and stands by",
@@ -313,12 +312,12 @@ func (k moveKind) String() string {
 		acquires:          "acquires its Lease",
 		seesExpired:       "sees as expired the Lease of",
 		catchesUp:         "has its cache catch up",
-		looks:             "reads from the API server",
+		readsLive:         "reads from the API server",
 		decides:           "decides to",
 		begins:            "begins work",
 		ends:              "ends work",
 		claimArrives:      "has its claim arrive at the API server",
-		claimAnswered:     "gets the answer about its claim, and looks for an unsharded instance",
+		claimAnswered:     "gets the answer about its claim, and checks for an unsharded instance",
 		lateClaimArrives:  "has a claim arrive that it does not wait for any more",
 		releases:          "begins to release",
 		settleArrives:     "has its second try to claim arrive at the API server",
@@ -329,7 +328,7 @@ func (k moveKind) String() string {
 	}[k]
 }
 
-// Describe a move in a line.
+// Describe a move in one line.
 func (m *model) Describe(e move, before, after *state) string {
 	who, space := m.name(name(e.proc+1)), fmt.Sprintf("Workspace %d", e.space)
 
@@ -353,7 +352,7 @@ func (m *model) Describe(e move, before, after *state) string {
 	}
 }
 
-// verb says what has just been decided.
+// verb describes the latest decision.
 func (w *work) verb() string {
 	switch {
 	case w.step == writing:

@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// A model is one world: who is in it, what may go wrong, and without which rule.
+// A model is one world: its processes, its possible faults, and the rule that it lacks.
 type model struct {
 	roles  []role
 	start  []status
@@ -21,12 +21,12 @@ type model struct {
 
 	without rule
 
-	// What follows from the roles.
+	// Derived from the roles.
 	serves [roles][]bool
 	claims [maxProcs]Claim
 }
 
-// prepare what follows from the other fields.
+// prepare the derived fields.
 func (m *model) prepare() {
 	m.serves = [roles][]bool{}
 
@@ -48,7 +48,7 @@ func mustParse(name string) shard.ID {
 	return id
 }
 
-// Start is the state in which everything begins.
+// Start returns the initial state.
 func (m *model) Start() state {
 	m.prepare()
 
@@ -81,7 +81,7 @@ func (m *model) catchUp(s *state, p int) {
 	}
 }
 
-// cacheable is what the cache of a process holds if it is not behind.
+// cacheable is the content of the cache of a process that is not behind.
 func (m *model) cacheable(s *state, p, w int) view {
 	if !m.cached(p) || !m.serves[m.roles[p]][s.label[w]] {
 		return view{}
@@ -90,22 +90,22 @@ func (m *model) cacheable(s *state, p, w int) view {
 	return view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
 }
 
-// cached says whether a process decides about what its cache holds.
+// cached says whether a process decides on the content of its cache.
 func (m *model) cached(p int) bool {
 	return m.roles[p] != unsharded || m.without == unshardedReadsLive
 }
 
-// changed says that a Workspace has a new version.
+// changed records a new version of a Workspace.
 func (m *model) changed(s *state, w int) {
 	for p := range m.roles {
 		s.procs[p].work[w].outdate(m.without != claimNeedsVersion && m.without != eraseNeedsVersion && m.without != eraseNeedsOwnClaim)
 	}
 }
 
-// A yield takes a state that follows, and what led to it.
+// A yield takes a next state, and the move that led to it.
 type yield func(e move, s *state)
 
-// Moves calls fn with each move that may be next.
+// Moves calls fn with each possible next move.
 func (m *model) Moves(s *state, fn func(move, *state)) {
 	for w := range m.spaces {
 		m.people(s, w, fn)
@@ -145,7 +145,7 @@ func (m *model) people(s *state, w int, fn yield) {
 	}
 }
 
-// tamper with the status of a Workspace, or with the Workspace.
+// tamper with the status of a Workspace, or replace the Workspace.
 func (m *model) tamper(s *state, w int, fn yield) {
 	n := *s
 	done := func(kind moveKind, arg name) {

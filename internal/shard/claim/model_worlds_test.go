@@ -4,8 +4,8 @@
 
 package claim
 
-// worlds in which every rule holds. Together they have everything that the model
-// knows of; each is small enough to be explored to its end.
+// worlds in which every rule holds. Together they cover everything in the model. Each is small
+// enough to be explored completely.
 func worlds() map[string]*model {
 	return map[string]*model{
 		"Restart": {

@@ -27,11 +27,11 @@ type Reconciler struct {
 	kind   schema.GroupVersionKind
 }
 
-// Reconciler returns a Reconciler in front of inner, for Workspaces of the kind of
-// the supplied empty object.
+// Reconciler returns a Reconciler in front of inner, for Workspaces of the kind of the supplied
+// empty object.
 func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kind schema.GroupVersionKind, object client.Object) *Reconciler {
 	r := &Reconciler{inner: inner, claims: c, reader: c.cache, object: object, kind: kind}
-	// An unsharded instance writes nothing that would fail if a cache was behind.
+	// An unsharded instance makes no write that would fail if a cache was behind.
 	if c.me == (Claim{}) {
 		r.reader = c.kube
 	}
@@ -39,8 +39,8 @@ func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kin
 	return r
 }
 
-// Reconcile passes a request on if this instance may work on the Workspace. Otherwise it
-// takes the next step towards that: read it, decide, act.
+// Reconcile passes a request on if this instance may work on the Workspace. Otherwise it reads
+// the Workspace, decides, and takes the next step.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	name := ref{kind: r.kind, key: req.NamespacedName}
 
@@ -63,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case Run:
 		return r.run(ctx, o)
 	case Take:
-		// The claim comes back as an event, which Changed accepts, and with it the next
+		// The claim comes back as an event, which Changed accepts and which causes the next
 		// request.
 		_, err := r.claims.take(ctx, name, o)
 
@@ -96,8 +96,8 @@ func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result
 	return r.inner.Reconcile(ctx, o)
 }
 
-// Handler returns an event handler for a cache of the Workspaces of the kind. It
-// releases those that leave the cache at once, even when all workers are busy.
+// Handler returns an event handler for a cache of the Workspaces of the kind. It releases
+// Workspaces that leave the cache at once, even when all workers are busy.
 func (r *Reconciler) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		DeleteFunc: func(obj any) {

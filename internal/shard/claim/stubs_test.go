@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// An oldReader is the cache: it holds the Workspace as it was last looked at.
+// An oldReader is the cache: it holds the Workspace as of the last read.
 type oldReader struct{ f *fixture }
 
 func (r oldReader) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -47,7 +47,7 @@ func copyInto[T interface{ DeepCopyInto(to T) }](from Object, to T) error {
 }
 
 func (r oldReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errors.New("nobody lists")
+	return errors.New("unexpected list")
 }
 
 type counter struct{ f *fixture }

@@ -21,11 +21,11 @@ import (
 
 const reasonWaiting event.Reason = "WaitingForOwner"
 
-// repeatWarning is how often the warning is repeated that no instance serves a Workspace.
+// repeatWarning is the interval of the warning that no instance serves a Workspace.
 const repeatWarning = 10 * time.Minute
 
-// notify people why a Workspace waits: once, unless a person has to act on it. Then it is a
-// warning, and repeated: nothing else shows that the Workspace is not served.
+// notify tells people why a Workspace waits: once, unless a person has to act. In that case it is
+// a warning and is repeated, because nothing else shows that the Workspace is not served.
 func (c *Claims) notify(o client.Object, a Action, s Situation) {
 	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.longestRun
 	message, warn := c.waiting(s), false
@@ -63,8 +63,8 @@ func (c *Claims) waiting(s Situation) string {
 	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s: after that, restart that instance", claimant(s), c.longestRun)
 }
 
-// waitingForEver says why a Workspace waits for longer than any run takes. The claim may be
-// one that its holder does not know of: it is released when that instance ends, not before.
+// waitingForEver says why a Workspace waits for longer than any run takes. The holder of the
+// claim may not know of it: then the claim is released when that instance ends, not before.
 func (c *Claims) waitingForEver(s Situation) string {
 	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which somebody may have put back. Restart that instance: its claims end with it", claimant(s), c.longestRun)
 }
@@ -82,7 +82,7 @@ func waitingForUnsharded(s Situation) string {
 	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
-// A noticeLog records the last message to people about each Workspace, and its time.
+// A noticeLog records the last message about each Workspace, and its time.
 type noticeLog struct {
 	now func() time.Time
 
@@ -95,14 +95,14 @@ type notice struct {
 	message string
 	at      time.Time
 
-	// claim that it waits for, and since when.
+	// claim that it waits for, and the time since which it waits.
 	claim Claim
 	since time.Time
 }
 
 func newNoticeLog() *noticeLog { return &noticeLog{now: time.Now, last: map[types.UID]notice{}} }
 
-// waited returns for how long a Workspace has been waiting for the holder of a claim.
+// waited returns how long a Workspace has been waiting for the holder of a claim.
 func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +116,8 @@ func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
 	return l.now().Sub(last.since)
 }
 
-// due says whether the message is new, or was last sent so long ago that it is due again.
-// If again is zero, it is never repeated.
+// due says whether the message is new, or was last sent so long ago that it is to be repeated. If
+// again is zero, it is never repeated.
 func (l *noticeLog) due(uid types.UID, message string, again time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
