@@ -7,9 +7,7 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -19,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 const (
@@ -78,26 +77,9 @@ func newDemo(ctx context.Context, once bool, cli string, out *os.File) (*demo, e
 	}
 
 	var err error
-	d.cliVersion, err = versionOf(ctx, cli)
+	d.cliVersion, err = program.FirstLine(ctx, cli, "version")
 
-	return d, err
-}
-
-// versionOf returns the first line that the command version of the CLI prints. It runs
-// the CLI with the PATH as its whole environment, and so finds a CLI that needs the HOME
-// of the user, which the instances do not have.
-func versionOf(ctx context.Context, cli string) (string, error) {
-	cmd := exec.CommandContext(ctx, cli, "version") //nolint:gosec // The user names the CLI.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CHECKPOINT_DISABLE=1"}
-
-	out, err := cmd.Output()
-	if err != nil {
-		return "", errors.Wrapf(err, "cannot run %q: remove it from PATH, and `make demo` builds OpenTofu", cli)
-	}
-
-	line, _, _ := strings.Cut(string(out), "\n")
-
-	return line, nil
+	return d, errors.Wrap(err, "`make demo` takes the CLI from PATH")
 }
 
 // run runs the demo until it has ended, and returns an error that names what went

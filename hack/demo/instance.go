@@ -47,7 +47,7 @@ type instance struct {
 	// probes is the URL of its health endpoints.
 	probes string
 
-	program *program
+	program *loggedProcess
 }
 
 // An instanceConfig is what the instances have in common.

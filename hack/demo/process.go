@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -19,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/process"
 )
 
-// A program is a process with a log. It dies with the demo, however that ends.
-type program struct {
+// A loggedProcess is a process with a log. It dies with the demo, however that ends.
+type loggedProcess struct {
 	*process.Process
 
 	log      log
@@ -49,14 +48,14 @@ type command struct {
 }
 
 // start starts a program that runs until it ends or is asked to.
-func (c command) start() (*program, error) {
+func (c command) start() (*loggedProcess, error) {
 	out, err := c.log.open()
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
 
-	p := &program{log: c.log, patience: c.patience}
+	p := &loggedProcess{log: c.log, patience: c.patience}
 	if p.Process, err = process.Start(c.log.name, out, c.env, c.path, c.args...); err != nil {
 		return nil, err
 	}
@@ -72,26 +71,15 @@ func (c command) start() (*program, error) {
 
 // terminate asks the program to end, kills it when it does not, and returns an error
 // unless it ended with exit code 0.
-func (p *program) terminate() error {
+func (p *loggedProcess) terminate() error {
 	p.asked.Store(true)
-	p.Signal(syscall.SIGTERM)
 
-	select {
-	case <-p.Ended():
-	case <-time.After(p.patience):
-		p.Kill()
-	}
-
-	if how := p.How(); how != "exit status 0" {
-		return errors.Errorf("%s ended with %s", p.Name, how)
-	}
-
-	return nil
+	return p.Terminate(p.patience)
 }
 
 // wait waits until the program has ended by itself, which has to be with exit code 0.
 // It asks the program to end when the supplied context does.
-func (p *program) wait(ctx context.Context) error {
+func (p *loggedProcess) wait(ctx context.Context) error {
 	select {
 	case <-p.Ended():
 	case <-ctx.Done():

@@ -55,7 +55,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	b := &bench{options: o, dir: dir, start: time.Now(), log: log}
 	b.sayf("building the provider")
 
-	if b.programs, err = find(ctx, dir); err != nil {
+	if b.programs, err = find(dir); err != nil {
 		return r, err
 	}
 

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -97,22 +96,8 @@ func (i *instance) whileRunning(ctx context.Context) (context.Context, context.C
 	return ctx, cancel
 }
 
-// stop asks the instance to end, and waits until it has.
-func (i *instance) stop() error {
-	i.process.Signal(syscall.SIGTERM)
-
-	select {
-	case <-i.process.Ended():
-	case <-time.After(wait.Patience):
-		i.process.Kill()
-	}
-
-	if how := i.process.How(); how != "exit status 0" {
-		return errors.Errorf("instance %s ended with %s", i.process.Name, how)
-	}
-
-	return nil
-}
+// stop asks the instance to end, and waits until it has ended.
+func (i *instance) stop() error { return i.process.Terminate(wait.Patience) }
 
 // A reading is what an instance has used since it was started.
 type reading struct {

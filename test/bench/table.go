@@ -10,7 +10,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // What is to be reached.
@@ -148,46 +150,21 @@ func judged(r row, ratio, target float64, bound string) row {
 
 // printTable prints what was measured, as Markdown that people can read as well.
 func printTable(out io.Writer, r *report) error {
-	rows := r.rows()
-	widths := widths(rows)
-
 	s := &strings.Builder{}
 	fmt.Fprintf(s, "%s, %s, on %d CPUs (%s), load %.1f before, %s\n\n", r.Version, r.CLI, r.Machine.CPUs, r.Machine.CPU, r.Machine.LoadBefore, r.Date.Format("2006-01-02"))
 
-	for n, row := range rows {
-		s.WriteByte('|')
-
-		for i, text := range row {
-			fmt.Fprintf(s, " %s%s |", text, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)))
-		}
-
-		s.WriteByte('\n')
+	for n, row := range r.rows() {
+		s.WriteString("| " + strings.Join(row[:], "\t| ") + "\t|\n")
 
 		if n == 0 {
-			for _, w := range widths {
-				s.WriteString("|" + strings.Repeat("-", w+2))
-			}
-
-			s.WriteString("|\n")
+			s.WriteString(strings.Repeat("| ---\t", len(row)) + "|\n")
 		}
 	}
 
-	_, err := io.WriteString(out, s.String())
+	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
+	_, err := io.WriteString(w, s.String())
 
-	return err
-}
-
-// widths of the columns of a table.
-func widths(rows []row) [6]int {
-	var widths [6]int
-
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-
-	return widths
+	return errors.Join(err, w.Flush())
 }
 
 func seconds(v float64) string {

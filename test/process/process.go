@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -119,6 +120,24 @@ func (p *Process) Signal(s syscall.Signal) {
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
 	<-p.ended
+}
+
+// Terminate sends SIGTERM and waits until the process has ended. It kills the process
+// after the supplied time. It returns an error unless the exit code is 0.
+func (p *Process) Terminate(patience time.Duration) error {
+	p.Signal(syscall.SIGTERM)
+
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.Kill()
+	}
+
+	if how := p.How(); how != "exit status 0" {
+		return errors.Errorf("%s ended with %s", p.Name, how)
+	}
+
+	return nil
 }
 
 // How waits for the end of the process and says how it has ended.

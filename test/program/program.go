@@ -6,10 +6,12 @@
 package program
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -37,6 +39,17 @@ func Build(root, out, pkg string, flags ...string) error {
 	text, err := build.CombinedOutput()
 
 	return errors.Wrapf(err, "cannot build %q: %s", pkg, text)
+}
+
+// FirstLine returns the first line that a program prints. The PATH is the whole
+// environment of the program, so that it reads no configuration of this machine.
+func FirstLine(ctx context.Context, path string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // The caller chooses the program.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CHECKPOINT_DISABLE=1"}
+	out, err := cmd.CombinedOutput()
+	line, _, _ := strings.Cut(string(out), "\n")
+
+	return line, errors.Wrapf(err, "cannot run %q: %s", path, out)
 }
 
 // DependOn looks at the source of the module in the directory root. A test that runs what
