@@ -11,7 +11,8 @@
 bin      := _output/bin
 provider := $(bin)/crossplane-terraform-provider
 
-# What to test: make test PACKAGES=./internal/shard/... TESTFLAGS='-run TestName -v'
+# The packages and flags of the tests: make test PACKAGES=./internal/shard/...
+# TESTFLAGS='-run TestName -v'
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 
@@ -24,8 +25,8 @@ DURATION ?= 3m
 SEED     ?= 0
 FAULTS   ?= all
 
-# How to run the benchmark: make bench N=300 for as many Workspaces, QUICK=1 for a
-# look that leaves docs/ alone.
+# Sizes of the benchmark: make bench N=300 sets the number of Workspaces. QUICK=1 measures
+# less and does not write to docs/.
 N     ?=
 QUICK ?=
 
@@ -85,7 +86,7 @@ model: ## Explore the models of Leases and claims with more faults than make tes
 	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/lease ./internal/shard/claim
 
 .PHONY: bench
-bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 has a look only
+bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 measures less and draws nothing
 	@$(call with-tools,controlplane opentofu provider-time) \
 	hack/progress.sh 'the benchmark' go build -o $(bin)/bench ./test/bench; \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" \
@@ -96,7 +97,7 @@ lint: ## Run the linters
 	@lint=$$(hack/tools.sh lint) && exec "$$lint/golangci-lint" run
 
 .PHONY: check-generated
-check-generated: ## Fail if a generated file is not what its source makes
+check-generated: ## Fail if a generated file differs from the output of its generator
 	@hack/generate.sh --check
 
 .PHONY: fuzz
@@ -119,7 +120,7 @@ format: ## Format the Go code as the linters want it
 	@lint=$$(hack/tools.sh lint) && exec "$$lint/golangci-lint" fmt
 
 .PHONY: clean
-clean: ## Remove what was built, but not the tools of hack/
+clean: ## Remove build outputs, but not the tools of hack/
 	rm -rf $(bin) _output/demo _output/chaos
 
 .PHONY: distclean

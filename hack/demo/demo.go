@@ -58,7 +58,7 @@ type demo struct {
 	plane     *controlplane.ControlPlane
 	instances []*instance
 
-	// logs of what was started last.
+	// logs of the processes that were started last.
 	logs []log
 
 	// password of the Workspace that is moved, when it was created.
@@ -82,8 +82,8 @@ func newDemo(ctx context.Context, once bool, cli string, out *os.File) (*demo, e
 	return d, errors.Wrap(err, "`make demo` takes the CLI from PATH")
 }
 
-// run runs the demo until it has ended, and returns an error that names what went
-// wrong. Whatever happens, nothing is left of it.
+// run runs the demo to its end, and returns an error that names the failed step. It
+// removes everything that the demo made, even after a failure.
 func (d *demo) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -131,8 +131,7 @@ func (d *demo) makeDir() error {
 	return err
 }
 
-// tell tells the story. Unless the demo runs once it then stays until somebody ends
-// it.
+// tell runs all steps. Unless the demo runs once, it then waits for an interrupt.
 func (d *demo) tell(ctx context.Context) error {
 	d.screen.say(
 		"Two shards of provider-terraform with a real API server.",
@@ -155,7 +154,7 @@ func (d *demo) tell(ctx context.Context) error {
 	return d.stay(ctx)
 }
 
-// stay shows the table until somebody ends the demo, which is no error.
+// stay shows the table until the demo is interrupted. An interrupt is not an error.
 func (d *demo) stay(ctx context.Context) error {
 	d.screen.say(
 		"",
@@ -203,7 +202,7 @@ func (d *demo) stop(ctx context.Context, err error) error {
 
 	// Again, in case that did not come to its end.
 	for _, i := range d.instances {
-		_ = i.program.terminate() // What went wrong is in err.
+		_ = i.program.terminate() // err has the failure.
 	}
 
 	if d.plane != nil {
@@ -213,7 +212,7 @@ func (d *demo) stop(ctx context.Context, err error) error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// tails returns the ends of the logs of what was started last.
+// tails returns the last lines of the logs of the processes that were started last.
 func (d *demo) tails() []string {
 	var lines []string
 
@@ -224,7 +223,7 @@ func (d *demo) tails() []string {
 	return lines
 }
 
-// look looks at every Workspace, and shows what it sees.
+// look reads every Workspace and shows it in the table.
 func (d *demo) look(ctx context.Context) (map[string]sight, error) {
 	seen, err := look(ctx, d.plane.Kube, d.instances)
 	if err != nil {
@@ -252,7 +251,7 @@ func (d *demo) startControlPlane(ctx context.Context) error {
 	return err
 }
 
-// install installs what an administrator installs before the provider.
+// install creates the objects that an administrator creates before the provider.
 func (d *demo) install(ctx context.Context) error {
 	if err := d.plane.Kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
 		return errors.Wrapf(err, "cannot create namespace %q", systemNamespace)

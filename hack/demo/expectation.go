@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// glance is the time between two looks at something that is waited for.
+// glance is the time between two checks of a condition.
 const glance = 250 * time.Millisecond
 
 // An expectation is something that the demo shows. It is met if check returns nil
 // in time.
 type expectation struct {
-	// title says what is so once the expectation is met.
+	// title describes the met expectation.
 	title string
 
 	// within is the time it may take.
@@ -55,7 +55,7 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 		err = context.Cause(ctx)
 	}
 
-	// An interruption is no failure: nobody knows what would have been.
+	// An interruption is not a failure: the expectation could still have been met.
 	if errors.Is(err, errInterrupted) {
 		s.end(markNone)
 
@@ -67,9 +67,9 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 	return errors.Wrapf(err, "not seen: %s", e.title)
 }
 
-// until calls condition again and again until it returns nil, and calls progress
-// with what it returns meanwhile. If the context ends first the error has the cause
-// of that and what the condition said last.
+// until calls condition repeatedly until it returns nil. It passes each error of condition
+// to progress. If the context ends first, the error has the cause of that and the last
+// error of condition.
 func until(ctx context.Context, progress func(string), condition func(ctx context.Context) error) error {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
@@ -82,7 +82,7 @@ func until(ctx context.Context, progress func(string), condition func(ctx contex
 			return nil
 		}
 
-		// What it says after the end of its context is about that end.
+		// An error after the end of the context is about that end.
 		if ctx.Err() == nil {
 			last = err
 			progress(err.Error())

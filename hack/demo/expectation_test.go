@@ -19,8 +19,8 @@ import (
 
 var errBoom = errors.New("boom")
 
-// newScreenFor returns a screen of the supplied width on which time stands still,
-// and what is printed there.
+// newScreenFor returns a screen of the supplied width with a stopped clock, and its
+// output.
 func newScreenFor(width int) (*screen, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 
@@ -56,7 +56,7 @@ func TestMeet(t *testing.T) {
 			want:   want{err: errBoom, message: "not seen: a thing: boom", mark: "✗ a thing (0.0s)\n"},
 		},
 		"NotInTime": {
-			reason: "The error says how long was waited and what for.",
+			reason: "The error has the time limit and the last error of the check.",
 			within: time.Nanosecond,
 			check: func(ctx context.Context) error {
 				<-ctx.Done()
@@ -66,14 +66,14 @@ func TestMeet(t *testing.T) {
 			want: want{err: cmpopts.AnyError, message: "not seen: a thing: not within 1ns", mark: "✗ a thing (0.0s)\n"},
 		},
 		"Interrupted": {
-			reason: "Nobody knows what would have been, so there is no cross.",
+			reason: "An interrupted expectation is not a failed one, so there is no cross.",
 			within: time.Hour,
 			cause:  errInterrupted,
 			check:  func(ctx context.Context) error { return ctx.Err() },
 			want:   want{err: errInterrupted, message: "interrupted", mark: "- a thing (0.0s)\n"},
 		},
 		"Aborted": {
-			reason: "What ended the demo is why the expectation is not met.",
+			reason: "The cause of the abort is the error of the expectation.",
 			within: time.Hour,
 			cause:  errBoom,
 			check:  func(ctx context.Context) error { return ctx.Err() },
@@ -130,10 +130,10 @@ func TestUntil(t *testing.T) {
 	})
 
 	if diff := cmp.Diff([]string{"first"}, progress); diff != "" {
-		t.Errorf("What a condition says after the end of its context is not about the condition.\nuntil(...): -want progress, +got progress:\n%s", diff)
+		t.Errorf("An error after the end of the context is not about the condition.\nuntil(...): -want progress, +got progress:\n%s", diff)
 	}
 
 	if diff := cmp.Diff("out of time: first", err.Error()); diff != "" {
-		t.Errorf("The error says what was waited for.\nuntil(...): -want error, +got error:\n%s", diff)
+		t.Errorf("The error has the last error of the condition.\nuntil(...): -want error, +got error:\n%s", diff)
 	}
 }

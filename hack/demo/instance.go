@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// poll is how often an instance looks at a Workspace that is up to date. It is
-	// short so that a table on a screen shows something alive.
+	// poll is how often an instance polls a Workspace that is up to date. It is short, so
+	// that the table on the screen changes.
 	poll = 10 * time.Second
 
 	pollJitter = time.Second
@@ -50,7 +50,7 @@ type instance struct {
 	program *loggedProcess
 }
 
-// An instanceConfig is what the instances have in common.
+// An instanceConfig is the configuration that all instances share.
 type instanceConfig struct {
 	// dir is where each keeps all it has, in a directory named for its shard.
 	dir string
@@ -152,7 +152,7 @@ func (i *instance) lastRun(uid string) (time.Time, error) {
 			last = info.ModTime()
 		}
 
-		// What is below is the CLI's own, and a lot with some plugins.
+		// The directories below belong to the CLI, and have many files with some plugins.
 		if d.IsDir() && path != dir {
 			return fs.SkipDir
 		}

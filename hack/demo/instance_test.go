@@ -24,8 +24,8 @@ func TestServedBy(t *testing.T) {
 		changes map[string]time.Duration
 		want    string
 	}{
-		"Nobody": {
-			reason: "A Workspace without a workdir is served by nobody.",
+		"None": {
+			reason: "No instance serves a Workspace without a workdir.",
 			want:   "",
 		},
 		"Another": {
@@ -56,7 +56,7 @@ func TestServedBy(t *testing.T) {
 			want: "shard-0",
 		},
 		"Forgotten": {
-			reason:  "A Workspace that was served, but not any more, is served by nobody.",
+			reason:  "No instance serves a Workspace whose last run was too long ago.",
 			changes: map[string]time.Duration{"shard-0/uid/main.tf": forgotten + time.Second},
 			want:    "",
 		},

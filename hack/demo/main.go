@@ -25,10 +25,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// exitInterrupted is what a shell reports for a program that SIGINT ended.
+// exitInterrupted is the exit code that a shell reports for a program that SIGINT ended.
 const exitInterrupted = 130
 
-// errInterrupted is why the demo ends when somebody wants it to.
+// errInterrupted is the error of a demo that the user ended.
 var errInterrupted = errors.New("interrupted")
 
 func main() {
@@ -38,7 +38,7 @@ func main() {
 
 	flag.Parse()
 
-	// What the libraries here have to say is in the errors they return.
+	// The libraries return errors with the same information as their logs.
 	ctrllog.SetLogger(logr.Discard())
 
 	err := run(*once, *cli)
@@ -52,12 +52,13 @@ func main() {
 	}
 }
 
-// run runs the demo until it has ended, or until somebody ends it.
+// run runs the demo until it has ended or a signal ends it.
 func run(once bool, cli string) error {
 	ending := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ending...)
-	// When nobody reads any more; it would kill the demo on the spot, now or later.
+	// SIGPIPE comes when the reader of the output is gone. By default it would kill the
+	// demo without any cleanup.
 	signal.Notify(signals, syscall.SIGPIPE)
 
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -65,8 +66,8 @@ func run(once bool, cli string) error {
 
 	go func() {
 		<-signals
-		// A second signal is for somebody who cannot wait: it ends the demo at once,
-		// and with it all it has started, but leaves its directory.
+		// A second signal ends the demo at once, with all processes that it has started,
+		// but leaves its directory.
 		signal.Reset(ending...)
 		cancel(errInterrupted)
 	}()

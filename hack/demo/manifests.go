@@ -33,7 +33,7 @@ func apply(ctx context.Context, kube client.Client, files ...string) error {
 			}
 
 			if err := kube.Create(ctx, o); err != nil {
-				return errors.Wrapf(err, "cannot create what is in %s", file)
+				return errors.Wrapf(err, "cannot create the objects in %s", file)
 			}
 		}
 	}

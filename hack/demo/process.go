@@ -29,7 +29,7 @@ type loggedProcess struct {
 	asked atomic.Bool
 }
 
-// A command is what to start.
+// A command describes a program to start.
 type command struct {
 	path string
 	args []string
@@ -92,7 +92,7 @@ func (p *loggedProcess) wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// A log is a file of what somebody with a name has printed.
+// A log is the file with the output of a named program.
 type log struct{ name, path string }
 
 func (l log) open() (*os.File, error) {

@@ -201,7 +201,7 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// alive says whether there is such a process. One that nobody has reaped is dead.
+// alive says whether there is such a process. A zombie is dead.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 

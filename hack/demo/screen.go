@@ -16,10 +16,10 @@ import (
 	"golang.org/x/term"
 )
 
-// A mark says what became of an expectation.
+// A mark shows the result of an expectation.
 type mark struct{ sign, color string }
 
-//nolint:gochecknoglobals // Go has no constant structs; nobody changes these.
+//nolint:gochecknoglobals // Go has no constant structs. These are never changed.
 var (
 	markYes  = mark{sign: "✓", color: "32"}
 	markNo   = mark{sign: "✗", color: "31"}
@@ -27,7 +27,7 @@ var (
 )
 
 const (
-	// plainWidth is the length of a line where nobody says what fits.
+	// plainWidth is the length of a line if the output is not a terminal.
 	plainWidth = 120
 
 	// refresh is how often a live screen is drawn again for the sake of its clock.
@@ -37,10 +37,10 @@ const (
 	reassure = 10 * time.Second
 )
 
-// A screen is where the demo tells its story. On a terminal it is live: below what
-// has been said are the step in progress and the table, drawn again in place when
-// something changes. Elsewhere it is plain lines, without color or cursor movement,
-// and the table is printed when the story comes to it.
+// A screen shows the progress of the demo. On a terminal it is live: the step in progress
+// and the table are below the printed lines, and are redrawn in place when they change.
+// Elsewhere it prints plain lines, without color or cursor movement, and prints the table
+// only after the steps that ask for it.
 //
 // A screen is safe for concurrent use.
 type screen struct {
@@ -59,7 +59,7 @@ type screen struct {
 	title string
 	began time.Time
 
-	// detail is what that step waits for.
+	// detail is the condition that the step waits for.
 	detail string
 
 	// said is when a plain screen last said something about that step.
@@ -73,8 +73,8 @@ type screen struct {
 	// empty says whether the last line was.
 	empty bool
 
-	// frame is what the update in progress has written so far. It goes out at once,
-	// so that a terminal does not flicker.
+	// frame collects the output of the update in progress. It is written at once, so that
+	// a terminal does not flicker.
 	frame strings.Builder
 }
 
@@ -135,12 +135,12 @@ func (s *screen) begin(title string) {
 	})
 }
 
-// progress says what the step in progress waits for.
+// progress sets the condition that the step in progress waits for.
 func (s *screen) progress(detail string) {
 	s.update(func() { s.detail = detail })
 }
 
-// end says what became of the step in progress, and how long that took.
+// end prints the result and the duration of the step in progress.
 func (s *screen) end(m mark) {
 	s.update(func() {
 		s.print(fmt.Sprintf("%s %s %s", s.paint(m.color, m.sign), s.title, s.paint("2", "("+seconds(s.now().Sub(s.began))+")")))
@@ -153,8 +153,8 @@ func (s *screen) show(t table) {
 	s.update(func() { s.table = t })
 }
 
-// showNow prints the table as it is now on a plain screen. On a live one it is
-// there all the time.
+// showNow prints the current table on a plain screen. A live screen always shows the
+// table.
 func (s *screen) showNow() {
 	s.update(func() {
 		if !s.live && len(s.table) > 0 {
@@ -165,7 +165,7 @@ func (s *screen) showNow() {
 	})
 }
 
-// update changes what is on the screen.
+// update changes the contents of the screen.
 func (s *screen) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *screen) update(change func()) {
 		s.drawn = len(lines)
 	}
 
-	// A demo that nobody can see goes on.
+	// A write error does not end the demo.
 	_, _ = io.WriteString(s.out, s.frame.String())
 	s.frame.Reset()
 }

@@ -32,7 +32,7 @@ func TestPlainScreen(t *testing.T) {
 		"… a step (10.0s) not yet",
 		"",
 		"NAME  SHARD  SERVED BY  SYNCED  READY  OUTPUTS  AGE",
-		"a     -      nobody     -       -      -        0s",
+		"a     -      none       -       -      -        0s",
 		"",
 		"✓ a step (0.0s)",
 		"",
@@ -63,7 +63,7 @@ func TestLiveScreen(t *testing.T) {
 		"\x1b[31m✗\x1b[0m a step with a title that is longer than the terminal is wide \x1b[2m(0.0s)\x1b[0m\n",
 	}, "")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("What is in progress is drawn again in place, below what stays.\n-want, +got:\n%s", diff)
+		t.Errorf("The step in progress is redrawn in place, below the printed lines.\n-want, +got:\n%s", diff)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestCut(t *testing.T) {
 		width  int
 		want   string
 	}{
-		"Fits":     {reason: "What fits stays.", text: "äöü", width: 3, want: "äöü"},
+		"Fits":     {reason: "Text that fits is not changed.", text: "äöü", width: 3, want: "äöü"},
 		"TooLong":  {reason: "An ellipsis is part of the width.", text: "äöüß", width: 3, want: "äö…"},
 		"NewLines": {reason: "A line is one line.", text: "a\n  b", width: 9, want: "a b"},
 		"NoWidth":  {reason: "A terminal may be narrower than anything.", text: "ab", width: 0, want: "…"},

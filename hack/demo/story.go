@@ -73,7 +73,7 @@ func examples() []string {
 	return files
 }
 
-// story returns what the demo shows, in order.
+// story returns the steps of the demo, in order.
 func (d *demo) story() []expectation {
 	return []expectation{
 		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
@@ -81,10 +81,10 @@ func (d *demo) story() []expectation {
 		{title: "the provider is built", within: 20 * time.Minute, check: d.build},
 		{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startInstances},
 		{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
-		{title: "the examples are created, without a shard: nobody serves them", within: time.Minute, check: d.create, table: true},
+		{title: "the examples are created without a shard: no instance serves them", within: time.Minute, check: d.create, table: true},
 		{title: "four of them have a label now, are Ready, and are served by the shard it names", within: 5 * time.Minute, check: d.label, table: true},
 		{title: "outputs are in the status, and the sensitive one in the connection Secret only", within: time.Minute, check: d.expectPassword},
-		{title: unlabelled + " has no label: nobody has touched it", within: time.Minute, check: d.expectUntouched},
+		{title: unlabelled + " has no label: no instance has touched it", within: time.Minute, check: d.expectUntouched},
 		{title: moved + " has moved from " + shard0 + " to " + shard1, within: 3 * time.Minute, check: d.relabel, table: true},
 		{title: shard1 + " has applied a change to " + moved + ", on the state that " + shard0 + " made", within: 3 * time.Minute, check: d.change, table: true},
 		{title: shard1 + " polls " + moved + " now, and " + shard0 + " has left it alone", within: 2 * time.Minute, check: d.expectLeftAlone},
@@ -141,7 +141,7 @@ func (d *demo) expectLeases(ctx context.Context) error {
 			}
 
 			if holder == "" {
-				return errors.Errorf("nobody holds the Lease of %s", i.shard)
+				return errors.Errorf("the Lease of %s has no holder", i.shard)
 			}
 
 			holders[holder] = true
@@ -155,7 +155,8 @@ func (d *demo) expectLeases(ctx context.Context) error {
 	})
 }
 
-// leaseHolder returns who holds the Lease of the supplied shard, empty if nobody does.
+// leaseHolder returns the holder of the Lease of the supplied shard. It is empty if the
+// Lease has no holder.
 func (d *demo) leaseHolder(ctx context.Context, name string) (string, error) {
 	id, err := shard.Parse(name)
 	if err != nil {
@@ -316,8 +317,8 @@ func (d *demo) change(ctx context.Context) error {
 	return nil
 }
 
-// expectLeftAlone waits until the new instance looks at the Workspace that was moved
-// once more. The old one would have done so by then, too.
+// expectLeftAlone waits until the new instance polls the moved Workspace again. The old
+// instance would have polled it by then, too.
 func (d *demo) expectLeftAlone(ctx context.Context) error {
 	began := time.Now()
 
@@ -351,7 +352,8 @@ func (d *demo) expectLeftAlone(ctx context.Context) error {
 	})
 }
 
-// end asks the instances to end, as Kubernetes does, and waits for what they leave.
+// end sends SIGTERM to the instances, as Kubernetes does, and waits until they have ended
+// and released their Leases.
 func (d *demo) end(ctx context.Context) error {
 	errs := make(chan error, len(d.instances))
 

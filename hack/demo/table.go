@@ -80,7 +80,7 @@ func heads(titles ...string) []cell {
 }
 
 func (r row) cells() []cell {
-	server := cell{text: "nobody", color: yellow}
+	server := cell{text: "none", color: yellow}
 	if r.servedBy != "" {
 		server = cell{text: r.servedBy, color: cyan}
 	}

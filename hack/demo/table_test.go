@@ -25,12 +25,12 @@ func TestTable(t *testing.T) {
 		want   []string
 	}{
 		"Wide": {
-			reason: "Columns are as wide as what is in them.",
+			reason: "Columns are as wide as their widest cells.",
 			width:  200,
 			want: []string{
 				"NAME          SHARD    SERVED BY  SYNCED  READY  OUTPUTS                     AGE",
 				"database      shard-0  shard-1    True    False  host=orders.db.example.org  90s",
-				"team-a/alarm  -        nobody     -       -      -                           5s",
+				"team-a/alarm  -        none       -       -      -                           5s",
 			},
 		},
 		"Narrow": {
@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 			want: []string{
 				"NAME          SHARD    SERVED BY  SYNCED  READY  OUTPUTS       AGE",
 				"database      shard-0  shard-1    True    False  host=orders…  90s",
-				"team-a/alarm  -        nobody     -       -      -             5s",
+				"team-a/alarm  -        none       -       -      -             5s",
 			},
 		},
 		"TooNarrow": {
@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 			want: []string{
 				"NAME          SHARD    SERVED BY  SYNCED  READY",
 				"database      shard-0  shard-1    True    False",
-				"team-a/alarm  -        nobody     -       -",
+				"team-a/alarm  -        none       -       -",
 			},
 		},
 	}

@@ -29,15 +29,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A sight is a Workspace and who was seen to work on it.
+// A sight is a Workspace and the instance that serves it.
 type sight struct {
 	workspace.Workspace
 
 	servedBy string
 }
 
-// look returns what there is to see of every Workspace, by its name as the table
-// has it.
+// look returns every Workspace by its name in the table.
 func look(ctx context.Context, kube client.Client, instances []*instance) (map[string]sight, error) {
 	seen := map[string]sight{}
 
@@ -143,7 +142,7 @@ func (s sight) served(outputs string) error {
 	}
 
 	if want := s.GetLabels()[shard.LabelKey]; s.servedBy != want {
-		return errors.Errorf("is served by %s, not by %s", cmp.Or(s.servedBy, "nobody"), want)
+		return errors.Errorf("is served by %s, not by %s", cmp.Or(s.servedBy, "no instance"), want)
 	}
 
 	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady} {

@@ -81,10 +81,10 @@ func TestServed(t *testing.T) {
 			reason: "A Workspace that is not there.",
 			want:   "is not there",
 		},
-		"Nobody": {
+		"None": {
 			reason: "The label alone does not serve a Workspace.",
 			sight:  newSight(withShard("shard-0"), withConditions(xpv2.ReconcileSuccess(), xpv2.Available())),
-			want:   "is served by nobody, not by shard-0",
+			want:   "is served by no instance, not by shard-0",
 		},
 		"Another": {
 			reason: "The server has to be the one that the label names.",
@@ -102,7 +102,7 @@ func TestServed(t *testing.T) {
 			want:   "Ready is False: Creating",
 		},
 		"NoCondition": {
-			reason: "A Workspace that nobody has looked at.",
+			reason: "No instance has reconciled the Workspace.",
 			sight:  newSight(),
 			want:   "Synced is Unknown: no reason yet",
 		},
@@ -174,7 +174,7 @@ func TestTabulate(t *testing.T) {
 		{name: "a/b", age: 60e9},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
-		t.Errorf("The table has what is, not what should be, and Workspaces of the cluster come first.\ntabulate(...): -want, +got:\n%s", diff)
+		t.Errorf("The table shows the actual state, not the desired one, and cluster-scoped Workspaces come first.\ntabulate(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // namespace of everything.
 const namespace = "bench"
 
-// A bench is what all parts have in common.
+// A bench is the state that all parts share.
 type bench struct {
 	*options
 	programs
@@ -42,7 +42,8 @@ type bench struct {
 	log   io.Writer
 }
 
-// measure what the options say. What was measured before an error is in the report.
+// measure runs the measurements that the options select. After an error, the report has
+// the measurements before it.
 func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	r := &report{Date: time.Now().UTC().Truncate(time.Second)}
 
@@ -96,7 +97,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	return r, nil
 }
 
-// sayf says what is being done now.
+// sayf prints the step in progress.
 func (b *bench) sayf(format string, args ...any) {
 	fmt.Fprintf(b.log, "%4.0fs  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -124,8 +125,8 @@ func (b *bench) configure(ctx context.Context) error {
 
 func (b *bench) cliConfig() string { return filepath.Join(b.dir, "tofurc") }
 
-// environ is the environment of an instance, or of the bare CLI, that keeps what it
-// has in the supplied directory. Nothing of this machine gets in but the PATH.
+// environ is the environment of an instance, or of the bare CLI, that keeps its files in
+// the supplied directory. It has only the PATH from the environment of this machine.
 func (b *bench) environ(dir string) ([]string, error) {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),

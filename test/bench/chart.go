@@ -40,7 +40,7 @@ type plotted struct {
 	name   string
 	values []float64
 
-	// ideal says that nobody has measured it.
+	// ideal says that the series is calculated and not measured.
 	ideal bool
 }
 
@@ -50,7 +50,7 @@ func (c chart) bars() string { return c.draw(c.bar) }
 // lines draws a line for each series.
 func (c chart) lines() string { return c.draw(c.line) }
 
-// draw the chart as an SVG image, with the supplied function for what it shows.
+// draw the chart as an SVG image. The supplied function draws the values.
 func (c chart) draw(fn func(s *strings.Builder, top float64)) string {
 	s := &strings.Builder{}
 	fmt.Fprintf(s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img"><title>%s</title><style>%s</style>`+"\n",

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestCharts checks that charts are well-formed, say what they show, and stay within
-// their edges.
+// TestCharts checks that charts are well-formed, have their texts, and stay within their
+// edges.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 

@@ -56,7 +56,7 @@ output "created" {
 `
 )
 
-// costs measures what Workspaces cost beside the bare CLI.
+// costs measures the cost of Workspaces beside the bare CLI.
 func (b *bench) costs(ctx context.Context, r *report) error {
 	for _, m := range []struct{ name, text string }{
 		{name: "terraform_data", text: dataModule},
@@ -84,9 +84,9 @@ func (b *bench) costs(ctx context.Context, r *report) error {
 	return nil
 }
 
-// A costing measures what the Workspaces of one module cost. One half of what the
-// floor does is done before that, and the other after it, so that other load on the
-// machine that comes or goes does no harm.
+// A costing measures the cost of the Workspaces of one module. One half of the work of the
+// floor is done before the measurement and the other half after it, so that a change of
+// the load on the machine affects both.
 type costing struct {
 	*bench
 
@@ -199,7 +199,7 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 	return created, nil
 }
 
-// restart measures what an instance costs that takes over from another, in the middle
+// restart measures the cost of an instance that takes over from another one, in the middle
 // of the default poll interval.
 func (c *costing) restart(ctx context.Context) (cost, error) {
 	c.sayf("%s: restart", c.module)
@@ -270,8 +270,8 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 	return c.cost(polling, polls/float64(len(c.names)), before, after, floor.times(polls/floor.Runs)), nil
 }
 
-// polls waits while the instance polls, and returns what it has used by then. It does
-// not look in between: that costs the instance something.
+// polls waits while the instance polls, and returns the resources that it has used. It
+// does not scrape in between, because each scrape costs the instance CPU time.
 func (c *costing) polls(ctx context.Context, i *instance, d time.Duration) (reading, error) {
 	if err := wait.For(ctx, d); err != nil {
 		return reading{}, err
@@ -280,7 +280,7 @@ func (c *costing) polls(ctx context.Context, i *instance, d time.Duration) (read
 	return i.read(ctx)
 }
 
-// times returns a multiple of what was spent.
+// times returns a multiple of the resources.
 func (s spent) times(n float64) spent {
 	return spent{Wall: s.Wall * n, Runs: s.Runs * n, Own: s.Own * n, Children: s.Children * n}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocs checks that the charts and the table in docs/ are what benchmarks.json
-// there makes them.
+// TestDocs checks that the charts and the table in docs/ match benchmarks.json there.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 
@@ -54,7 +53,7 @@ func TestDocs(t *testing.T) {
 		}
 
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("docs/%s is not what `go run ./test/bench -draw -out docs` makes: -want, +got:\n%s", f.Name(), diff)
+			t.Errorf("docs/%s differs from the output of `go run ./test/bench -draw -out docs`: -want, +got:\n%s", f.Name(), diff)
 		}
 	}
 }

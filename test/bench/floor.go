@@ -19,9 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A floor runs the bare CLI for modules that each have a directory, as somebody would
-// without this provider: as few runs as there can be, with the same backend and the
-// same flags.
+// A floor runs the bare CLI for modules that each have a directory, without this provider:
+// with the fewest possible runs, the same backend and the same flags.
 type floor struct {
 	*bench
 
@@ -43,7 +42,7 @@ func (b *bench) newFloor(name, module string) (*floor, error) {
 	return &floor{bench: b, module: module, env: append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")}, err
 }
 
-// take returns what was spent since it was last called.
+// take returns the resources used since the last call.
 func (f *floor) take() spent {
 	f.mu.Lock()
 	defer f.mu.Unlock()

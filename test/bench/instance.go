@@ -29,8 +29,8 @@ type instance struct {
 	log     string
 }
 
-// startInstance starts an instance and waits until it is ready. It keeps what it has
-// in the directory of that name, where another may find it later.
+// startInstance starts an instance and waits until it is ready. The instance keeps its
+// files in the directory of that name, where a later instance can find them.
 func (b *bench) startInstance(ctx context.Context, name string, workers int, args ...string) (*instance, error) {
 	dir := filepath.Join(b.dir, name)
 
@@ -99,7 +99,7 @@ func (i *instance) whileRunning(ctx context.Context) (context.Context, context.C
 // stop asks the instance to end, and waits until it has ended.
 func (i *instance) stop() error { return i.process.Terminate(wait.Patience) }
 
-// A reading is what an instance has used since it was started.
+// A reading has the resources that an instance has used since its start.
 type reading struct {
 	spent
 
@@ -109,7 +109,7 @@ type reading struct {
 	rss      uint64
 }
 
-// read what the instance has used.
+// read the resources that the instance has used.
 func (i *instance) read(ctx context.Context) (reading, error) {
 	r := reading{at: time.Now()}
 
@@ -133,7 +133,7 @@ func (i *instance) read(ctx context.Context) (reading, error) {
 	return r, err
 }
 
-// since returns what was used after an earlier reading.
+// since returns the resources used after an earlier reading.
 func (r reading) since(before reading) spent {
 	return spent{
 		Wall:     r.at.Sub(before.at).Seconds(),
@@ -152,7 +152,7 @@ func (i *instance) idle(ctx context.Context, reconciles int) error {
 	quiet := 0
 
 	return wait.Until(ctx, 10*wait.Patience, func() error {
-		// Not often: a look costs the instance something.
+		// The interval is long, because each scrape costs the instance CPU time.
 		if err := wait.For(ctx, time.Second/2); err != nil {
 			return err
 		}

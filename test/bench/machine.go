@@ -19,7 +19,7 @@ const (
 	envMirror = "PROVIDER_MIRROR"
 )
 
-// programs are the paths of what the benchmark runs.
+// programs are the paths of the programs of the benchmark.
 type programs struct {
 	// assets is the directory of etcd and kube-apiserver, crds that of our CRDs.
 	assets, crds string
@@ -46,7 +46,7 @@ func find(dir string) (programs, error) {
 	return p, program.Build(".", p.provider, "./cmd/provider", "-buildvcs=auto")
 }
 
-// describe fills in what the report says about where and what it measured.
+// describe sets the versions and the machine of the report.
 func (p programs) describe(ctx context.Context, r *report) error {
 	version, err := program.FirstLine(ctx, p.provider, "--version")
 	if err != nil {

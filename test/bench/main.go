@@ -2,13 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// The benchmark measures what the provider costs beside the bare CLI, and what shards
-// bring: real instances, a real API server and a real CLI, on this machine.
+// The benchmark measures the cost of the provider beside the bare CLI, and the effect of
+// shards: with real instances, a real API server and a real CLI, on this machine.
 //
-// It prints one table. With -out it also writes benchmarks.json, the charts that are
-// drawn from it and the table of benchmarks.md into a directory; -draw does only that,
-// from the benchmarks.json there is. Targets that were missed are said so in the table;
-// the exit code says whether everything was measured.
+// It prints one table. With -out it also writes benchmarks.json, its charts and the table
+// of benchmarks.md into a directory. With -draw it measures nothing and draws the existing
+// benchmarks.json. The table shows missed targets. The exit code is 0 if everything was
+// measured.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	// What the libraries here have to say is in the errors they return.
+	// The libraries return errors with the same information as their logs.
 	ctrllog.SetLogger(logr.Discard())
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	r, err := measure(ctx, o, out)
 
-	// What was measured before an error was not in vain.
+	// The measurements before an error are printed.
 	if len(r.rows()) > 1 {
 		err = errors.Join(err, printTable(out, r))
 	}

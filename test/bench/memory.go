@@ -27,8 +27,8 @@ const (
 	// collections of garbage that are waited for before the heap is read.
 	collections = 10
 
-	// few Workspaces, as seen from here, take so little that what differs from one start
-	// to the next is some percent of it: the mean of several starts is used.
+	// few Workspaces need so little memory that the differences between two starts are
+	// some percent of it. The mean of several starts is used.
 	few = 1000
 
 	// fewStarts is how many.
@@ -39,12 +39,13 @@ const (
 	example = "examples/namespaced/workspace-inline.yaml"
 )
 
-// quiet returns an environment in which what is live shows: garbage is collected soon, and
-// there is one of each cache that the runtime and libraries have for each CPU.
+// quiet returns an environment in which measured memory is close to live memory: the
+// garbage collector runs often, and caches of the runtime and libraries exist once and not
+// once per CPU.
 func quiet() []string { return []string{"GOGC=10", "GOMAXPROCS=1"} }
 
-// memories measures what instances keep in memory of Workspaces that are Ready and wait
-// for their next poll: one that serves all of them, and shards.
+// memories measures the memory of instances for Workspaces that are Ready and wait for
+// their next poll: of one instance that serves all of them, and of shards.
 func (b *bench) memories(ctx context.Context, r *report) error {
 	q := *b
 	q.extra = quiet()
@@ -118,8 +119,8 @@ func (b *bench) meanMemory(ctx context.Context, shards []string, size, share int
 	return mean, nil
 }
 
-// memory returns what instances have in memory, one for each of the supplied shards, when
-// each has looked at its share of the Workspaces. The only one has no shard.
+// memory returns the memory of instances, one for each of the supplied shards, after each
+// has reconciled its share of the Workspaces. A single instance has no shard.
 func (b *bench) memory(ctx context.Context, shards []string, share int) (memory, error) {
 	var (
 		instances []*instance
@@ -170,8 +171,7 @@ func (b *bench) memory(ctx context.Context, shards []string, share int) (memory,
 	return m, stopAll(instances)
 }
 
-// memory of the instance: its heap is the least of what some collections of garbage
-// have left.
+// memory of the instance. The heap is the smallest one after several garbage collections.
 func (i *instance) memory(ctx context.Context) (memory, error) {
 	ctx, cancel := i.whileRunning(ctx)
 	defer cancel()

@@ -47,10 +47,10 @@ func parseOptions(args []string) (*options, error) {
 	quick := false
 
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.BoolVar(&quick, "quick", false, "smaller sizes, for a look: some two minutes")
+	f.BoolVar(&quick, "quick", false, "smaller sizes, for a run of about two minutes")
 	f.StringVar(&o.out, "out", "", "write benchmarks.json, charts and the table of benchmarks.md to this `directory`")
-	f.BoolVar(&o.draw, "draw", false, "measure nothing, draw what is in benchmarks.json")
-	f.Func("parts", "what to measure: "+strings.Join(parts(), ","), o.parts.set(func(s string) (string, error) {
+	f.BoolVar(&o.draw, "draw", false, "measure nothing, draw the existing benchmarks.json")
+	f.Func("parts", "parts to measure: "+strings.Join(parts(), ","), o.parts.set(func(s string) (string, error) {
 		if !slices.Contains(parts(), s) {
 			return "", errors.Errorf("there is no part %q", s)
 		}
@@ -78,7 +78,7 @@ func parseOptions(args []string) (*options, error) {
 	return o, o.validate()
 }
 
-// shrink makes everything smaller that nobody has asked for.
+// shrink makes all sizes smaller that the user has not set.
 func (o *options) shrink(f *flag.FlagSet) {
 	asked := map[string]bool{}
 

@@ -51,7 +51,7 @@ func TestParseOptions(t *testing.T) {
 			})},
 		},
 		"QuickButLarge": {
-			reason: "What somebody asks for is not made smaller.",
+			reason: "A size that the user has set is not made smaller.",
 			args:   []string{"-n", "500", "-quick", "-takes", "1m"},
 			want: want{options: changed(quick, func(o *options) {
 				o.workspaces, o.takes = 500, time.Minute
@@ -61,7 +61,7 @@ func TestParseOptions(t *testing.T) {
 		"NoWorkspaces": {reason: "Nothing cannot be measured.", args: []string{"-n", "0"}, want: want{err: cmpopts.AnyError}},
 		"NoShards":     {reason: "There is at least one shard.", args: []string{"-shards", "1,0"}, want: want{err: cmpopts.AnyError}},
 		"NoPolls":      {reason: "Polls have to come at some time.", args: []string{"-poll-rate", "0"}, want: want{err: cmpopts.AnyError}},
-		"DrawNothing":  {reason: "What to draw has to be somewhere.", args: []string{"-draw"}, want: want{err: cmpopts.AnyError}},
+		"DrawNothing":  {reason: "Drawing needs a directory with a report.", args: []string{"-draw"}, want: want{err: cmpopts.AnyError}},
 	}
 
 	for name, tc := range cases {

@@ -114,8 +114,8 @@ func scrape(ctx context.Context, url string) (series, error) {
 		return nil, err
 	}
 
-	// What compresses an answer is kept for the next one: most of a megabyte of what is
-	// to be measured.
+	// The compressors of HTTP answers are kept for reuse. They take most of a megabyte of
+	// the memory that is to be measured.
 	req.Header.Set("Accept-Encoding", "identity")
 
 	rsp, err := http.DefaultClient.Do(req)

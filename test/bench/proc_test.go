@@ -33,17 +33,17 @@ func TestParseStat(t *testing.T) {
 			want:   want{own: 2, children: 12},
 		},
 		"StrangeName": {
-			reason: "The name of a program may look like the end of itself, and like numbers.",
+			reason: "The name of a program may contain parentheses and numbers.",
 			stat:   "7 (a) S 1 (b)) S 1 7 7 0 -1 4194304 1 2 3 4 150 50 1000 200 20 0 9 0 100",
 			want:   want{own: 2, children: 12},
 		},
 		"Short": {
-			reason: "What is not there is an error, not a zero.",
+			reason: "A missing value is an error, not a zero.",
 			stat:   "7 (provider) S 1 7 7",
 			want:   want{err: cmpopts.AnyError},
 		},
 		"NoNumber": {
-			reason: "What is no number is an error.",
+			reason: "A value that is not a number is an error.",
 			stat:   "7 (provider) S 1 7 7 0 -1 4194304 1 2 3 4 x 50 1000 200 20 0 9 0 100",
 			want:   want{err: cmpopts.AnyError},
 		},
@@ -61,8 +61,8 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestCPUTimes compares what the system tells of this process with what the children
-// of it were told to have used.
+// TestCPUTimes compares the CPU times that the system reports for this process with those
+// that it reports for its children.
 func TestCPUTimes(t *testing.T) {
 	t.Parallel()
 
@@ -102,7 +102,7 @@ func TestParseStatus(t *testing.T) {
 	}{
 		"There":    {reason: "Sizes are in kilobytes.", text: "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n", want: want{bytes: 1 << 20}},
 		"NotThere": {reason: "A process that has ended has no memory.", text: "Name:\tx\n", want: want{err: cmpopts.AnyError}},
-		"NoNumber": {reason: "What is no number is an error.", text: "VmRSS:\tx kB\n", want: want{err: cmpopts.AnyError}},
+		"NoNumber": {reason: "A value that is not a number is an error.", text: "VmRSS:\tx kB\n", want: want{err: cmpopts.AnyError}},
 	}
 
 	for name, tc := range cases {
@@ -143,7 +143,7 @@ heap 1.5e+07
 		"All":      {reason: "All series of a name count, and no others.", name: "runs_total", want: 321},
 		"Labels":   {reason: "Labels choose.", name: "runs_total", labels: `command="plan"`, want: 21},
 		"NoLabels": {reason: "A series may have no labels.", name: "heap", want: 1.5e7},
-		"None":     {reason: "What nobody has counted yet is zero.", name: "polls_total", want: 0},
+		"None":     {reason: "A missing counter is zero.", name: "polls_total", want: 0},
 	}
 
 	for name, tc := range cases {

@@ -54,7 +54,7 @@ func publish(r *report, dir string) error {
 	return save(dir, page, replaced)
 }
 
-// save a file of the documentation, which is for everybody.
+// save a file of the documentation, which everyone may read.
 func save(dir, name, text string) error {
 	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644) //nolint:gosec // See above. The caller names the directory.
 }
@@ -71,7 +71,7 @@ func replaceTable(text, table string) (string, error) {
 	return before + begin + "\n" + table + "\n" + end + after, nil
 }
 
-// charts of what was measured, by the name of their file.
+// charts of the measurements, by file name.
 func (r *report) charts() map[string]string {
 	all := map[string]string{}
 

@@ -27,17 +27,16 @@ type report struct {
 	Memory  []memory  `json:"memory,omitempty"`
 }
 
-// A machine is what the numbers depend on.
+// A machine describes the hardware and the load, on which the numbers depend.
 type machine struct {
 	CPU  string `json:"cpu"`
 	CPUs int    `json:"cpus"`
 
-	// LoadBefore is the load average before anything was measured, that is what
-	// others do on the machine.
+	// LoadBefore is the load average before the measurements: the load of other processes.
 	LoadBefore float64 `json:"loadBefore"`
 }
 
-// A cost is what one phase in the life of Workspaces costs.
+// A cost is the cost of one phase in the life of Workspaces.
 type cost struct {
 	Module     string `json:"module"`
 	Phase      string `json:"phase"`
@@ -49,7 +48,7 @@ type cost struct {
 
 	Instance spent `json:"instance"`
 
-	// Floor is what the bare CLI costs in a loop, zero if there is nothing to run.
+	// Floor is the cost of the bare CLI in a loop. It is zero if there is nothing to run.
 	Floor spent `json:"floor"`
 
 	// P50 and P99 are times to Ready.
@@ -63,8 +62,8 @@ type cost struct {
 	MaxRSS uint64 `json:"maxRSS"`
 }
 
-// spent is what something costs that runs the CLI. Each of them ends with all that it
-// has started.
+// spent is the cost of a process that runs the CLI, with its children. All children end
+// before it.
 type spent struct {
 	Wall float64 `json:"wall"`
 	Runs float64 `json:"runs"`
@@ -78,7 +77,7 @@ type spent struct {
 // cpu is the CPU time of all processes.
 func (s spent) cpu() float64 { return s.Own + s.Children }
 
-// each returns what one time of one Workspace costs.
+// each returns the cost per Workspace and repetition.
 func (c cost) each(v float64) float64 { return v / (float64(c.Workspaces) * c.Times) }
 
 // ratio of the CPU time to that of the floor.
@@ -99,8 +98,9 @@ func (s scaling) throughput() float64 { return float64(s.Shards*s.PerShard) / s.
 // gain over one shard.
 func (s scaling) gain(one scaling) float64 { return s.throughput() / one.throughput() }
 
-// A memory is what instances keep that share Workspaces, and some more that keep them
-// busy when they start. All but the number of Workspaces is the mean of one instance.
+// A memory is the memory of instances that share Workspaces. Some more Workspaces keep
+// them busy when they start. All fields but the number of Workspaces are the mean of one
+// instance.
 type memory struct {
 	Workspaces int `json:"workspaces"`
 
@@ -134,7 +134,7 @@ func (r *report) write(dir string) error {
 		return errors.Wrap(err, "cannot marshal report")
 	}
 
-	return errors.Join(os.MkdirAll(dir, 0o755), save(dir, reportFile, string(data)+"\n")) //nolint:gosec // What is in it is for everybody.
+	return errors.Join(os.MkdirAll(dir, 0o755), save(dir, reportFile, string(data)+"\n")) //nolint:gosec // Everyone may read it.
 }
 
 // readReport reads the report in the supplied directory.

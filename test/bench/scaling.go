@@ -44,7 +44,7 @@ func (b *bench) scalings(ctx context.Context, r *report) error {
 	}
 	defer killAll(instances)
 
-	// What only the first Workspace of a module costs is not what this is about.
+	// The costs of the first Workspace of a module are not part of the measurement.
 	if _, err := b.untilReady(ctx, slowWorkspaces(shards, "first", 1, 0)); err != nil {
 		return err
 	}

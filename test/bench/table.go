@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// What is to be reached.
+// Targets.
 const (
 	creationTarget = 1.25
 	pollTarget     = 1.15
@@ -23,8 +23,7 @@ const (
 	memoryTarget   = 1.1
 )
 
-// A row of the table: something that was measured, what it is compared with, and what
-// is to be reached.
+// A row of the table: a measurement, the value that it is compared with, and the target.
 type row [6]string
 
 // rows of the table, the first of which has the names of the columns.
@@ -100,7 +99,7 @@ func (s scaling) row(one scaling) row {
 	return judged(r, s.gain(one), scalingTarget*n, atLeast)
 }
 
-// alone returns what one instance has in memory that serves that many Workspaces.
+// alone returns the memory of one instance that serves that many Workspaces.
 func (r *report) alone(workspaces int) memory {
 	i := slices.IndexFunc(r.Memory, func(m memory) bool { return m.Workspaces == workspaces && m.Shards == 1 })
 	if i < 0 {
@@ -148,7 +147,7 @@ func judged(r row, ratio, target float64, bound string) row {
 	return r
 }
 
-// printTable prints what was measured, as Markdown that people can read as well.
+// printTable prints the measurements as a Markdown table with aligned columns.
 func printTable(out io.Writer, r *report) error {
 	s := &strings.Builder{}
 	fmt.Fprintf(s, "%s, %s, on %d CPUs (%s), load %.1f before, %s\n\n", r.Version, r.CLI, r.Machine.CPUs, r.Machine.CPU, r.Machine.LoadBefore, r.Date.Format("2006-01-02"))

@@ -39,7 +39,7 @@ func TestResults(t *testing.T) {
 		want   []string
 	}{
 		"Reached": {
-			reason: "A target is reached by what is equal to it.",
+			reason: "A ratio that is equal to its target reaches it.",
 			change: func(*report) {},
 			want: []string{
 				"m, creation: CPU each: 1.250, at most 1.250: reached",
@@ -64,7 +64,7 @@ func TestResults(t *testing.T) {
 			},
 		},
 		"Nothing": {
-			reason: "What was not measured has no result.",
+			reason: "A part that was not measured has no result.",
 			change: func(r *report) { *r = report{} },
 		},
 	}
@@ -91,8 +91,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestTable checks that the table has a line for each row and that columns are as wide
-// as what is in them.
+// TestTable checks that the table has a line for each row and that columns are as wide as
+// their widest cells.
 func TestTable(t *testing.T) {
 	t.Parallel()
 

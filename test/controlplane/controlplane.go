@@ -50,9 +50,9 @@ type ControlPlane struct {
 	config *rest.Config
 }
 
-// Start a control plane from the programs in the directory assets, with the CRDs in
-// the directory crds. Its files are in dir, and what it prints goes to log. It has to
-// be stopped.
+// Start a control plane from the programs in the directory assets, with the CRDs in the
+// directory crds. Its files are in dir, and its output goes to log. The caller has to stop
+// it.
 func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*ControlPlane, error) {
 	c := &ControlPlane{log: log, path: filepath.Join(assets, "kube-apiserver"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	if err := c.start(ctx, dir, assets, crds); err != nil {
@@ -119,8 +119,8 @@ func (c *ControlPlane) start(ctx context.Context, dir, assets, crds string) erro
 	return c.connect()
 }
 
-// serve starts the API server and waits until it is ready. It serves what it served
-// before, at the same address.
+// serve starts the API server and waits until it is ready. After a restart it serves the
+// same data at the same address.
 func (c *ControlPlane) serve(ctx context.Context) error {
 	var err error
 	if c.server, err = process.Start("API server", c.log, os.Environ(), c.path, c.args...); err != nil {
@@ -168,7 +168,7 @@ func (c *ControlPlane) Restart(ctx context.Context, away time.Duration) error {
 	return c.serve(ctx)
 }
 
-// Stop kills what was started.
+// Stop kills the started processes.
 func (c *ControlPlane) Stop() {
 	for _, p := range []*process.Process{c.server, c.etcd} {
 		if p != nil {
@@ -216,7 +216,7 @@ func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 	}, c.WriteKubeconfig(c.Kubeconfig, token)
 }
 
-// WriteKubeconfig writes a kubeconfig for whoever has the supplied token.
+// WriteKubeconfig writes a kubeconfig with the supplied token.
 func (c *ControlPlane) WriteKubeconfig(path, token string) error {
 	const name = "provider-terraform"
 
@@ -251,7 +251,7 @@ func AnswersOK(ctx context.Context, hc *http.Client, url string) error {
 	return nil
 }
 
-// FreeAddress returns a loopback address that nobody listens on now.
+// FreeAddress returns a loopback address with a free port.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It does not wait for anything.
 	if err != nil {

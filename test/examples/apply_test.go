@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples tests that the manifests under examples/ are what they seem:
-// an API server accepts each of them, strictly, and they fit together.
+// Package examples tests the manifests under examples/: an API server accepts each of them
+// with strict validation, and they fit together.
 package examples
 
 import (
@@ -31,9 +31,9 @@ import (
 // crossplaneNamespace is the one that an installation of Crossplane makes.
 const crossplaneNamespace = "crossplane-system"
 
-// TestApply creates every manifest in a dry run that refuses fields it does not
-// know, as `kubectl apply --dry-run=server --validate=strict` does. A Namespace is made
-// for real, and first: whatever is in it would be refused without.
+// TestApply creates every manifest in a dry run that refuses unknown fields, as `kubectl
+// apply --dry-run=server --validate=strict` does. A Namespace is created first and for
+// real, because the API server refuses objects in a missing namespace.
 func TestApply(t *testing.T) {
 	kube := newControlPlane(t)
 	all := manifests(t)
@@ -66,7 +66,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// rank of a manifest: Namespaces come before what may be in them.
+// rank of a manifest: Namespaces come before the objects in them.
 func rank(m manifest) int {
 	if m.object.GetKind() == "Namespace" {
 		return 0
@@ -110,7 +110,7 @@ func newControlPlane(t *testing.T) client.Client {
 
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run `make test`, which builds what this test needs")
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run `make test`, which builds the programs of this test")
 	}
 
 	ctrllog.SetLogger(logr.Discard())

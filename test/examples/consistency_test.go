@@ -111,9 +111,9 @@ func TestRuntimeConfig(t *testing.T) {
 	}
 }
 
-// shardOf returns the shard, or "catch-all", that the provider serves in the supplied pod, going by
-// what the provider itself makes of its arguments and environment. It fails the test
-// if the pod lacks something that an instance of a shard needs.
+// shardOf returns the shard, or "catch-all", that the provider serves in the supplied pod.
+// The provider itself parses the arguments and the environment. The test fails if the pod
+// lacks something that an instance of a shard needs.
 func shardOf(t *testing.T, file string, pod corev1.PodSpec) string {
 	t.Helper()
 

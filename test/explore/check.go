@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Expect explores a model and fails the test unless what is wanted goes wrong, or nothing
-// if that is empty.
+// Expect explores a model. If want is empty, the test fails if a state is wrong. Otherwise
+// the test fails unless the explored model has that fault.
 func Expect[S comparable, M any](t *testing.T, reason string, m Model[S, M], want string) {
 	t.Helper()
 

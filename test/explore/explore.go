@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explore visits every state of a model of a protocol: what can happen, in
-// whatever order, up to a number of faults. It says how the first state is reached in
-// which something is wrong.
+// Package explore visits every state of a model of a protocol: every order of its moves,
+// up to a number of faults. It reports the shortest way to a wrong state.
 package explore
 
 import (
@@ -17,9 +16,8 @@ import (
 // every rule is needed: see make model.
 func Full() bool { return os.Getenv("MODEL_BOUNDS") == "full" }
 
-// A Model of a protocol. S is all there is to know about it at one moment, a value that
-// can be a key of a map: two ways to one state meet in it. M is what leads from one
-// state to another.
+// A Model of a protocol. S is the complete state at one moment, a value that can be a key
+// of a map: two ways to the same state are merged. M is a move from one state to another.
 type Model[S comparable, M any] interface {
 	// Start is the first state.
 	Start() S
@@ -27,8 +25,8 @@ type Model[S comparable, M any] interface {
 	// Moves calls fn with each move that may be next, and the state after it.
 	Moves(s *S, fn func(m M, after *S))
 
-	// Fault says that nothing may depend on a move: it is a fault, or something that
-	// people do. A model has to come to what is due without it.
+	// Fault says that progress must not depend on a move: it is a fault, or an action of
+	// people. A model has to reach its goals without it.
 	Fault(m M) bool
 
 	// Describe a move in one line.
@@ -37,9 +35,10 @@ type Model[S comparable, M any] interface {
 	Judge[S]
 }
 
-// A Judge says what is right.
+// A Judge has the rules that all states must keep.
 type Judge[S comparable] interface {
-	// Wrong says what is wrong in a state, and is empty if nothing is.
+	// Wrong describes the broken rule in a state. It is empty if the state keeps all
+	// rules.
 	Wrong(s *S) string
 
 	// Goals is the number of things that are due at times, and have to be possible then.
@@ -50,14 +49,14 @@ type Judge[S comparable] interface {
 	Reached(s *S, goal int) bool
 }
 
-// TooLarge is what is wrong with a model that has more than limit states: it is unbounded,
-// or should be split.
+// TooLarge is the error of a model with more than limit states: it is unbounded, or should
+// be split.
 const (
 	TooLarge = "too many states"
 	limit    = 8_000_000
 )
 
-// Stuck is what is wrong in a state in which a goal is due and cannot be reached.
+// Stuck is the error of a state in which a goal is due and cannot be reached.
 const Stuck = "stuck"
 
 // A Result of an exploration.
@@ -65,8 +64,8 @@ type Result struct {
 	// States and Edges are how many there are; an edge is a move that is no fault.
 	States, Edges int
 
-	// Wrong says what is wrong in the first state that is not right. It is empty if all
-	// states are.
+	// Wrong describes the broken rule in the first wrong state. It is empty if all states
+	// are right.
 	Wrong string
 
 	// Trace are the moves that lead to that state, one to a line. There are none that are
@@ -142,8 +141,8 @@ func (g *graph[S, M]) result(wrong string, i int32) Result {
 	return Result{States: len(g.states), Edges: len(g.edges), Wrong: wrong, Trace: g.trace(i)}
 }
 
-// stuck returns the first state in which a goal is due, and from which it is not reached
-// whatever happens but for faults.
+// stuck returns the first state in which a goal is due, and from which no sequence of
+// moves without faults reaches it.
 func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	back := make([][]int32, len(g.states))
 	for _, e := range g.edges {

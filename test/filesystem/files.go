@@ -16,8 +16,8 @@ import (
 // arrow is before the target of a symbolic link.
 const arrow = "-> "
 
-// Files are the contents of files by their names. What begins with an arrow is the target
-// of a symbolic link, as in "-> main.tf".
+// Files are the contents of files by their names. Contents that begin with an arrow are
+// the target of a symbolic link, as in "-> main.tf".
 type Files = map[string]string
 
 // Write files below a directory, which is made if it is missing.
@@ -26,7 +26,7 @@ func Write(t *testing.T, dir string, files Files) {
 
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // As others write: what has to be secret must be made so.
+		err := os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // The mode is that of other programs: the code under test has to restrict it.
 
 		if target, ok := strings.CutPrefix(content, arrow); ok && err == nil {
 			err = os.Symlink(target, path)

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filesystem gives a test a second file system, and writes and reads what is in one.
+// Package filesystem gives a test a second file system, and writes and reads its files.
 package filesystem
 
 import (

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image tests what the image of the provider has in it, by the file that it
-// is built from. Nothing is built: what users rely on is written there.
+// Package image tests the contents of the provider's image by reading its Dockerfile. It
+// builds nothing.
 package image
 
 import (
@@ -31,7 +31,7 @@ type instruction struct {
 	name, args string
 }
 
-// A stage of a Dockerfile: what follows a FROM, and that itself.
+// A stage of a Dockerfile: a FROM and the instructions after it.
 type stage []instruction
 
 // parse a Dockerfile.
@@ -104,7 +104,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestShipped looks at what the image runs, as whom, and in which environment.
+// TestShipped checks the entrypoint, the user and the environment of the image.
 func TestShipped(t *testing.T) {
 	t.Parallel()
 
@@ -121,7 +121,7 @@ func TestShipped(t *testing.T) {
 			want:   []string{"65532:65532"},
 		},
 		"Environment": {
-			reason: "The CLI does not tell what to type next, and providers are downloaded once.",
+			reason: "The CLI prints no hints for interactive use, and providers are downloaded once.",
 			name:   "ENV",
 			want:   []string{"TF_IN_AUTOMATION=1 TF_PLUGIN_CACHE_DIR=/tf/plugin-cache"},
 		},
@@ -175,7 +175,8 @@ func TestEntrypoint(t *testing.T) {
 	}
 }
 
-// TestPrograms looks at what is built for the image: both CLIs and the provider.
+// TestPrograms checks the programs that are built for the image: both CLIs and the
+// provider.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 
@@ -193,8 +194,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestVersions looks at the versions of the CLIs in the image. Terraform has another
-// license from 1.6 on.
+// TestVersions checks the versions of the CLIs in the image. Terraform has another license
+// from 1.6 on.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 
@@ -204,7 +205,7 @@ func TestVersions(t *testing.T) {
 		want   string
 	}{
 		"terraform": {reason: "It is the one that users have always had.", module: "github.com/hashicorp/terraform", want: "v1.5.7"},
-		"opentofu":  {reason: "It is one that reads what Terraform 1.5 has written.", module: "github.com/opentofu/opentofu", want: `v1\.([6-9]|1[0-9])\.[0-9]+`},
+		"opentofu":  {reason: "The version can read states and modules of Terraform 1.5.", module: "github.com/opentofu/opentofu", want: `v1\.([6-9]|1[0-9])\.[0-9]+`},
 	}
 
 	for name, tc := range cases {
@@ -224,8 +225,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestPackages looks at what is installed: what fetching modules takes, what modules have
-// always found, and nothing else.
+// TestPackages checks the installed packages: those for fetching modules, those that
+// modules have always found, and no others.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 
@@ -243,9 +244,9 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestUsers looks at whom the provider can run as: the user of the image, and the one
-// that Crossplane sets. Either has a name, a home, and the directories that are
-// written to.
+// TestUsers checks the users that the provider can run as: the user of the image, and the
+// one that Crossplane sets. Each has a name, a home, and the directories that are written
+// to.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 
@@ -263,7 +264,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestName looks at whether all that builds the provider gives it the same name.
+// TestName checks that all files that build the provider give it the same name.
 func TestName(t *testing.T) {
 	t.Parallel()
 

@@ -27,17 +27,17 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Start a program with the supplied environment, as a process that has a name for
-// people. What it prints goes to out.
+// Start a program with the supplied environment. The process has a name for messages. Its
+// output goes to out.
 func Start(name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
 	return StartOn("", name, out, env, path, args...)
 }
 
-// StartOn starts a program like Start. The program, and what it starts, finds itself on a
-// host of the supplied name, as in a container. Without the right to do that, or with an
-// empty name, it is on this one.
+// StartOn starts a program like Start. The program and its children see the supplied host
+// name, as in a container. Without the right to change it, or with an empty name, they see
+// that of this machine.
 func StartOn(host, name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
-	p := &Process{Name: name, cmd: exec.Command(path, args...), ended: make(chan struct{})} //nolint:gosec,noctx // Tests choose what they run, and end it as they like.
+	p := &Process{Name: name, cmd: exec.Command(path, args...), ended: make(chan struct{})} //nolint:gosec,noctx // Tests choose the program and end it themselves.
 	p.cmd.Env = env
 	p.cmd.Stdout = out
 	p.cmd.Stderr = out
@@ -63,7 +63,7 @@ func StartOn(host, name string, out io.Writer, env []string, path string, args .
 		started <- err
 
 		if err == nil {
-			// What Wait says is in the ProcessState, too.
+			// The ProcessState has the result of Wait, too.
 			_ = p.cmd.Wait()
 		}
 

@@ -16,16 +16,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Find returns the absolute path that the named environment variable holds. The
-// supplied make target is what sets it.
+// Find returns the absolute path that the named environment variable holds. The supplied
+// make target sets it.
 func Find(env, target string) (string, error) {
 	path := os.Getenv(env)
 	if path == "" {
-		return "", errors.Errorf("%s is not set: run `make %s`, which builds what this test needs", env, target)
+		return "", errors.Errorf("%s is not set: run `make %s`, which builds the programs of this test", env, target)
 	}
 
-	if _, err := os.Stat(path); err != nil { //nolint:gosec // Whoever runs the test has chosen it.
-		return "", errors.Wrapf(err, "%s does not name what is there: run `make %s`, which builds what this test needs", env, target)
+	if _, err := os.Stat(path); err != nil { //nolint:gosec // The user who runs the test has set the path.
+		return "", errors.Wrapf(err, "%s names a missing file: run `make %s`, which builds the programs of this test", env, target)
 	}
 
 	return filepath.Abs(path)
@@ -33,7 +33,7 @@ func Find(env, target string) (string, error) {
 
 // Build builds a package of the module in the directory root.
 func Build(root, out, pkg string, flags ...string) error {
-	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec,noctx // Tests choose what they build.
+	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec,noctx // Tests choose the package.
 	build.Dir = root
 
 	text, err := build.CombinedOutput()
@@ -52,14 +52,14 @@ func FirstLine(ctx context.Context, path string, args ...string) (string, error)
 	return line, errors.Wrapf(err, "cannot run %q: %s", path, out)
 }
 
-// DependOn looks at the source of the module in the directory root. A test that runs what
-// was built from it has to call it: go test repeats the result of an earlier run if
-// nothing has changed that the test itself has looked at. What the compiler looks at does
-// not count, nor does what TestMain does before it runs the tests.
+// DependOn reads the names of all source files of the module in the directory root. Each
+// test that runs a program built from them has to call it: go test caches the result of a
+// test unless a file has changed that the test itself has read. Files that the compiler or
+// TestMain reads do not count.
 func DependOn(root string) error {
 	for _, dir := range []string{"apis", "cmd", "internal", "test", "go.mod"} {
 		if err := filepath.WalkDir(filepath.Join(root, dir), func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
-			return errors.Wrap(err, "cannot look at the source")
+			return errors.Wrap(err, "cannot read the source")
 		}
 	}
 

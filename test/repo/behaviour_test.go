@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// behaviour returns the rule that there is every test that the supplied table names.
-// The table has a line for each thing that users rely on, of three columns: the area,
-// what happens, and the tests that would fail otherwise, as DIRECTORY:TEST or
-// DIRECTORY:TEST/SUBTEST. Its first line has the names of the columns.
+// behaviour returns the rule that every test exists that the supplied table names. The
+// table has a line for each behaviour that users rely on, with three columns: the area,
+// the behaviour, and the tests that would fail without it, as DIRECTORY:TEST or
+// DIRECTORY:TEST/SUBTEST. The first line has the names of the columns.
 func behaviour(table string) rule {
 	return func(files []file) []string {
 		tests := testsOf(files)
@@ -128,7 +128,7 @@ func (x) TestMethod(t *testing.T) {}`,
 		"Broken": {
 			table: "area\tbehaviour\ttests\nA\tIt works.\nA\tSo does this.\t\n\n",
 			ruleCase: ruleCase{
-				reason: "A behaviour without a test is what the table is to prevent.",
+				reason: "The table has no behaviour without a test.",
 				tree:   tests,
 				want: []string{
 					"line 2: want an area, a behaviour and its tests, with a tab between each",

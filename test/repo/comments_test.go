@@ -31,7 +31,7 @@ func packageComments(files []file) []string {
 	return complaints
 }
 
-// packageComment returns what is wrong with the comment of one package.
+// packageComment returns the error in the comment of one package.
 func packageComment(files []file) string {
 	var commented []file
 

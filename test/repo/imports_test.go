@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// An arrow says what a package may import. Tests may import anything.
+// An arrow has the packages that a package may import. Tests may import anything.
 type arrow struct {
 	// from is a pattern for the packages that it is about.
 	from string
@@ -20,14 +20,14 @@ type arrow struct {
 	// others are refused.
 	to []string
 
-	// never are patterns for the packages outside of this module that they may not
-	// import. All others may be.
+	// never are patterns for the packages outside of this module that they may not import.
+	// All others are allowed.
 	//
-	// Only imports count, not what the imported packages import in their turn:
-	// crossplane-runtime's errors alone depends on the client of controller-runtime.
+	// Only direct imports count: crossplane-runtime's errors alone depends on the client
+	// of controller-runtime.
 	never []string
 
-	// why is what would be lost otherwise.
+	// why is the reason for the restriction.
 	why string
 }
 
@@ -46,7 +46,7 @@ func arrows() []arrow {
 		{
 			from: "cmd/provider",
 			to:   []string{"internal/app", "internal/module/fetch"},
-			why:  "main parses, runs and sets the exit code, of the process that fetches modules too; what can go wrong is decided elsewhere, where it is tested",
+			why:  "main parses flags, runs and sets the exit code, of the process that fetches modules too; decisions that can go wrong are in other packages, where they are tested",
 		},
 		{
 			from: "internal/app",
@@ -63,7 +63,7 @@ func arrows() []arrow {
 		{
 			from: "internal/schedule",
 			to:   []string{"apis/common/...", "internal/providerconfig", "internal/queue", "internal/terraform", "internal/workspace"},
-			why:  "when a Workspace is reconciled depends on the Workspace and on what was seen of it, and on nothing that is done with it",
+			why:  "when a Workspace is reconciled depends on the Workspace and on its last observation, and not on the actions of the controller",
 		},
 		{
 			from: "internal/runner",
@@ -71,12 +71,12 @@ func arrows() []arrow {
 				"apis/common/...", "internal/environ", "internal/initcache", "internal/module", "internal/plugincache", "internal/redact",
 				"internal/regular", "internal/terraform", "internal/vars", "internal/workdir",
 			},
-			why: "it runs the CLI for one Workspace, and what the results mean for the Workspace is decided elsewhere",
+			why: "it runs the CLI for one Workspace, and another package decides on the results",
 		},
 		{
 			from: "internal/statelock",
 			to:   []string{"internal/terraform"},
-			why:  "whether a lock was left behind depends on who holds it, whatever it is for",
+			why:  "whether a lock was left behind depends on its holder, not on its purpose",
 		},
 		{
 			from: "internal/controller/config",
@@ -86,7 +86,7 @@ func arrows() []arrow {
 		{
 			from: "internal/gc",
 			to:   []string{"internal/listing", "internal/periodic", "internal/workdir", "internal/workspace"},
-			why:  "what is garbage depends on all Workspaces that exist, and on nothing that this instance knows of itself",
+			why:  "which directories are garbage depends on all existing Workspaces, and not on the memory of this instance",
 		},
 		{
 			from:  "internal/shard",
@@ -244,7 +244,7 @@ func imports(files []file) []string {
 
 		row := slices.IndexFunc(arrows(), func(a arrow) bool { return matches(a.from, f.dir()) })
 		if row < 0 {
-			complaints = append(complaints, f.name+": "+f.dir()+" has no row in the table of arrows: what may it import?")
+			complaints = append(complaints, f.name+": "+f.dir()+" has no row in the table of arrows: add the packages that it may import")
 
 			continue
 		}
@@ -297,14 +297,14 @@ import (
 			},
 		},
 		"Test": {
-			reason: "A test may import what its package may not.",
+			reason: "A test may import packages that its package may not.",
 			tree: tree{
 				"internal/workdir/workdir_test.go": `package workdir
 import _ "` + module + `/apis/cluster/v1beta1"`,
 			},
 		},
 		"Tools": {
-			reason: "What is not part of the provider may import everything.",
+			reason: "A package outside of the provider may import everything.",
 			tree: tree{
 				"hack/demo/main.go": `package main
 import _ "` + module + `/internal/app"`,
@@ -383,14 +383,14 @@ import (
 			},
 		},
 		"NewPackage": {
-			reason: "A package that nobody thought about may not import anything yet.",
+			reason: "A new package may not import anything before it has a row.",
 			tree:   tree{"internal/new/new.go": "package new"},
-			want:   []string{"internal/new/new.go: internal/new has no row in the table of arrows: what may it import?"},
+			want:   []string{"internal/new/new.go: internal/new has no row in the table of arrows: add the packages that it may import"},
 		},
 		"SimilarName": {
 			reason: "A row for one package does not cover another whose name begins the same.",
 			tree:   tree{"internal/shardless/x.go": "package shardless"},
-			want:   []string{"internal/shardless/x.go: internal/shardless has no row in the table of arrows: what may it import?"},
+			want:   []string{"internal/shardless/x.go: internal/shardless has no row in the table of arrows: add the packages that it may import"},
 		},
 	})
 }

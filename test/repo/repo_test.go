@@ -55,8 +55,8 @@ func (f file) at(n ast.Node) string {
 	return f.name + ":" + strconv.Itoa(f.tokens.Position(n.Pos()).Line)
 }
 
-// uses returns where n, a part of the file, mentions one of the names exported by
-// the package with the supplied import path, whatever the file calls that package.
+// uses returns the places where n, a part of the file, mentions one of the names exported
+// by the package with the supplied import path. It resolves import aliases.
 func (f file) uses(n ast.Node, importPath string, names ...string) []ast.Node {
 	local := f.imported(importPath)
 
@@ -78,8 +78,8 @@ func (f file) uses(n ast.Node, importPath string, names ...string) []ast.Node {
 	return found
 }
 
-// imported returns what the file calls the package with the supplied import path, or
-// nothing if it does not import it.
+// imported returns the local name of the package with the supplied import path. It is
+// empty if the file does not import the package.
 func (f file) imported(importPath string) string {
 	for _, i := range f.syntax.Imports {
 		switch {
@@ -144,14 +144,14 @@ func skipped(fsys fs.FS, dir string) bool {
 	return err == nil
 }
 
-// A rule returns what is wrong with the supplied files, one line for each place:
-// nothing, if they keep the rule.
+// A rule returns the violations in the supplied files, one line for each place. It returns
+// nothing if the files keep the rule.
 type rule func(files []file) []string
 
-// A tree maps the names of files to what is in them.
+// A tree maps the names of files to their contents.
 type tree map[string]string
 
-// A ruleCase is a tree and what a rule says about it.
+// A ruleCase is a tree and the expected violations of a rule in it.
 type ruleCase struct {
 	reason string
 	tree   tree

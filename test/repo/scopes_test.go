@@ -38,7 +38,7 @@ func TestScopes(t *testing.T) {
 
 	testRule(t, scopes, map[string]ruleCase{
 		"Kept": {
-			reason: "One package may; any package may use what both have in common; names of other packages do not count.",
+			reason: "One package may; any package may use names that both scopes share; names of other packages do not count.",
 			tree: tree{
 				"internal/providerconfig/resolver.go": `package providerconfig
 import "` + resourcePackage + `"

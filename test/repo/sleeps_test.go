@@ -25,7 +25,7 @@ func sleeps(files []file) []string {
 
 		for _, n := range f.uses(f.syntax, "time", "Sleep") {
 			if !slices.Contains(fake, n) {
-				complaints = append(complaints, f.at(n)+": sleeps: wait for what is expected, or use testing/synctest")
+				complaints = append(complaints, f.at(n)+": sleeps: wait for the expected condition, or use testing/synctest")
 			}
 		}
 	}
@@ -87,8 +87,8 @@ func TestF(t *testing.T) {
 func wait() { time.Sleep(1) }`,
 			},
 			want: []string{
-				"a/a_test.go:10: sleeps: wait for what is expected, or use testing/synctest",
-				"a/a_test.go:13: sleeps: wait for what is expected, or use testing/synctest",
+				"a/a_test.go:10: sleeps: wait for the expected condition, or use testing/synctest",
+				"a/a_test.go:13: sleeps: wait for the expected condition, or use testing/synctest",
 			},
 		},
 	})

@@ -20,7 +20,7 @@ const (
 	// Soon is how long something may take that would be blocked for ever otherwise.
 	Soon = 30 * time.Second
 
-	// Glance is the time between two looks.
+	// Glance is the time between two checks.
 	Glance = 50 * time.Millisecond
 )
 
@@ -44,7 +44,7 @@ func Until(ctx context.Context, limit time.Duration, check func() error) error {
 	}
 }
 
-// UntilTrue waits until what the supplied words say is true.
+// UntilTrue waits until the condition is true. The words describe it in the error.
 func UntilTrue(ctx context.Context, what string, condition func() bool) error {
 	return Until(ctx, Patience, func() error {
 		if condition() {
