@@ -17,14 +17,15 @@ import (
 type canary struct {
 	name string
 
-	// text is what is in a Secret.
+	// text is the data of a Secret.
 	text string
 
 	// secrets are the parts of the text that cannot be guessed.
 	secrets []string
 }
 
-// alphabet of random texts: that of base64, without what a shell or HCL reads.
+// alphabet of random texts: that of base64, without the characters that a shell or HCL
+// interprets.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // canaries returns one of each kind of secret that is hard to hide: with lines, with
@@ -204,7 +205,7 @@ func leaks(seen []sighting, all map[string]canary) []violation {
 	return found
 }
 
-// excerpt returns what is around the supplied position.
+// excerpt returns the text around the supplied position.
 func excerpt(text string, i int) string {
 	return "..." + text[max(0, i-60):min(len(text), i+60)] + "..."
 }

@@ -30,7 +30,7 @@ func TestLeaks(t *testing.T) {
 		"Beginning":  {reason: "A part of it can be read, where the message is cut.", texts: []string{"the apply failed: ABCDEFGHIJKL"}, want: 1},
 		"End":        {reason: "So can the end.", texts: []string{"...IJKLMNOPQRST failed"}, want: 1},
 		"TooShort":   {reason: "Eleven bytes may be a coincidence.", texts: []string{"ABCDEFGHIJK", "JKLMNOPQRST"}},
-		"Known":      {reason: "What is around a secret is not secret.", texts: []string{"begin\n(sensitive)\nend"}},
+		"Known":      {reason: "The text around a secret is not secret.", texts: []string{"begin\n(sensitive)\nend"}},
 		"WhiteSpace": {reason: "White space is as it was, or collapsed.", texts: []string{"one  two\tthree", "one two three four"}, want: 1},
 		"Both":       {reason: "Every secret counts.", texts: []string{"ABCDEFGHIJKLMNOP two three four"}, want: 2},
 		"Again":      {reason: "Once for each place.", texts: []string{"ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJKLM"}, want: 1},
@@ -59,8 +59,8 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestCanaries shows that the secrets are what the texts have, the same for the same
-// seed, and hard enough to hide.
+// TestCanaries shows that the texts contain the secrets, that the same seed gives the same
+// secrets, and that they are hard to hide.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// TestChaos injects faults, lets everything settle, and judges what was written down.
+// TestChaos injects faults, waits until everything has settled, and judges the records.
 func TestChaos(t *testing.T) {
 	if err := shared.prepare(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// settle waits until everything is as it should be, and reports what never was.
+// settle waits until every Workspace is as expected, and reports those that never were.
 func settle(t *testing.T, j *journal, f fleet, w *workspaces, r *report) {
 	t.Helper()
 	j.add(note{text: "no more faults"})
@@ -140,7 +140,7 @@ func settle(t *testing.T, j *journal, f fleet, w *workspaces, r *report) {
 			return nil
 		}
 
-		// To look at all of them is work for the API server.
+		// The interval is long, because reading all Workspaces is work for the API server.
 		return errors.Join(errors.New("not settled"), wait.For(t.Context(), time.Second))
 	})
 

@@ -22,7 +22,7 @@ const (
 	maxLeaky  = 10
 )
 
-// compose adds what happens to Workspaces that take more than one fault.
+// compose adds sequences of Workspace faults that need more than one fault.
 func (s *scheduler) compose(k kind, now time.Duration) {
 	switch k {
 	case putBack:
@@ -48,8 +48,8 @@ func (s *scheduler) compose(k kind, now time.Duration) {
 	}
 }
 
-// putBack replaces a Workspace by what it was some time ago, mostly with the
-// annotations of that time, and sometimes with another shard.
+// putBack replaces a Workspace by an earlier version of it, mostly with the annotations of
+// that version, and sometimes with another shard.
 func (s *scheduler) putBack(name string, now time.Duration) {
 	f := fault{after: now, kind: putBack, subject: name, age: s.between(time.Second, 40*time.Second), bare: s.rng.IntN(3) == 0}
 

@@ -19,8 +19,8 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// configurations returns the text of each ProviderConfig. State is in Secrets: that is
-// what roots of their own have in common.
+// configurations returns the text of each ProviderConfig. State is in Secrets, because
+// each instance has its own root.
 func configurations() map[string]string {
 	backend := func(settings string) string {
 		return "terraform {\n  backend \"kubernetes\" {\n" + settings + "  }\n}\n"

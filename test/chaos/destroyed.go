@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// A fate is what became of the Workspaces, by UID.
+// A fate records the end of Workspaces, by UID.
 type fate struct {
 	// names of all that ever were.
 	names map[string]string
@@ -18,8 +18,8 @@ type fate struct {
 	// removed is when the deletion was asked for, and gone when the object was missing.
 	removed, gone map[string]int64
 
-	// orphaned are those that were deleted without their finalizers: what they had
-	// created is left for another.
+	// orphaned are the Workspaces that were deleted without their finalizers. Their
+	// resources are left for another Workspace.
 	orphaned map[string]bool
 
 	// lost is when the working directory of a Workspace without a backend was removed.
@@ -152,8 +152,8 @@ func replacedTainted(r *resource, versions []version) bool {
 	return slices.ContainsFunc(versions, func(v version) bool { return v.state == last.state && v.time > last.time })
 }
 
-// createdAfterLoss returns what was created for a Workspace without a backend although
-// the only record of what it had begun to create before was lost.
+// createdAfterLoss returns the resources that were created for a Workspace without a
+// backend after the only record of its interrupted creation was lost.
 func createdAfterLoss(all []*resource, f fate, c clock) []violation {
 	var found []violation
 

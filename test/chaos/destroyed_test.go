@@ -38,8 +38,8 @@ func TestDestroyedUnderAnother(t *testing.T) {
 		gone   map[string]int64
 		want   []violation
 	}{
-		"Kept":    {reason: "What is not destroyed is fine.", ledger: creation},
-		"ByOwner": {reason: "A Workspace may destroy what it has created.", ledger: slices.Concat(creation, []entry{did(110, destroying, "x", 7)})},
+		"Kept":    {reason: "A resource without a destruction is fine.", ledger: creation},
+		"ByOwner": {reason: "A Workspace may destroy its own resources.", ledger: slices.Concat(creation, []entry{did(110, destroying, "x", 7)})},
 		"ByOther": {
 			reason: "Another one may not, and it is one violation however often it does.",
 			ledger: slices.Concat(creation, []entry{byOther(did(60, destroying, "x", 6)), byOther(did(70, destroying, "x", 6))}),
@@ -52,7 +52,7 @@ func TestDestroyedUnderAnother(t *testing.T) {
 			want:   want,
 		},
 		"Adopted": {
-			reason: "What is left of a Workspace that is gone may belong to another one.",
+			reason: "The resources left by a deleted Workspace may belong to another one.",
 			ledger: slices.Concat(creation, []entry{byOther(did(60, destroying, "x", 6))}),
 			gone:   map[string]int64{"uid-1": at(50)},
 		},
@@ -141,23 +141,23 @@ func TestLeftBehind(t *testing.T) {
 		fate     fate
 		want     []violation
 	}{
-		"There":     {reason: "What belongs to a Workspace stays with it.", ledger: creation, versions: []version{holding("x")}},
-		"Destroyed": {reason: "What is destroyed is not left.", ledger: destroyed, versions: []version{holding("x"), holding()}, fate: gone},
+		"There":     {reason: "The resources of a Workspace stay with it.", ledger: creation, versions: []version{holding("x")}},
+		"Destroyed": {reason: "A destroyed resource is not a leftover.", ledger: destroyed, versions: []version{holding("x"), holding()}, fate: gone},
 		"Left": {
-			reason:   "What is not destroyed is left.",
+			reason:   "A resource that is not destroyed is a leftover.",
 			ledger:   creation,
 			versions: []version{holding("x")},
 			fate:     gone,
 			want:     []violation{{workspace: "ws-1", time: at(60), instances: []string{"a#1"}}},
 		},
-		"Orphaned": {reason: "A person who takes the finalizers away wants that.", ledger: creation, versions: []version{holding("x")}, fate: orphaned},
+		"Orphaned": {reason: "A person who removes the finalizers accepts leftovers.", ledger: creation, versions: []version{holding("x")}, fate: orphaned},
 		"NeverSaved": {
-			reason: "What got into no state is another verdict.",
+			reason: "Another verdict reports resources that are in no state.",
 			ledger: creation,
 			fate:   gone,
 		},
 		"Tainted": {
-			reason:   "The destruction of what is tainted is not announced.",
+			reason:   "The destruction of a tainted resource is not announced.",
 			ledger:   creation,
 			versions: []version{tainting("x"), later(holding(), 55)},
 			fate:     gone,
@@ -192,16 +192,16 @@ func TestCreatedAfterLoss(t *testing.T) {
 		lost   map[string]int64
 		want   []violation
 	}{
-		"NotLost": {reason: "What was cut short is created again as long as there is a state.", ledger: []entry{first, second}},
+		"NotLost": {reason: "An interrupted creation is repeated as long as there is a state.", ledger: []entry{first, second}},
 		"Lost": {
-			reason: "Without one it is not known what there is.",
+			reason: "Without a state it is not known which resources exist.",
 			ledger: []entry{first, second},
 			lost:   lost,
 			want:   []violation{{workspace: "ws-1", time: at(110), instances: []string{"a#2"}}},
 		},
 		"LostBefore":  {reason: "Before the first creation there is nothing to lose.", ledger: []entry{second}, lost: lost},
 		"LostAfter":   {reason: "A loss later is no matter.", ledger: []entry{first, second}, lost: map[string]int64{"uid-1": at(200)}},
-		"Destroyed":   {reason: "What was destroyed before is not lost.", ledger: []entry{first, did(45, destroying, "x", 5), second}, lost: lost},
+		"Destroyed":   {reason: "A resource that was destroyed before is not lost.", ledger: []entry{first, did(45, destroying, "x", 5), second}, lost: lost},
 		"AnotherLost": {reason: "It is the disk of another one.", ledger: []entry{first, second}, lost: map[string]int64{"uid-2": at(50)}},
 	}
 

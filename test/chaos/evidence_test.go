@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 )
 
-// Evidence is all that is written down, and what must not be.
+// Evidence is the complete record, and the secrets that must not be in it.
 type evidence struct {
 	dir       string
 	historian *historian
@@ -48,7 +48,7 @@ func newFate() fate {
 	return fate{names: map[string]string{}, removed: map[string]int64{}, orphaned: map[string]bool{}, lost: map[string]int64{}}
 }
 
-// judge reads what was written down and completes the report.
+// judge reads the records and completes the report.
 func (e *evidence) judge(t *testing.T, r *report, f fleet, w *workspaces, missing []absence) {
 	t.Helper()
 

@@ -17,12 +17,12 @@ const moment = time.Second / 2
 // server, which keeps it, is back.
 const respite = 10 * time.Second
 
-// haste is how long a CLI may need on a busy machine to save what it has created, when it is
-// interrupted meanwhile. Here the grace period of an interrupt is not much longer.
+// haste is the time that a CLI may need on a busy machine to save its new resources after
+// an interrupt. Here the grace period of an interrupt is not much longer.
 const haste = time.Second
 
-// excuse says why a run could not save what it began to create at the supplied time, empty
-// if it had to.
+// excuse returns the reason why a run could not save the resource that it began to create
+// at the supplied time. It is empty if the run had to save it.
 //
 // An instance that kills itself because it cannot renew its Lease is an excuse only if it
 // was paused, or its runs could not reach their backend either. Otherwise it had to

@@ -40,7 +40,7 @@ type fault struct {
 	// age is how old the copy is that is put back.
 	age time.Duration
 
-	// bare says that what is put back has no annotations of the provider.
+	// bare says that the restored manifest has no annotations of the provider.
 	bare bool
 
 	// orphan says that a Workspace is deleted without its finalizers before it is
@@ -53,7 +53,7 @@ type traits struct {
 	// of is the name of the Workspace that it is a copy of.
 	of string
 
-	// flavour is which ProviderConfig it uses, and what completes that.
+	// flavour selects the ProviderConfig and the backend configuration that completes it.
 	flavour flavour
 
 	// namespace for the Workspace, if it has to be a certain one.
@@ -68,8 +68,8 @@ type traits struct {
 	// fails says that an apply fails after the resource was created.
 	fails bool
 
-	// number makes a difference between Workspaces: the resource of one is not what
-	// the module of the other asks for. It is also which secret is printed, and how.
+	// number makes Workspaces different: the resource of one does not match the module of
+	// another. It also selects the printed secret and how it is printed.
 	number int
 }
 

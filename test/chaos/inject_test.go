@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// An injector does what faults say.
+// An injector injects faults.
 type injector struct {
 	cluster    *controlplane.ControlPlane
 	fleet      fleet
@@ -22,7 +22,8 @@ type injector struct {
 	leases     *leaseKeeper
 }
 
-// inject does what the faults say, and waits until all that went away is back.
+// inject injects the faults, and waits until all stopped processes and connections are
+// back.
 func (x *injector) inject(t *testing.T, faults []fault) {
 	t.Helper()
 
@@ -37,7 +38,7 @@ func (x *injector) inject(t *testing.T, faults []fault) {
 
 		do := x.lasting(f)
 		if do == nil {
-			// In order: what happens to a Workspace depends on what happened before.
+			// Faults of Workspaces are injected in order: each depends on the ones before.
 			if err := x.workspaces.do(t.Context(), f); err != nil {
 				t.Fatalf("cannot %s: %v", f, err)
 			}
@@ -55,7 +56,8 @@ func (x *injector) inject(t *testing.T, faults []fault) {
 	wg.Wait()
 }
 
-// lasting returns what to do for a fault beside others, nil if it is not of that kind.
+// lasting returns the function for a fault that lasts while others are injected. It is nil
+// for other kinds of faults.
 func (x *injector) lasting(f fault) func(ctx context.Context) error {
 	switch f.kind {
 	case kill, terminate, pause:

@@ -32,13 +32,13 @@ const (
 	retryPeriod   = 500 * time.Millisecond
 )
 
-// poll is how often each Workspace is looked at.
+// poll is the poll interval of each Workspace.
 const poll = 10 * time.Second
 
 // backOff is how long an instance that ended by itself stays away.
 const backOff = time.Second
 
-// An environment is what all instances have in common.
+// An environment is the state that all instances share.
 type environment struct {
 	// dir for the records, logs and scripts.
 	dir string
@@ -70,7 +70,7 @@ type instance struct {
 	proxy      *proxy
 	kubeconfig string
 
-	// present is held by whoever starts the process or makes it go away for a while.
+	// present is held while the process is started or stopped.
 	present sync.Mutex
 
 	// process now, its number, and where it serves its probes. Guarded by present.
@@ -155,7 +155,7 @@ func (i *instance) start() error {
 	return err
 }
 
-// script writes what stands in for the CLI of the next process.
+// script writes the script that replaces the CLI for the next process.
 func (i *instance) script() (string, error) {
 	dir := filepath.Join(i.dir, "cli", numbered(i.name, i.number))
 	path := filepath.Join(dir, "tofu")
@@ -255,8 +255,8 @@ func (i *instance) disturb(ctx context.Context, f fault) error {
 			return err
 		}
 	default:
-		// The process only, not the CLI that it runs: that is what it looks like when
-		// the process is starved and its Lease expires in the middle of a run.
+		// Only the process is stopped, not the CLI that it runs. The same happens when the
+		// process is starved and its Lease expires in the middle of a run.
 		i.process.Signal(syscall.SIGSTOP)
 
 		defer over()

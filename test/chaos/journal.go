@@ -22,7 +22,7 @@ type note struct {
 	// end is when a fault that lasts was over, 0 if it never was.
 	end int64
 
-	// kind of fault, empty for what is not a fault.
+	// kind of fault. It is empty for other notes.
 	kind kind
 
 	// subject is the name of a Workspace or of an instance, without the number of the
@@ -52,7 +52,7 @@ type violation struct {
 	// time in nanoseconds since 1970.
 	time int64
 
-	// instances are those who did it, with the numbers of their processes.
+	// instances are the ones involved, with the numbers of their processes.
 	instances []string
 
 	text string
@@ -61,8 +61,8 @@ type violation struct {
 // lookBack is for how long before a violation faults are shown.
 const lookBack = 20 * time.Second
 
-// before returns the notes that may explain a violation: those about its Workspace,
-// its instances or everybody.
+// before returns the notes that may explain a violation: those about its Workspace, its
+// instances or all of them.
 func before(notes []note, v violation) []note {
 	subjects := append([]string{"", v.workspace}, v.others...)
 	for _, i := range v.instances {
@@ -100,7 +100,7 @@ func newJournal(out io.Writer) *journal {
 	return &journal{clock: clock(time.Now().UnixNano()), out: out}
 }
 
-// add adds a note about what happens now. The returned function says that it is over.
+// add adds a note about an event that begins now. The returned function ends it.
 func (j *journal) add(n note) func() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -13,19 +13,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// What a module can do to a resource. The provisioners of the module write it down.
+// Actions of a module on a resource. The provisioners of the module record them.
 const (
 	creating   = "creating"
 	created    = "created"
 	destroying = "destroying"
 )
 
-// An entry is a line of the ledger: what a module did to one resource.
+// An entry is a line of the ledger: one action of a module on one resource.
 type entry struct {
 	// time in nanoseconds since 1970.
 	time int64
 
-	// what was done.
+	// action.
 	what string
 
 	// id of the resource: another one for each that is ever created.

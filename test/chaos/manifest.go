@@ -33,8 +33,8 @@ const namespace = "chaos"
 // secretSuffix ends the names of most states.
 const secretSuffix = "chaos"
 
-// module writes every step of its one thing into the ledger, and takes its time. What is
-// after the thing may fail.
+// module records every step of its resource in the ledger, and takes some time. The
+// resource that follows may fail.
 const module = `
 variable "ledger" { type = string }
 variable "name" { type = string }
@@ -84,7 +84,7 @@ func namespacedKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "tf.m.upbound.io", Version: "v1beta1", Kind: "Workspace"}
 }
 
-// A wanted is what one Workspace should be.
+// A wanted is the desired state of one Workspace.
 type wanted struct {
 	traits
 
@@ -107,7 +107,7 @@ type wanted struct {
 	busy, lost bool
 }
 
-// state that the Workspace uses, as far as that can be told without looking: see
+// state that the Workspace uses, as far as the specification determines it: see
 // record.State.
 func (w *wanted) state() string {
 	name := cmp.Or(w.external, w.name)
@@ -146,7 +146,7 @@ func (w *wanted) manifest(ledger string) *unstructured.Unstructured {
 	return o
 }
 
-// object has what identifies the Workspace, and nothing else.
+// object has the identity of the Workspace only.
 func (w *wanted) object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(w.kind)
@@ -230,7 +230,7 @@ func (w *wanted) vars(ledger string) []any {
 	return vars
 }
 
-// readVars takes back what a manifest says.
+// readVars sets the fields from a manifest.
 func (w *wanted) readVars(o *unstructured.Unstructured) {
 	vars, _, _ := unstructured.NestedSlice(o.Object, "spec", "forProvider", "vars")
 

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// backup returns a manifest of what a Workspace was at some time: what a person or a
-// backup has of it, and can write.
+// backup returns a manifest of an earlier version of a Workspace, as a person or a backup
+// has it and can write it.
 func (w *workspaces) backup(ws *wanted, at time.Time) *unstructured.Unstructured {
 	old := w.witness.at(ws.kind, ws.namespace, ws.name, at)
 	if old == nil {
@@ -101,7 +101,7 @@ func (w *wanted) copied(f fault) *wanted {
 	return &c
 }
 
-// copy creates a copy of a Workspace as it is now, with all annotations.
+// copy creates a copy of the current Workspace, with all annotations.
 func (w *workspaces) copy(ctx context.Context, f fault, ws *wanted) error {
 	from := w.backup(w.all[f.of], time.Now())
 
@@ -144,8 +144,9 @@ func (w *workspaces) restore(ctx context.Context, f fault) error {
 			return err
 		}
 	} else {
-		// What the backup says was created is destroyed. To refuse to create it again is right,
-		// as is to create it: the one believes annotations and the other does not.
+		// The resource that the backup records as created was destroyed. Two outcomes are
+		// right: to refuse to create it again, which believes the annotations, and to
+		// create it, which does not.
 		w.mark(func() { w.fate.removed[ws.uid], ws.lost = time.Now().UnixNano(), true })
 	}
 

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// slack is how much later than a run that saw it another may have been written down:
-// each is marked first, then it looks, then it is written down.
+// slack is the maximum delay between the record of a run and the record of another run
+// that saw it: each run is marked first, then it looks for other marks, then it is
+// recorded.
 const slack = time.Second
 
 // overlaps returns the pairs of runs for one Workspace of which the later started

@@ -103,7 +103,7 @@ func TestOverlaps(t *testing.T) {
 		want   []violation
 	}{
 		"OneAfterTheOther": {
-			reason: "What a run sees decides. That the end of the first was seen late does not.",
+			reason: "The marks that a run sees decide. A late observation of the end of the first run does not count.",
 			runs:   []run{newRun("a#1", 5, 1, 12), newRun("b#1", 6, 10, 20)},
 		},
 		"TwoInstances": {

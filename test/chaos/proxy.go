@@ -22,12 +22,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A trouble is what is wrong with the network between an instance and the API server.
+// A trouble is a fault of the network between an instance and the API server.
 type trouble struct {
 	kind kind
 
-	// drop says that what was held back never arrives. Otherwise it arrives when the
-	// trouble is over, however late that is.
+	// drop says that delayed data is discarded. Otherwise it arrives at the end of the
+	// trouble, with any delay.
 	drop bool
 
 	// spareCLI says that only the provider has the trouble: the CLI reaches its backend, as
@@ -195,7 +195,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	defer rsp.Body.Close() //nolint:errcheck // What was not read is not needed.
+	defer rsp.Body.Close() //nolint:errcheck // Unread data is not needed.
 
 	if rsp.StatusCode < http.StatusMultipleChoices && isRenewal(r, body) {
 		p.renewed.Store(time.Now().UnixNano())
@@ -272,7 +272,7 @@ func (p *proxy) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	flusher := http.NewResponseController(w)
 	part := make([]byte, 32<<10)
 
-	// What the client has to see to go on is there before the first part of a watch is.
+	// The client gets the headers, which it waits for, before the first part of a watch.
 	_ = flusher.Flush()
 
 	for {

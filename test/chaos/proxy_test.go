@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A proxyBench is a proxy to a server that counts what arrives.
+// A proxyBench is a proxy to a server that counts requests.
 type proxyBench struct {
 	proxy   *proxy
 	address string
@@ -128,7 +128,7 @@ func TestProxy(t *testing.T) {
 	}{
 		"None":        {reason: "Without trouble all goes through.", before: true, answered: true},
 		"Delay":       {reason: "A slow network delivers everything.", trouble: &trouble{kind: delay}, before: true, answered: true},
-		"Hang":        {reason: "What hangs arrives late.", trouble: &trouble{kind: hang}, after: true, answered: true},
+		"Hang":        {reason: "Delayed data arrives late.", trouble: &trouble{kind: hang}, after: true, answered: true},
 		"HangDrop":    {reason: "Or never.", trouble: &trouble{kind: hang, drop: true}},
 		"OneWay":      {reason: "Only the answer hangs.", trouble: &trouble{kind: oneWay}, before: true, answered: true},
 		"OneWayDrop":  {reason: "Or never comes.", trouble: &trouble{kind: oneWay, drop: true}, before: true},

@@ -20,7 +20,7 @@ type rule struct {
 	violations []violation
 }
 
-// A report is what a chaos test has found.
+// A report has the results of a chaos test.
 type report struct {
 	seed uint64
 
@@ -103,8 +103,8 @@ func (r *report) commands() string {
 	return tally(commands)
 }
 
-// creations says how many resources were created, and of how many the state never
-// knew, and why: that is what a SIGKILL may leave behind.
+// creations reports the number of created resources, and the number of those that are in
+// no state, by reason: a SIGKILL may leave such resources behind.
 func (r *report) creations() string {
 	var (
 		onDisk int
@@ -144,7 +144,7 @@ func tally(words []string) string {
 	return fmt.Sprintf("%d: %s", len(words), strings.Join(parts, ", "))
 }
 
-// word returns what is counted in a part of a tally.
+// word returns the name of the things that a part of a tally counts.
 func word(part string) string {
 	_, w, _ := strings.Cut(part, " ")
 

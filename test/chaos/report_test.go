@@ -23,8 +23,8 @@ func TestBefore(t *testing.T) {
 		want   bool
 	}{
 		"Workspace":      {reason: "It is about the Workspace.", note: note{time: at(29000), subject: "ws-1"}, want: true},
-		"Instance":       {reason: "It is about an instance, whatever its process is.", note: note{time: at(29000), subject: "a"}, want: true},
-		"Everybody":      {reason: "It is about everybody.", note: note{time: at(29000)}, want: true},
+		"Instance":       {reason: "The note is about an instance, with any process.", note: note{time: at(29000), subject: "a"}, want: true},
+		"AllInstances":   {reason: "The note is about all instances.", note: note{time: at(29000)}, want: true},
 		"OtherWorkspace": {reason: "It is about another Workspace.", note: note{time: at(29000), subject: "ws-11"}},
 		"OtherInstance":  {reason: "It is about another instance.", note: note{time: at(29000), subject: "a2"}},
 		"Later":          {reason: "It happened later.", note: note{time: at(30001), subject: "ws-1"}},

@@ -86,7 +86,7 @@ func resources(ledger []entry, versions []version, runs []run) []*resource {
 		case created:
 			r.finished = true
 		case destroying:
-			// Only what is in the state is ever destroyed.
+			// Only resources in the state are destroyed.
 			r.destructions, r.saved = append(r.destructions, destruction{time: e.time, uid: e.uid, by: by}), true
 		}
 	}
@@ -107,7 +107,7 @@ func resources(ledger []entry, versions []version, runs []run) []*resource {
 	return all
 }
 
-// doer returns the run that did what an entry of the ledger says, nil if it is not known.
+// doer returns the run of an entry of the ledger. It is nil if that is not known.
 func doer(runs []run, e entry) *run {
 	if i := lastRun(runs, e.uid, e.pid, e.time); i >= 0 {
 		return &runs[i]
@@ -116,9 +116,9 @@ func doer(runs []run, e entry) *run {
 	return nil
 }
 
-// createdTwice returns the creations of what existed already: a resource that is in
-// the state, untainted, and whose destruction has not begun; or one that another
-// process is creating. Every state here has one resource at a time.
+// createdTwice returns the creations of existing resources: a resource that is in the
+// state, untainted, and whose destruction has not begun; or one that another process is
+// creating. Every state here has one resource at a time.
 func createdTwice(all []*resource, versions []version, c clock) []violation {
 	var found []violation
 
@@ -160,11 +160,11 @@ func inTheWay(other, r *resource, versions []version) string {
 	}
 }
 
-// known says whether the run that created r had to know of other. No run can know of what
-// is in no state yet: its creation was cut short by a SIGKILL, or its state is still on
-// another disk, or it is lost, which is another verdict. A run holds the lock of the state
-// until it ends: what others were seen to have stored by then was there before. A resource
-// that is tainted is replaced without another word.
+// known says whether the run that created r had to know of other. A run cannot know of a
+// resource that is in no state: its creation was interrupted by a SIGKILL, or its state is
+// still on another disk, or the state is lost, which is another verdict. A run holds the
+// lock of the state until it ends: versions that other runs were seen to store by then
+// were stored before. A tainted resource is replaced without an announcement.
 func known(other, r *resource, versions []version) bool {
 	by := r.begun
 	if r.by != nil {

@@ -28,7 +28,7 @@ func tainting(id string) version {
 	return version{state: "ws-1", time: at(25), lineage: "l", things: map[string]bool{id: true}}
 }
 
-// later returns the version as it is seen at another time.
+// later returns the version with a later observation time.
 func later(v version, now int64) version {
 	v.time = at(now)
 
@@ -52,13 +52,13 @@ func TestCreatedTwice(t *testing.T) {
 		want     []violation
 	}{
 		"Once": {
-			reason:   "What is created once is fine.",
+			reason:   "One creation is fine.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5)},
 			versions: []version{holding("x")},
 			runs:     runs,
 		},
 		"Replaced": {
-			reason:   "What is destroyed may be created again.",
+			reason:   "A destroyed resource may be created again.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(49, destroying, "x", 6), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), holding("y")},
 			runs:     runs,
@@ -70,7 +70,7 @@ func TestCreatedTwice(t *testing.T) {
 			runs:     []run{newRun("a#1", 5, 1, 40), newRun("b#1", 6, 45, 60), newRun("c#1", 7, 65, 90)},
 		},
 		"InState": {
-			reason:   "What the state has must not be created again.",
+			reason:   "A resource in the state must not be created again.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), holding("y")},
 			runs:     runs,
@@ -84,13 +84,13 @@ func TestCreatedTwice(t *testing.T) {
 			want:     twice,
 		},
 		"Tainted": {
-			reason:   "What is tainted is replaced, and its destruction is not announced.",
+			reason:   "A tainted resource is replaced, and its destruction is not announced.",
 			ledger:   []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), tainting("x"), holding("y")},
 			runs:     runs,
 		},
 		"SeenDuringRun": {
-			reason:   "A run holds the lock of the state: what it finds there was stored before it.",
+			reason:   "A run holds the lock of the state: the versions that it reads were stored before it.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{later(holding("x"), 89), holding("y")},
 			runs:     runs,
@@ -103,7 +103,7 @@ func TestCreatedTwice(t *testing.T) {
 			runs:     runs,
 		},
 		"LostBefore": {
-			reason:   "What the state has lost is not known any more, and reported as lost.",
+			reason:   "A resource that the state has lost is not known any more, and reported as lost.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), later(holding(), 30)},
 			runs:     runs,
@@ -116,13 +116,13 @@ func TestCreatedTwice(t *testing.T) {
 			want:     twice,
 		},
 		"CutShort": {
-			reason:   "Nobody can know of what was created by a run that was killed before it saved the state.",
+			reason:   "A run that was killed before it saved the state leaves no record of its resource.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("y")},
 			runs:     runs,
 		},
 		"AtTheSameTime": {
-			reason: "Two processes must not create at the same time, whatever the state says.",
+			reason: "Two processes must not create at the same time, even if the state has no resource.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 			runs:   []run{newRun("a#1", 5, 1, 60), seeing(newRun("b#1", 6, 45, 90), 5)},
 			want:   twice,
@@ -133,11 +133,11 @@ func TestCreatedTwice(t *testing.T) {
 			runs:   []run{newRun("a#1", 5, 1, 49), seeing(newRun("b#1", 6, 45, 90), 5)},
 		},
 		"UnknownRuns": {
-			reason: "Of runs that nobody wrote down it is not known whether they were at the same time.",
+			reason: "It is not known whether runs without a record were concurrent.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 		},
 		"SeenTooLate": {
-			reason: "What decides is whether the second saw the first, not when that was seen to end.",
+			reason: "A run is concurrent if it saw the other one. The observed end of the other one does not count.",
 			ledger: []entry{did(10, creating, "x", 5), did(50, creating, "y", 6)},
 			runs:   []run{newRun("a#1", 5, 1, 60), newRun("b#1", 6, 45, 90)},
 		},

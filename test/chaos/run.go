@@ -32,8 +32,8 @@ type run struct {
 	// interrupted is when a sluggish CLI was interrupted, 0 if it was not.
 	interrupted int64
 
-	// end is when the run was first seen to have ended, 0 if it never was. It is for
-	// people: what overlaps is known from beside.
+	// end is the time when the run was first seen to have ended, 0 if it never was. It is
+	// for messages only: overlaps are determined by the marks.
 	end int64
 
 	// fresh says that there was no run in this workdir before.

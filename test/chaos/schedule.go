@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A mix says what faults may happen to.
+// A mix selects the targets of faults.
 type mix struct {
 	// lasts is for how long there are new faults.
 	lasts time.Duration
@@ -100,7 +100,7 @@ func schedule(seed uint64, m mix) []fault {
 		s.next(now)
 	}
 
-	// What follows on something late comes at the end at once.
+	// A fault that follows a late one is injected at once at the end.
 	for i := range s.faults {
 		s.faults[i].after = min(s.faults[i].after, s.lasts)
 	}
@@ -241,7 +241,8 @@ func (s *scheduler) disturb(k kind, shard string, now time.Duration) {
 
 	switch k {
 	case pause:
-		// From short enough to go on to far too long: what matters is in between.
+		// Durations from short enough to continue to far too long. The critical ones are
+		// in between.
 		takes = s.between(s.lease/2, 2*s.lease)
 	case drain:
 		takes = s.length()
@@ -262,16 +263,16 @@ func (s *scheduler) trouble(k kind, shard string, now time.Duration) {
 	name, takes := s.oneOf(s.instances[shard]), s.length()
 	f := fault{after: now, kind: k, subject: name, takes: takes, leader: s.rng.IntN(4) > 0, drop: s.coin(), spareCLI: s.coin()}
 
-	// One for each shard: it is not known yet who will be the leader.
+	// One for each shard: the leader is not known yet.
 	if key := "network of " + shard; s.away[key] <= now {
 		s.away[key] = now + takes
 		s.add(f)
 	}
 }
 
-// cutOff is what follows on the beginning of an apply. One that does not end at once is
-// cut off, with the leader of the shard, until soon after the renew deadline: the leader
-// has to leave the Lease to the other replica then, and not before the apply has ended.
+// cutOff is a fault after the beginning of an apply. A long apply is cut off, with the
+// leader of the shard, until soon after the renew deadline: the leader then has to leave
+// the Lease to the other replica, and not before the apply has ended.
 func (s *scheduler) cutOff(name string, now time.Duration) {
 	replicas, key := s.instances[s.shard[name]], "network of "+s.shard[name]
 	at := now + s.between(1500*time.Millisecond, 4*time.Second)
@@ -290,8 +291,8 @@ func (s *scheduler) cutOff(name string, now time.Duration) {
 	})
 }
 
-// length of a trouble: what matters is on which side of the renew deadline, of the
-// fence and of the end of the Lease it is.
+// length of a trouble. It is close to the renew deadline, the fence or the end of the
+// Lease, on either side.
 func (s *scheduler) length() time.Duration {
 	switch s.rng.IntN(4) {
 	case 0:

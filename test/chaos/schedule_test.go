@@ -67,7 +67,7 @@ func TestScheduleHasEverything(t *testing.T) {
 				for _, f := range schedule(seed, m) {
 					count[f.kind]++
 
-					// Two kinds show as what they create.
+					// Two kinds are recognized by the objects that they create.
 					if f.namespace == namespaceX {
 						pair, _, _ := strings.Cut(f.subject, "-")
 						count[kind(pair)]++
@@ -87,7 +87,7 @@ func TestScheduleHasEverything(t *testing.T) {
 				delete(count, w.kind)
 			}
 
-			// What a composition takes.
+			// Faults that a composition needs.
 			if faults != "all" {
 				delete(count, relabel)
 			}
@@ -207,7 +207,7 @@ func unsoundDetail(f fault, m mix, created map[string]bool) string {
 	case f.kind == relabel && (f.shard == "" || m.instances[f.shard] == nil):
 		return "there is no such shard"
 	case f.kind == pause && (f.takes < m.lease/2 || f.takes > 2*m.lease):
-		return "is far from what a Lease lasts"
+		return "is far from the duration of a Lease"
 	default:
 		return ""
 	}

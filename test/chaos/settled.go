@@ -57,8 +57,8 @@ func isReady(o *unstructured.Unstructured, want *wanted) error {
 	return nil
 }
 
-// isRefused says whether a Workspace was told that its state is lost, and how to accept
-// that.
+// isRefused says whether the condition of a Workspace reports that its state is lost, and
+// how to accept that.
 func isRefused(o *unstructured.Unstructured) bool {
 	c := conditionOf(o, "Synced")
 
@@ -79,9 +79,9 @@ func describeObject(o *unstructured.Unstructured) string {
 	return s.String()
 }
 
-// unsettled returns what is not as it should be. all are the Workspaces by name, and
-// objects what there is of them. Of several that use one state one has to be Ready, and
-// all but one have to be refused.
+// unsettled returns the Workspaces that are not as expected. all are the Workspaces by
+// name, and objects the existing ones. Of several Workspaces that use one state, one has
+// to be Ready, and all others have to be refused.
 func unsettled(all map[string]*wanted, objects map[string]*unstructured.Unstructured) (unready, shared []violation) {
 	byState := map[string][]string{}
 	now := time.Now().UnixNano()

@@ -54,7 +54,7 @@ func TestUnsettled(t *testing.T) {
 			objects: map[string]*unstructured.Unstructured{"ws-1": ready, "ws-2": ready},
 		},
 		"NotSynced": {
-			reason:  "The last look failed.",
+			reason:  "The last observation failed.",
 			all:     map[string]*wanted{"ws-1": named("ws-1", 1)},
 			objects: map[string]*unstructured.Unstructured{"ws-1": refused},
 			unready: 1,
@@ -72,7 +72,7 @@ func TestUnsettled(t *testing.T) {
 			unready: 1,
 		},
 		"Missing": {
-			reason:  "Nobody has deleted it.",
+			reason:  "There was no deletion.",
 			all:     map[string]*wanted{"ws-1": named("ws-1", 1)},
 			unready: 1,
 		},
@@ -92,7 +92,7 @@ func TestUnsettled(t *testing.T) {
 			objects: map[string]*unstructured.Unstructured{"ws-1": refused},
 		},
 		"LostRefused": {
-			reason:  "What is lost is refused.",
+			reason:  "A lost state is refused.",
 			all:     map[string]*wanted{"ws-1": {lost: true, revision: 1}},
 			objects: map[string]*unstructured.Unstructured{"ws-1": forgotten},
 		},
@@ -103,7 +103,7 @@ func TestUnsettled(t *testing.T) {
 			unready: 1,
 		},
 		"RefusedNotLost": {
-			reason:  "What is not lost is not refused.",
+			reason:  "A state that is not lost is not refused.",
 			all:     map[string]*wanted{"ws-1": named("ws-1", 1)},
 			objects: map[string]*unstructured.Unstructured{"ws-1": forgotten},
 			unready: 1,
@@ -150,7 +150,7 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
-// TestReadVars shows that what was put back is what is wanted from then on.
+// TestReadVars shows that a restored manifest becomes the desired state.
 func TestReadVars(t *testing.T) {
 	t.Parallel()
 
@@ -160,7 +160,7 @@ func TestReadVars(t *testing.T) {
 	got.readVars(o)
 
 	if got.revision != 3 || got.replacement != 4 || !got.fails {
-		t.Errorf("readVars(...): got %+v, want what the manifest was made of", got)
+		t.Errorf("readVars(...): got %+v, want the source of the manifest", got)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// unsaved returns the resources that are in no version of the state although the run
-// that created them, or its instance after it, could have saved them. What is on a disk
-// is not judged: its versions are not seen.
+// unsaved returns the resources that are in no version of the state although the run that
+// created them, or the next process of its instance, could have saved them. States on a
+// disk are not judged: their versions are not observed.
 func unsaved(all []*resource, notes []note, c clock) []violation {
 	var found []violation
 
@@ -32,7 +32,7 @@ func unsaved(all []*resource, notes []note, c clock) []violation {
 	return found
 }
 
-// lost returns where a state stopped to know of what still exists, or became another
+// lost returns the places where a state lost an existing resource, or became another
 // state. versions are in the order in which they were stored.
 func lost(all []*resource, versions []version, runs []run) []violation {
 	var found []violation

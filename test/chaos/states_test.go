@@ -35,7 +35,7 @@ func TestUnsaved(t *testing.T) {
 	}{
 		"Saved":        {reason: "It is in the state.", versions: []version{holding("x"), holding()}, runs: run5},
 		"SavedTainted": {reason: "It is in the state, where it is tainted.", versions: []version{tainting("x")}, runs: run5},
-		"NotSaved":     {reason: "A run that ends by itself has to save what it did.", versions: []version{holding()}, runs: run5, want: want},
+		"NotSaved":     {reason: "A run that ends by itself has to save its resources.", versions: []version{holding()}, runs: run5, want: want},
 		"OnDisk":       {reason: "Of a state on a disk no versions are seen.", runs: []run{onDisk}},
 		"Interrupted":  {reason: "A sluggish run may be killed before it saves anything.", runs: []run{interrupted}},
 		"Killed": {
@@ -106,7 +106,7 @@ func TestUnsaved(t *testing.T) {
 			want:   want,
 		},
 		"AnotherKilled": {
-			reason: "What happens to the next process of the instance is no excuse.",
+			reason: "A fault of the next process of the instance is no excuse.",
 			runs:   run5,
 			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5000, "a#2")},
 			want:   want,
@@ -164,17 +164,17 @@ func TestLost(t *testing.T) {
 		want     []violation
 	}{
 		"Kept": {
-			reason:   "A state that keeps what it has is fine, whatever others have.",
+			reason:   "A state that keeps its resources is fine. Other states do not count.",
 			ledger:   ledger,
 			versions: []version{{state: "ws-1"}, holding(), holding("x"), elsewhere, holding("x")},
 		},
 		"Destroyed": {
-			reason:   "What was destroyed goes from the state, and the state itself in the end.",
+			reason:   "A destroyed resource disappears from the state, and the state itself at the end.",
 			ledger:   destroyed,
 			versions: []version{holding("x"), holding(), deleted},
 		},
 		"Forgotten": {
-			reason:   "What was not destroyed must not go.",
+			reason:   "A resource that was not destroyed must not disappear.",
 			ledger:   ledger,
 			versions: []version{holding("x"), holding()},
 			want:     forgotten,
@@ -192,7 +192,7 @@ func TestLost(t *testing.T) {
 			want:     forgotten,
 		},
 		"Tainted": {
-			reason:   "What is tainted is replaced, and its destruction is not announced.",
+			reason:   "A tainted resource is replaced, and its destruction is not announced.",
 			ledger:   ledger,
 			versions: []version{tainting("x"), holding()},
 		},

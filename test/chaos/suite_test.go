@@ -30,7 +30,7 @@ const (
 // it would not be worth much otherwise.
 const envDisableClaims = "CHAOS_DISABLE_CLAIMS"
 
-// A suite is what the command line and the environment say.
+// A suite has the settings from the command line and the environment.
 type suite struct {
 	duration   time.Duration
 	patience   time.Duration
@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	flag.DurationVar(&shared.duration, "duration", 25*time.Second, "for how long to inject faults")
 	// A Workspace that kept failing is tried every minute.
 	flag.DurationVar(&shared.patience, "patience", wait.Patience+time.Minute, "for how long to wait afterwards until everything is as it should be")
-	// What everybody runs with every change is the same mix each time.
+	// The run that is part of every test run has the same mix each time.
 	flag.Uint64Var(&shared.seed, "seed", 11, "seed of the faults; 0 for a random one")
 	// The other classes take minutes to find anything.
 	flag.StringVar(&shared.faults, "faults", "label,spec,process,server", "classes of faults to inject, separated by commas, or all: "+strings.Join(sorted(classes()), ","))

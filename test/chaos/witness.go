@@ -29,8 +29,8 @@ type copied struct {
 	object *unstructured.Unstructured
 }
 
-// A witness sees Workspaces, Events and Leases, and knows what they were and what people
-// could read there. It reads them unstructured: versions of the provider differ in their
+// A witness observes Workspaces, Events and Leases, and records their versions and all
+// messages in them. It reads them unstructured: versions of the provider differ in their
 // fields. It is safe for concurrent use.
 type witness struct {
 	kube client.WithWatch
@@ -69,8 +69,8 @@ func witnessed() []schema.GroupVersionKind {
 	}
 }
 
-// watch a kind until the context ends. Where a watch has to begin anew, what happened
-// meanwhile shows as one change.
+// watch a kind until the context ends. When a watch is restarted, all changes in between
+// appear as one.
 func (w *witness) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	for ctx.Err() == nil {
 		list := &unstructured.UnstructuredList{}
@@ -163,7 +163,7 @@ func subjectOf(o *unstructured.Unstructured) string {
 	return name
 }
 
-// messages returns what people can read in an object, by where that is.
+// messages returns the texts in an object that people can read, by their field.
 func messages(o *unstructured.Unstructured) map[string]string {
 	all := map[string]string{}
 

@@ -42,8 +42,8 @@ func newVersion(uid types.UID, shard, message string) *unstructured.Unstructured
 	return o
 }
 
-// TestWitnessAt shows that what a Workspace was at some time is known, whichever object
-// had its name.
+// TestWitnessAt shows that the version of a Workspace at an earlier time is known, even if
+// another object had its name.
 func TestWitnessAt(t *testing.T) {
 	t.Parallel()
 

@@ -19,11 +19,11 @@ type absence struct {
 	time int64
 }
 
-// deletedWorkdirs returns the workdirs that were deleted although their Workspace was
-// there and nobody had asked for its deletion: a run found one fresh that another run
-// had used, or it is missing in the end. removed is when the deletion of a Workspace
-// was asked for, by UID; missing are the workdirs of all Workspaces left that were not
-// there. One that is used for the first time after that was not deleted.
+// deletedWorkdirs returns the workdirs that were deleted although their Workspace existed
+// and its deletion was not requested: a run found an empty one that another run had used,
+// or it is missing at the end. removed is the time of the request to delete a Workspace,
+// by UID. missing are the missing workdirs of all remaining Workspaces. A workdir that is
+// first used after the request was not deleted.
 func deletedWorkdirs(runs []run, removed map[string]int64, missing []absence, c clock) []violation {
 	var found []violation
 

@@ -35,8 +35,8 @@ type workspaces struct {
 	fate fate
 }
 
-// do does what the fault says to its Workspace. It tries until the API server has
-// heard it.
+// do applies the fault to its Workspace. It tries until the API server has accepted the
+// change.
 func (w *workspaces) do(ctx context.Context, f fault) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,8 +60,8 @@ func (w *workspaces) do(ctx context.Context, f fault) error {
 	return nil
 }
 
-// prepare returns the Workspace of a fault as it is to become. It is nil if there is none,
-// or it is to be left alone.
+// prepare returns the Workspace of a fault after the change. It is nil if there is none,
+// or if it must not be changed.
 func (w *workspaces) prepare(f fault) *wanted {
 	switch f.kind {
 	case create:
@@ -83,7 +83,7 @@ func (w *workspaces) prepare(f fault) *wanted {
 	}
 
 	ws := w.all[f.subject]
-	// What is lost cannot be destroyed.
+	// A lost resource cannot be destroyed.
 	if !ws.there() || f.kind == remove && ws.lost {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (w *workspaces) prepare(f fault) *wanted {
 // there says whether a Workspace is there, and not to be left alone.
 func (w *wanted) there() bool { return w != nil && w.removed == 0 && !w.busy }
 
-// become what a fault makes of it.
+// become applies a fault to the desired state.
 func (w *wanted) become(f fault) {
 	switch f.kind {
 	case change:
@@ -110,7 +110,7 @@ func (w *wanted) become(f fault) {
 	case relabel, unlabel:
 		w.shard = f.shard
 	default:
-		// It stays what it is, or becomes what it was.
+		// The Workspace does not change, or returns to an earlier version.
 	}
 }
 
@@ -195,7 +195,7 @@ func (w *workspaces) make(f fault) *wanted {
 	return ws
 }
 
-// settled returns what is not as it should be: see unsettled.
+// settled returns the Workspaces that are not as expected: see unsettled.
 func (w *workspaces) settled(ctx context.Context) (unready, shared []violation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,16 +17,16 @@ import (
 // maxPID is more than any process id.
 const maxPID = 1 << 30
 
-// Hold marks this process as a run for the Workspace with the supplied UID, and
-// returns the ids of the other processes that are one now.
+// Hold marks this process as a run for the Workspace with the supplied UID, and returns
+// the ids of the other processes that have such a mark now.
 //
-// The mark is a POSIX record lock of the byte at the process id, in a file per
-// Workspace below dir. It fits exactly: the kernel keeps such a lock when the process
-// becomes another program, does not hand it on to the children of that (a sleep that
-// a killed CLI leaves behind is no run), and drops it when the process ends, however
-// it does, before its parent can know. So no run is missed and none is imagined, and
-// no two clock readings are compared. Of two runs that overlap, the one that was
-// marked later sees the other: each is marked before it looks.
+// The mark is a POSIX record lock of the byte at the process id, in a file per Workspace
+// below dir. The kernel keeps such a lock when the process becomes another program.
+// Children do not inherit it: a sleep that a killed CLI leaves behind is not a run. The
+// kernel drops the lock when the process ends for any reason, before its parent can know.
+// So every run has a mark exactly while it runs, and no two clock readings are compared.
+// Each run is marked before it looks for other marks. So, of two runs that overlap, the
+// one with the later mark sees the other.
 func Hold(dir, uid string) ([]int, error) {
 	// Not os.Open: the file has to stay open when this process becomes the CLI.
 	fd, err := unix.Open(filepath.Join(dir, uid), unix.O_RDWR|unix.O_CREAT, 0o600)

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record is what the programs of the chaos test write down about runs of the
-// CLI, and how they see which runs there are at the same time.
+// Package record has the records that the programs of the chaos test write about runs of
+// the CLI, and the locks by which they see concurrent runs.
 package record
 
 import (

@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// State returns a text that is the same for two runs if, and only if, they work with the
-// same state. It is taken from what the CLI itself goes by: the backend that the
-// directory was initialized with, completed by the environment. It is empty if that is not
-// known.
+// State returns a text that identifies the state that a run works with: two runs have the
+// same text if, and only if, they use the same state. It is derived from the inputs of the
+// CLI: the backend that the directory was initialized with, completed by the environment.
+// It is empty if that is not known.
 func State(dir string, environ []string) (string, error) {
 	env := map[string]string{}
 

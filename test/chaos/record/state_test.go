@@ -29,7 +29,7 @@ func TestState(t *testing.T) {
 			want:    "kubernetes/x/s/ws",
 		},
 		"Completed": {
-			reason:  "The environment says what the configuration does not.",
+			reason:  "The environment completes the configuration.",
 			backend: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "s"}}}`,
 			env:     []string{"TF_WORKSPACE=ws", "KUBE_NAMESPACE=y"},
 			want:    "kubernetes/y/s/ws",
@@ -51,7 +51,7 @@ func TestState(t *testing.T) {
 			want:   "disk/DIR/ws",
 		},
 		"Torn": {
-			reason:  "What cannot be read is not guessed.",
+			reason:  "The state of an unreadable configuration is not known.",
 			backend: `{`,
 		},
 	}

@@ -2,14 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Command recorder writes down that a run of the CLI starts, and becomes the CLI:
+// Command recorder records the start of a run of the CLI, and becomes the CLI:
 //
 //	recorder DIRECTORY INSTANCE CLI ARGUMENT...
 //
-// An instance of the chaos test is given a script that calls it in place of the CLI.
-// It becomes the CLI instead of starting it, so that signals, the parent and what is
-// left after a SIGKILL are what they are without it. The one exception is a CLI that is
-// to be slow to interrupt: see supervise.
+// An instance of the chaos test runs a script that calls it in place of the CLI. It
+// becomes the CLI with exec instead of starting it, so that signals, the parent process
+// and the leftovers of a SIGKILL are the same as without it. The one exception is a CLI
+// that reacts slowly to an interrupt: see supervise.
 package main
 
 import (
@@ -55,7 +55,8 @@ func run(args []string) error {
 		return err
 	}
 
-	// What runs elsewhere, such as the question for the version, is for no Workspace.
+	// A run in another directory, such as the query for the version, belongs to no
+	// Workspace.
 	uid := filepath.Base(wd)
 	if uuid.Validate(uid) != nil {
 		return unix.Exec(cli, append([]string{cli}, args...), os.Environ())
@@ -65,7 +66,7 @@ func run(args []string) error {
 		return err
 	}
 
-	// The module writes into the ledger who it is that does something.
+	// The module writes these values into the ledger with each action.
 	env := append(os.Environ(), "CHAOS_RUN="+strconv.Itoa(os.Getpid()), "CHAOS_UID="+uid)
 
 	if delay, err := time.ParseDuration(os.Getenv(sluggish)); err == nil && changes(args) {

@@ -43,7 +43,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// A cli is what stands for the CLI: a shell.
+// A cli is the replacement of the CLI: a shell.
 type cli struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -152,8 +152,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestEnd shows when a run counts as ended: with the CLI itself, however that ends,
-// and whatever it leaves behind.
+// TestEnd shows that a run counts as ended when the CLI itself has ended, for any reason,
+// even if a child of it is left.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 
@@ -173,9 +173,9 @@ func TestEnd(t *testing.T) {
 			end:    func(c *cli) error { return c.cmd.Process.Kill() },
 		},
 		"LeavesChild": {
-			reason: "The CLI is killed while what it has started goes on.",
-			// A shell without job control gives what it puts in the background
-			// /dev/null as its input 0.
+			reason: "The CLI is killed while its child goes on.",
+			// A shell without job control gives its background processes /dev/null as
+			// their input 0.
 			script: "exec 3<&0; cat <&3 & wait",
 			end:    func(c *cli) error { return c.cmd.Process.Kill() },
 		},
@@ -196,7 +196,7 @@ func TestEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// Not Wait: it closes what the child that is left behind reads.
+			// Wait would close the pipe that the remaining child reads.
 			if _, err := c.cmd.Process.Wait(); err != nil {
 				t.Fatal(err)
 			}

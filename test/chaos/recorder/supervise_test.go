@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 )
 
-// TestSluggish shows that a sluggish CLI gets an interrupt late, that it is written down,
-// and that its status and the environment for the module are what they are otherwise.
+// TestSluggish shows that a sluggish CLI gets an interrupt late, that the interrupt is
+// recorded, and that the exit status and the environment of the module are unchanged.
 func TestSluggish(t *testing.T) {
 	t.Parallel()
 
