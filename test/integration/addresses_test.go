@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestSecretsInAddresses has modules whose resources are named after what came out of a
-// Secret. Their addresses are told to people, without it.
+// TestSecretsInAddresses has modules with values of a Secret in the addresses of their
+// resources. Conditions and events show the addresses without these values.
 func TestSecretsInAddresses(t *testing.T) {
 	t.Parallel()
 

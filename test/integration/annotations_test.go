@@ -75,7 +75,7 @@ func TestAnnotations(t *testing.T) {
 		expectReady(t, c, ws)
 		expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply")
 
-		// What has happened during a pause is seen as soon as it is over.
+		// Changes made during a pause are seen as soon as it is over.
 		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
 		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
 		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
@@ -112,8 +112,8 @@ func TestAnnotations(t *testing.T) {
 			expectRuns(t, i, ws, runs...)
 		}
 
-		// So does a change of any other annotation, and of a label: people ask for a look
-		// like this. One that is written again as it is asks for nothing.
+		// A change of any other annotation or of a label triggers a reconcile as well:
+		// people use it to request one. Writing the same value again does not.
 		for _, change := range []func(){
 			func() { c.annotate(t, ws, "example.org/unrelated", "1") },
 			func() { c.label(t, ws, "example.org/unrelated", "1") },

@@ -56,7 +56,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestTargetedPlan plans a part of a module. What is applied is all of it: the
+// TestTargetedPlan plans a part of a module. The apply covers all of it, because the
 // arguments of plan are not those of apply.
 func TestTargetedPlan(t *testing.T) {
 	t.Parallel()
@@ -76,8 +76,8 @@ output "second" { value = terraform_data.second.output }
 	expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
 }
 
-// TestTargetedDestroy destroys a part of what there is. The Workspace stays until there
-// is nothing left.
+// TestTargetedDestroy destroys a part of the resources. The Workspace stays until all are
+// destroyed.
 func TestTargetedDestroy(t *testing.T) {
 	t.Parallel()
 
@@ -167,8 +167,8 @@ output "who" { value = terraform_data.only.output }
 	}
 }
 
-// TestSavedPlan looks at what is applied, at first and later: what was planned, not
-// what a plan would be by then.
+// TestSavedPlan checks that the first and later applies use the saved plan, and not a plan
+// that would be made at their time.
 func TestSavedPlan(t *testing.T) {
 	t.Parallel()
 
@@ -197,7 +197,7 @@ func TestSavedPlan(t *testing.T) {
 			applied++
 
 			if final != planned || !strings.HasSuffix(planned, ".tfplan") {
-				t.Errorf("want what was planned, %q, to be applied, got %q", planned, run.args)
+				t.Errorf("want the saved plan, %q, to be applied, got %q", planned, run.args)
 			}
 		}
 	}

@@ -75,8 +75,8 @@ func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// expectResources fails the test unless the state has so many resources, and
-// nobody holds its lock any more.
+// expectResources fails the test unless the state has the supplied number of resources and
+// is not locked.
 func (s *stateServer) expectResources(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, func() error {
@@ -145,7 +145,7 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 	states.expectResources(t, 0)
 
-	// With any other name the backend says no, and we say what to do about it.
+	// With any other name the backend fails, and the error says how to fix it.
 	named := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 	expectCondition(t, c, named, xpv2.TypeSynced, corev1.ConditionFalse, "workspaces not supported", `set annotation crossplane.io/external-name to "default"`)
 	expectReadable(t, named.GetCondition(xpv2.TypeSynced))

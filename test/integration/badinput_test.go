@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestBadInput starts instances that must not start. Each says why in one line:
-// which flag or variable, what its value is, and what would be allowed.
+// TestBadInput starts instances with invalid input. Each ends with one line that names the
+// flag or variable, its value, and the allowed values.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 
@@ -68,12 +68,12 @@ func TestBadInput(t *testing.T) {
 			want:   []string{"--timeout", "-1m0s", "greater than 0"},
 		},
 		"NotADuration": {
-			reason: "What cannot be read must not become a default.",
+			reason: "An unreadable value must not become a default.",
 			args:   []string{"--poll=soon"},
 			want:   []string{"--poll", "soon", "duration"},
 		},
 		"NoWorkers": {
-			reason: "Nobody would do anything.",
+			reason: "The instance would have no worker.",
 			args:   []string{"--max-reconcile-rate=0"},
 			want:   []string{"--max-reconcile-rate", "0", "1 or greater"},
 		},
@@ -108,7 +108,7 @@ func TestBadInput(t *testing.T) {
 			want:   []string{"--cli", file},
 		},
 		"NoCLI": {
-			reason: "Whoever did not choose a program needs one of those that we look for.",
+			reason: "Without --cli, one of the default programs has to be on PATH.",
 			env:    map[string]string{"PATH": empty, "TERRAFORM_CLI": ""},
 			want:   []string{"--cli", "terraform", "tofu", "PATH"},
 		},
@@ -147,8 +147,8 @@ func TestBadInput(t *testing.T) {
 				"--health-probe-bind-address=0",
 			}, tc.args...)...)
 			cmd.Env = environment(t, map[string]string{
-				// Who gets as far as to look for a control plane has overlooked the
-				// bad input, and says something else.
+				// An instance that reads its kubeconfig has accepted the bad input. Its
+				// error is a different one.
 				"KUBECONFIG":    filepath.Join(empty, "kubeconfig"),
 				"XP_TF_DIR":     t.TempDir(),
 				"POD_NAMESPACE": "default",

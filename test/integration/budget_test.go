@@ -15,7 +15,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestRunBudget counts the runs of the CLI, which are what a Workspace costs.
+// TestRunBudget counts the runs of the CLI, which are the main cost of a Workspace.
 func TestRunBudget(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
@@ -48,8 +48,8 @@ func TestRunBudget(t *testing.T) {
 
 		expectRuns(t, i, ws, append(runs, deletion...)...)
 
-		// The module and the configuration are known by now: the variables, the name
-		// and where the state is are not what init depends on.
+		// The module and the configuration are known by now. The variables, the name and
+		// the address of the state are not inputs of init.
 		next := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
 		expectReady(t, c, next)
 		expectRuns(t, i, next, "plan", "apply")
@@ -83,12 +83,12 @@ func TestRunBudgetOfRestart(t *testing.T) {
 
 	runs := again.runs.of(string(ws.GetUID()))
 	if len(runs) == 0 || len(runs) > 2 {
-		t.Errorf("first look after a restart: want 1 or 2 runs, got %q", runs)
+		t.Errorf("first observation after a restart: want 1 or 2 runs, got %q", runs)
 	}
 }
 
-// TestRunBudgetOfSharedVolume counts the runs of two shards on one volume: what one of them
-// has initialized is good enough for the other, unless that asks for something newer.
+// TestRunBudgetOfSharedVolume counts the runs of two shards on one volume: one uses the
+// result of the other's init, unless its arguments ask for newer versions.
 func TestRunBudgetOfSharedVolume(t *testing.T) {
 	t.Parallel()
 

@@ -90,12 +90,12 @@ func TestClaims(t *testing.T) {
 		expectServedBy(t, b, ws)
 	})
 
-	t.Run("NobodyElse", func(t *testing.T) {
+	t.Run("UnservedShard", func(t *testing.T) {
 		t.Parallel()
 
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, ws)
-		c.relabel(t, ws, unique("nobody"))
+		c.relabel(t, ws, unique("unserved"))
 		eventually(t, func() error {
 			c.get(t, ws)
 
@@ -140,7 +140,7 @@ func TestTakeover(t *testing.T) {
 			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
 		},
 		"Stopped": {
-			reason: "An instance that is stopped is killed before anybody takes its place: its runs were not stopped.",
+			reason: "A stopped instance is killed before another one takes its Lease: its runs were not stopped.",
 			scope:  namespacedScope,
 			end: func(t *testing.T, i *instance) {
 				t.Helper()
@@ -181,7 +181,7 @@ func TestTakeover(t *testing.T) {
 			expectClaimed(t, c, ws, leaseName+"-"+two)
 
 			if len(ws.GetOwnership().PreviousHosts) == 0 {
-				t.Errorf("%s\nnobody knows who abandoned the Workspace", tc.reason)
+				t.Errorf("%s\nno record of the instance that abandoned the Workspace", tc.reason)
 			}
 		})
 	}
@@ -217,7 +217,7 @@ func TestForeignLock(t *testing.T) {
 	c.get(t, l)
 
 	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != id {
-		t.Errorf("the lock of somebody else was taken away: %v", l.Spec)
+		t.Errorf("the lock of another run was removed: %v", l.Spec)
 	}
 
 	c.remove(t, l)
@@ -253,8 +253,8 @@ func TestCatchAll(t *testing.T) {
 	})
 }
 
-// testUnshardedNextToShards starts both kinds of instances: each leaves alone what
-// the other may work on, and no Workspace is left alone by both.
+// testUnshardedNextToShards starts both kinds of instances: each leaves the Workspaces of
+// the other alone, and every Workspace is served by one of them.
 func testUnshardedNextToShards(t *testing.T) {
 	t.Helper()
 

@@ -29,9 +29,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 )
 
-// A cluster is a control plane: an API server with our CRDs, maybe others', and its
-// etcd. There are no other controllers, so nothing collects what an owner leaves
-// behind.
+// A cluster is a control plane: an API server with our CRDs, and optionally others, and
+// its etcd. There are no other controllers, so dependents of a deleted owner are not
+// collected.
 type cluster struct {
 	assets, dir string
 
@@ -81,8 +81,8 @@ func (c *cluster) doStart() error {
 		ControlPlaneStopTimeout:  time.Minute,
 	}
 
-	// Some distributions have it: who writes an owner reference that blocks deletion needs
-	// a right for that.
+	// Some distributions enable this admission plugin: a client needs an extra right to
+	// set an owner reference that blocks deletion.
 	c.env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 
 	var err error
@@ -133,8 +133,8 @@ func (c *cluster) namespace(t *testing.T) string {
 	return name
 }
 
-// create creates the supplied object, and removes it in the end together with
-// its finalizers, whoever was to remove those.
+// create creates the supplied object. At the end of the test it removes the object and all
+// its finalizers.
 func (c *cluster) create(t *testing.T, o client.Object) {
 	t.Helper()
 

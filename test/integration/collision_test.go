@@ -76,14 +76,14 @@ func TestCollision(t *testing.T) {
 		first := c.createWorkspace(t, namespacedScope, one, opts...)
 		expectReady(t, c, first)
 
-		// Whoever only looks does no harm.
+		// A Workspace that only observes does no harm.
 		second := newTwin(first, two, opts...)
 		second.SetManagementPolicies(policyObserve())
 		c.create(t, second)
 		expectReady(t, c, second)
 		expectOutputs(t, c, second, map[string]string{"greeting": `"hello"`})
 
-		// To look does not make the state one's own.
+		// An observation does not claim the state.
 		c.changePolicies(t, second, policyAll())
 		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
 
@@ -132,7 +132,8 @@ func TestCollision(t *testing.T) {
 		c.remove(t, former)
 		expectGone(t, c, former)
 
-		// Both want what is left. It belongs to the one that looks first, not to the older one.
+		// Both want the remaining state. The first one to observe it owns it, not the
+		// older one.
 		elder, younger := newTwin(former, one, opts...), newTwin(former, two, opts...)
 		meta.AddAnnotations(elder, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 		c.create(t, elder)
@@ -245,7 +246,7 @@ func TestCollisionHalfway(t *testing.T) {
 		second := c.createWorkspace(t, namespacedScope, two, opts...)
 		eventually(t, func() error {
 			if time.Since(second.GetCreationTimestamp().Time) < 2*time.Second {
-				return errors.New("what is created now is not younger, as far as the API server can tell")
+				return errors.New("the new Workspace is not younger, as far as the API server can tell")
 			}
 
 			return nil
@@ -263,7 +264,7 @@ func TestCollisionHalfway(t *testing.T) {
 	})
 }
 
-// expectAnotherLook asks for a look at the Workspace, and waits until it is over.
+// expectAnotherLook requests a reconcile of the Workspace, and waits until it is over.
 func expectAnotherLook(t *testing.T, c *cluster, i *instance, ws workspace.Workspace) {
 	t.Helper()
 

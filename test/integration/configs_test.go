@@ -65,9 +65,9 @@ output "credentials" { value = { for f in ["environment", "unset", "none", "file
 	})
 }
 
-// TestCredentialNamespace refers to a Secret in another namespace, of which there
-// is one with the same name in that of the Workspace. The ProviderConfig of a
-// namespace gets the latter, and the others what they say.
+// TestCredentialNamespace refers to a Secret in another namespace. The namespace of the
+// Workspace has a Secret of the same name. The ProviderConfig of a namespace reads the
+// latter, and the others read the one that the reference names.
 func TestCredentialNamespace(t *testing.T) {
 	t.Parallel()
 

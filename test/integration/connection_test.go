@@ -58,7 +58,7 @@ output "two" {
 			}
 		})
 
-		t.Run("OfSomebodyElse", func(t *testing.T) {
+		t.Run("OfAnotherOwner", func(t *testing.T) {
 			secret := c.foreignSecret(t, ns, map[string][]byte{"one": []byte("theirs"), "three": []byte("3")})
 
 			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
@@ -73,7 +73,7 @@ output "two" {
 	})
 }
 
-// foreignSecret makes a connection Secret that somebody else controls.
+// foreignSecret makes a connection Secret with another controller.
 func (c *cluster) foreignSecret(t *testing.T, namespace string, data map[string][]byte) *corev1.Secret {
 	t.Helper()
 

@@ -14,8 +14,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestCreating looks at a Workspace while its first apply is going on: it says what
-// it waits for.
+// TestCreating checks the conditions of a Workspace during its first apply: they name the
+// step in progress.
 func TestCreating(t *testing.T) {
 	t.Parallel()
 

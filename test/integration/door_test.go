@@ -15,20 +15,20 @@ import (
 	"testing"
 )
 
-// A doorState says what becomes of those who come to a door.
+// A doorState selects how a door answers requests.
 type doorState int
 
 const (
-	// doorOpen lets everybody in.
+	// doorOpen answers all requests.
 	doorOpen doorState = iota
 
-	// doorShut turns everybody away.
+	// doorShut refuses all requests.
 	doorShut
 
-	// doorBreaks lets everybody in, but downloads end in the middle.
+	// doorBreaks answers all requests, but breaks downloads off in the middle.
 	doorBreaks
 
-	// doorHolds keeps everybody waiting until they go away.
+	// doorHolds answers no request until the client closes the connection.
 	doorHolds
 )
 
@@ -48,7 +48,7 @@ type door struct {
 	passwords map[string]string
 }
 
-// newDoor serves what the supplied handler does until the test ends.
+// newDoor serves the supplied handler until the test ends.
 func newDoor(t *testing.T, h http.Handler) *door {
 	t.Helper()
 
@@ -63,7 +63,7 @@ func newDoor(t *testing.T, h http.Handler) *door {
 // host of the door, with its port.
 func (d *door) host() string { return strings.TrimPrefix(d.url, "http://") }
 
-// set what becomes of those who come from now on.
+// set how the door answers requests from now on.
 func (d *door) set(s doorState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *door) set(s doorState) {
 	d.state = s
 }
 
-// restrict the repository of the supplied name to those who know the password.
+// restrict the repository of the supplied name to clients with the password.
 func (d *door) restrict(name, password string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

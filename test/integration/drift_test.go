@@ -83,8 +83,9 @@ func withMirror(t *testing.T) instanceOption {
 	return withEnv("TF_CLI_CONFIG_FILE", rc)
 }
 
-// TestDrift runs a module whose resource vanishes behind its back. Whoever may put
-// it back does so, and says that; whoever may not only tells.
+// TestDrift runs a module whose resource vanishes without the module. A Workspace with the
+// policy Update restores it and reports that. One without the policy only reports the
+// drift.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 
@@ -109,8 +110,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftOfModule changes what the module asks for. A Workspace that may not be
-// updated says so, until it is as it was.
+// TestDriftOfModule changes the module. A Workspace that may not be updated reports drift
+// until the module is changed back.
 func TestDriftOfModule(t *testing.T) {
 	t.Parallel()
 

@@ -81,7 +81,7 @@ func TestEmptyStates(t *testing.T) {
 	t.Run("FailingPlan", func(t *testing.T) {
 		t.Parallel()
 
-		// What is in another namespace, under the same suffix, has nothing to do with it.
+		// Another namespace has a state with the same suffix. It is independent.
 		elsewhere := c.namespace(t)
 		other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withModule(moduleFile(t, "outputs.tf")),
 			withConfig(c.createConfig(t, namespacedScope, ns, withBackend(elsewhere, "failing"))))

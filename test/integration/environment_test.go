@@ -44,7 +44,8 @@ func TestBackendOfVariable(t *testing.T) {
 
 	for _, want := range [][]string{
 		{"init", "plan", "apply"},
-		// What the first one has left is no good for the second one, and is forgotten.
+		// The init of the first instance does not work for the second one, and is
+		// discarded.
 		{"plan", "init", "plan", "apply"},
 		{"init", "plan", "apply"},
 	} {
@@ -96,7 +97,7 @@ func TestMovedBackendOfVariable(t *testing.T) {
 	expectReady(t, c, inherited)
 }
 
-// TestEnvironment looks at the environment of every run from creation to deletion.
+// TestEnvironment checks the environment of every run from creation to deletion.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 
@@ -140,7 +141,7 @@ func TestEnvironment(t *testing.T) {
 			"INHERITED":      "provider",
 			"REPLACED":       "workspace",
 			"EMPTIED":        "",
-			// The name of the Terraform workspace is nobody else's business.
+			// Other programs must not see the name of the Terraform workspace.
 			"TF_WORKSPACE": meta.GetExternalName(ws),
 		}
 		if _, ok := run.env["TF_WORKSPACE"]; !ok {
@@ -182,7 +183,7 @@ func TestPluginCache(t *testing.T) {
 		cache  *bool
 		want   string
 	}{
-		"Default":  {reason: "The cache is shared unless somebody objects.", want: dir},
+		"Default":  {reason: "The cache is shared by default.", want: dir},
 		"Enabled":  {reason: "It can be asked for.", cache: &enabled, want: dir},
 		"Disabled": {reason: "It can be refused.", cache: &disabled},
 	}

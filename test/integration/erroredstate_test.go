@@ -42,8 +42,8 @@ func expectErroredStateIn(t *testing.T, i *instance, ws workspace.Workspace, ent
 	})
 }
 
-// TestErroredState takes the backend away when an apply wants to save what it has
-// created. It is saved later, whoever is to serve the Workspace by then.
+// TestErroredState disconnects the backend when an apply is about to save its resources.
+// The instance that then serves the Workspace saves the state later.
 func TestErroredState(t *testing.T) {
 	t.Parallel()
 
@@ -64,7 +64,7 @@ func TestErroredState(t *testing.T) {
 			after:     func(*testing.T, workspace.Workspace) {},
 		},
 		"Moves": {
-			reason: "Nobody else has it: the claim is kept until it is saved.",
+			reason: "No other instance has the state: the claim is kept until it is saved.",
 			meanwhile: func(t *testing.T, ws workspace.Workspace) {
 				t.Helper()
 				c.relabel(t, ws, two)
@@ -113,8 +113,8 @@ func TestErroredState(t *testing.T) {
 	}
 }
 
-// TestStopWithoutBackend stops an instance that waits for its backend to come back.
-// The next one saves what it could not save.
+// TestStopWithoutBackend stops an instance that waits for its backend to come back. The
+// next one saves the state.
 func TestStopWithoutBackend(t *testing.T) {
 	t.Parallel()
 

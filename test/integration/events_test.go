@@ -113,7 +113,7 @@ func TestEvents(t *testing.T) {
 
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
 		expect(t, ws, corev1.EventTypeWarning, "CannotCreateExternalResource")
-		// What failed half way is there, and is updated from then on.
+		// The resources of a failed creation exist, and are updated from then on.
 		expect(t, ws, corev1.EventTypeWarning, "CannotUpdateExternalResource")
 
 		c.changeModule(t, ws, moduleFile(t, "failing.tf")+"\noutput \"unfinished\" {\n")

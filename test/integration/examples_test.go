@@ -137,8 +137,8 @@ func examples(t *testing.T, dirs ...string) []*unstructured.Unstructured {
 	return objects
 }
 
-// outsideOfCluster changes the backend of a ProviderConfig to one for runs that are
-// not in a pod. That and the label of the shard is all that is not as it is written.
+// outsideOfCluster changes the backend of a ProviderConfig to one for runs that are not in
+// a pod. Nothing else but the label of the shard differs from the file.
 func outsideOfCluster(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 

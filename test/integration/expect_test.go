@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// expectReady waits until the Workspace is Ready and Synced as it is now.
+// expectReady waits until the current generation of the Workspace is Ready and Synced.
 func expectReady(t *testing.T, c *cluster, ws workspace.Workspace) {
 	t.Helper()
 	eventually(t, func() error {
@@ -166,7 +166,7 @@ func expectDone(t *testing.T, e evidence, want ...string) {
 	t.Helper()
 	eventually(t, func() error {
 		if diff := cmp.Diff(want, e.lines()); diff != "" {
-			return errors.Errorf("what the module did: -want, +got:\n%s", diff)
+			return errors.Errorf("actions of the module: -want, +got:\n%s", diff)
 		}
 
 		return nil

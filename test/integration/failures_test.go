@@ -13,8 +13,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// TestBrokenModule runs modules that cannot work. The condition says what the CLI
-// says, and everybody else goes on.
+// TestBrokenModule runs modules that cannot work. The condition has the error of the CLI,
+// and other Workspaces are not affected.
 func TestBrokenModule(t *testing.T) {
 	t.Parallel()
 
@@ -124,7 +124,7 @@ func TestFailingUpdate(t *testing.T) {
 		expectReady(t, c, ws)
 	}
 
-	// So does what fails before there is anything to plan.
+	// The same holds for a failure before the plan.
 	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "../elsewhere"}}})
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed")
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)

@@ -36,8 +36,8 @@ const (
 )
 
 // eachScope runs a test for both kinds of Workspace, one after the other. One
-// implementation serves both: it is for what differs between them, such as what they
-// refer to, and for the few tests of everything. The others use one kind each.
+// implementation serves both: use it for behaviour that differs between them, such as
+// references, and for the few tests of everything. The others use one kind each.
 func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	t.Helper()
 
@@ -46,8 +46,8 @@ func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	}
 }
 
-// eachCLI runs a test with every CLI there is, at the same time. It is for what depends on
-// how a CLI behaves, and for the few tests of everything. The others use one CLI each.
+// eachCLI runs a test with every CLI at the same time. Use it for behaviour that depends
+// on the CLI, and for the few tests of everything. The others use one CLI each.
 func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 	t.Helper()
 
@@ -59,7 +59,7 @@ func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 	}
 }
 
-// A workspaceSpec is what the kinds of Workspace have in common.
+// A workspaceSpec has the fields that both kinds of Workspace share.
 type workspaceSpec struct {
 	labels map[string]string
 	params commonv1beta1.ModuleParameters
@@ -79,9 +79,8 @@ func withModule(text string) workspaceOption {
 	return func(w *workspaceSpec) { w.params.Module = text }
 }
 
-// onlyHere makes the module, which an earlier option has set and which is HCL,
-// another one than that of any other Workspace: what was initialized for one of them
-// is of no use to this one.
+// onlyHere makes the module unique among the Workspaces, so that it cannot use the init of
+// another one. An earlier option has set the module, in HCL.
 func onlyHere() workspaceOption {
 	return func(w *workspaceSpec) { w.params.Module += "\n# " + unique("module") + "\n" }
 }
@@ -255,8 +254,8 @@ func moduleFile(t *testing.T, name string) string {
 	return string(data)
 }
 
-// An evidence is a directory in which a module leaves traces of what was done,
-// and waits for what we leave there.
+// An evidence is a directory in which a module records its actions, and waits for files
+// that the test writes.
 type evidence string
 
 func newEvidence(t *testing.T) evidence {
@@ -305,7 +304,7 @@ func (c *cluster) createGated(t *testing.T, s scope, namespace string, opts ...w
 func (e evidence) write(t *testing.T, name, text string) {
 	t.Helper()
 
-	// The module may look at any time: it has to see all of the text, or none.
+	// The module may read the file at any time: it has to see all of the text, or none.
 	tmp := filepath.Join(string(e), "."+name)
 	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
 		t.Fatalf("cannot write evidence: %v", err)
@@ -316,7 +315,7 @@ func (e evidence) write(t *testing.T, name, text string) {
 	}
 }
 
-// lines returns what the module did, oldest first.
+// lines returns the actions of the module, oldest first.
 func (e evidence) lines() []string {
 	data, err := os.ReadFile(filepath.Join(string(e), "done"))
 	if err != nil {

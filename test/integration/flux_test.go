@@ -62,7 +62,8 @@ func TestFlux(t *testing.T) {
 	})
 }
 
-// TestFluxNotReady tells what a Flux source lacks, and goes on when it is there.
+// TestFluxNotReady checks that the condition names the missing part of a Flux source, and
+// that the Workspace continues when it exists.
 func TestFluxNotReady(t *testing.T) {
 	t.Parallel()
 

@@ -50,7 +50,7 @@ func TestGarbageCollection(t *testing.T) {
 		kept = append(kept, a.workdir(string(as.GetUID())), b.workdir(string(bs.GetUID())), newDir(t, root, string(nobodys.GetUID())))
 	}
 
-	// What is not called like a workdir is not one.
+	// A directory whose name is not a UID is not a workdir.
 	kept = append(kept, newDir(t, root, "plugin-cache"))
 
 	expectCollection(t, root)
@@ -61,8 +61,8 @@ func TestGarbageCollection(t *testing.T) {
 	expectKept(t, kept...)
 }
 
-// TestGarbageCollectionWithoutListing takes away one way or another what the
-// garbage collector has to know. It does not guess.
+// TestGarbageCollectionWithoutListing makes the lists fail that the garbage collector
+// needs. It must not remove anything then.
 func TestGarbageCollectionWithoutListing(t *testing.T) {
 	t.Parallel()
 
@@ -71,13 +71,13 @@ func TestGarbageCollectionWithoutListing(t *testing.T) {
 		answer middleware
 	}{
 		"Failed": {
-			reason: "A listing that failed says nothing about who is there.",
+			reason: "A failed list is not an empty list.",
 			answer: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 				refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
 			},
 		},
 		"Forbidden": {
-			reason: "Who may not see a Workspace must not conclude that it is gone.",
+			reason: "Without the right to list Workspaces it is not known which ones are gone.",
 			answer: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 				refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
 			},
@@ -236,8 +236,8 @@ func TestGarbageCollectionDuringCreation(t *testing.T) {
 	expectKept(t, dirs...)
 }
 
-// expectCollection waits until somebody has collected a directory that nobody
-// owns. Whatever else there was to collect before is gone by then as well.
+// expectCollection waits until the garbage collector has removed a new directory without a
+// Workspace. All earlier garbage is removed by then as well.
 func expectCollection(t *testing.T, root string) {
 	t.Helper()
 

@@ -13,7 +13,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// gitTools returns what git cannot do without: git-submodule is a shell script.
+// gitTools returns the programs that git needs: git-submodule is a shell script.
 func gitTools() []string { return []string{"basename", "sed", "uname"} }
 
 // TestHostTools runs an instance where there is nothing on PATH but git and the CLI,

@@ -15,8 +15,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestAdoption takes over a state that nobody has any more: first only to look at
-// it, and then for good.
+// TestAdoption takes over a state without an owner: first only to observe it, and then to
+// manage it.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
 
@@ -39,7 +39,8 @@ func TestAdoption(t *testing.T) {
 	c.get(t, state)
 	version := state.GetResourceVersion()
 
-	// One that only looks has no claim to the state, whatever it may do to itself.
+	// A Workspace with the policies Observe and LateInitialize only observes, and does not
+	// claim the state.
 	late := newWorkspace(namespacedScope, ns, opts...)
 	late.SetManagementPolicies([]xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize})
 	meta.SetExternalName(late, former.GetName())
@@ -59,11 +60,11 @@ func TestAdoption(t *testing.T) {
 	c.get(t, state)
 
 	if state.GetResourceVersion() != version || slices.Contains(i.runs.of(string(ws.GetUID())), "apply") {
-		t.Errorf("a Workspace that may only look changed the state: runs %q", i.runs.of(string(ws.GetUID())))
+		t.Errorf("a Workspace that may only observe changed the state: runs %q", i.runs.of(string(ws.GetUID())))
 	}
 
 	if sum := ws.GetObservation().Checksum; sum != "" {
-		t.Errorf("a Workspace that may only look has the mark of an owner: checksum %q", sum)
+		t.Errorf("a Workspace that may only observe has the mark of an owner: checksum %q", sum)
 	}
 
 	c.changePolicies(t, ws, policyAll())
@@ -82,7 +83,7 @@ func TestAdoption(t *testing.T) {
 	expectGone(t, c, state)
 }
 
-// TestImportBlock imports what is there already into the state of a new Workspace.
+// TestImportBlock imports an existing resource into the state of a new Workspace.
 func TestImportBlock(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {

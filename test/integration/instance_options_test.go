@@ -30,7 +30,7 @@ func withShard(name string) instanceOption { return withArgs("--shard-name=" + n
 // withRoot makes the instance keep its workdirs in the supplied directory.
 func withRoot(dir string) instanceOption { return func(c *instanceConfig) { c.root = dir } }
 
-// withPoll makes the instance look at each Workspace that often.
+// withPoll sets the poll interval of the instance.
 func withPoll(d time.Duration) instanceOption { return func(c *instanceConfig) { c.poll = d } }
 
 // withCLI makes the instance run the program with the supplied path.

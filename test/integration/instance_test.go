@@ -110,7 +110,7 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 		"XP_TF_DIR":        cfg.root,
 		"POD_NAMESPACE":    cfg.namespace,
 	}, cfg.env)
-	// Whatever ends the tests ends the instance.
+	// The instance ends with the tests, even if they are killed.
 	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 	if err := i.cmd.Start(); err != nil {
@@ -120,7 +120,7 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	go func() {
 		defer close(i.ended)
 
-		// What Wait says is in the ProcessState, too.
+		// The ProcessState has the result of Wait, too.
 		_ = i.cmd.Wait()
 	}()
 
@@ -130,9 +130,9 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	return i
 }
 
-// environment returns the environment of a process of the provider. Nothing of
-// the environment of the tests gets into it but the PATH: a CLI configuration of
-// the machine, for example, would change what is tested.
+// environment returns the environment of a process of the provider. It has only the PATH
+// from the environment of the tests: a CLI configuration of the machine, for example,
+// would change the results.
 func environment(t *testing.T, vars ...map[string]string) []string {
 	t.Helper()
 
@@ -303,9 +303,9 @@ func expectMetric(t *testing.T, i *instance, line string) {
 	})
 }
 
-// freeAddress returns a loopback address that nobody listens on. The system does
-// not give its port away before the instance listens there: it is below those that
-// connections get, and we hand out none twice.
+// freeAddress returns a loopback address with a free port. The system does not assign the
+// port to a connection before the instance listens there: it is below the range of
+// ephemeral ports, and no address is returned twice.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 

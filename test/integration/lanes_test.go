@@ -222,8 +222,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestTenants has one tenant with a long queue, and another one with a short one. A
-// tenant is a namespace, or whoever uses a ProviderConfig.
+// TestTenants has one tenant with a long queue, and another one with a short one. A tenant
+// is a namespace, or all users of a ProviderConfig.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 

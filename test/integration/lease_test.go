@@ -217,7 +217,7 @@ func TestDisturbedLease(t *testing.T) {
 					}
 
 					if looks.Load() < from+n {
-						return errors.New("the standby has not looked at the Lease")
+						return errors.New("the standby has not read the Lease")
 					}
 
 					return nil
@@ -235,7 +235,7 @@ func TestDisturbedLease(t *testing.T) {
 				}
 
 				if !isHolder(t, a.c, a.lease, who) {
-					return errors.New("nobody holds the Lease")
+					return errors.New("the Lease has no holder")
 				}
 
 				return nil
@@ -271,8 +271,8 @@ func TestRestoredLease(t *testing.T) {
 	}
 }
 
-// isHolder says whether one of the supplied instances holds the Lease; the empty one stands
-// for no Lease and for one that nobody holds.
+// isHolder says whether one of the supplied instances holds the Lease. The empty identity
+// stands for a missing Lease and for one without a holder.
 func isHolder(t *testing.T, c *cluster, name string, identities ...string) bool {
 	t.Helper()
 

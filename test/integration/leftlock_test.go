@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestOwnLock takes the backend away when an apply wants to give its lock back. The
-// instance knows that nobody holds the lock, and removes it.
+// TestOwnLock disconnects the backend when an apply is about to release its lock. The
+// instance knows that the run is dead, and removes the lock.
 func TestOwnLock(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
@@ -45,9 +45,9 @@ func TestOwnLock(t *testing.T) {
 	})
 }
 
-// TestLeftLock gives a Workspace to another instance, and takes the backend away when the
-// apply of the first one wants to give its lock back. The other one is told that nobody
-// holds the lock.
+// TestLeftLock moves a Workspace to another instance, and disconnects the backend when the
+// apply of the first one is about to release its lock. The other instance
+// learns that the lock has no holder, and removes it.
 func TestLeftLock(t *testing.T) {
 	t.Parallel()
 

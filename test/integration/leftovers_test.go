@@ -19,7 +19,7 @@ import (
 )
 
 // TestKilledSecrets kills an instance while there are secrets on its disk. They are
-// removed, although the Workspace is somebody else's by then.
+// removed, although another instance serves the Workspace by then.
 func TestKilledSecrets(t *testing.T) {
 	t.Parallel()
 
@@ -93,7 +93,7 @@ func TestMovedBackend(t *testing.T) {
 	c.request(t, ws)
 	expectServedBy(t, b, ws)
 
-	// Nobody has used the directory for a while.
+	// The directory has been unused for some time.
 	past := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(a.workdir(string(ws.GetUID())), past, past); err != nil {
 		t.Fatal(err)
@@ -113,12 +113,12 @@ func TestMovedBackend(t *testing.T) {
 	}
 }
 
-// TestSharedSecrets starts an instance on the disk of another one, which is at work:
-// what that needs is left alone.
+// TestSharedSecrets starts an instance on the disk of another running one. The files that
+// the other one needs are kept.
 func TestSharedSecrets(t *testing.T) {
 	t.Parallel()
 
-	// It is the last one that is looked at.
+	// The directory with this name is checked last.
 	const decoy = "ffffffff-ffff-4fff-bfff-ffffffffffff"
 
 	c := shared.sharded.started(t)
@@ -137,7 +137,7 @@ func TestSharedSecrets(t *testing.T) {
 	startInstance(t, c, withShard(unique("shard")), withRoot(root), withArgs("--gc-interval=0s"))
 	eventually(t, func() error {
 		if _, err := os.Stat(plan); !os.IsNotExist(err) {
-			return errors.Errorf("nobody has removed %q: %v", plan, err)
+			return errors.Errorf("%q was not removed: %v", plan, err)
 		}
 
 		return nil

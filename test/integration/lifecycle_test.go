@@ -92,9 +92,9 @@ output "world" {
 	})
 }
 
-// TestDeleteRightAfterCreation deletes a Workspace that has only just been
-// created, by a machine whose clock is ahead in one case. Nothing needs to settle: the
-// state says what there is to destroy.
+// TestDeleteRightAfterCreation deletes a Workspace right after its creation, in one case
+// with a clock that is ahead. Nothing has to settle: the state has the resources to
+// destroy.
 func TestDeleteRightAfterCreation(t *testing.T) {
 	t.Parallel()
 
@@ -121,8 +121,8 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 }
 
-// TestNothingToCreate has a module that asks for nothing. It is complete as it is, for
-// those who only observe as well, and not created over and over again.
+// TestNothingToCreate has a module without resources. The Workspace is Ready, also if it
+// only observes, and is not created again and again.
 func TestNothingToCreate(t *testing.T) {
 	t.Parallel()
 
@@ -171,7 +171,7 @@ func TestLocalBackend(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 }
 
-// TestPoll changes the world behind a Workspace and waits for the next look at it.
+// TestPoll changes a resource outside of the module and waits for the next poll.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 
@@ -187,7 +187,7 @@ func TestPoll(t *testing.T) {
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
-	// A look that finds nothing to do changes nothing.
+	// An observation without a difference changes nothing.
 	expectAnotherRun(t, i, ws, "plan")
 	expectAnotherRun(t, i, ws, "plan")
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
@@ -203,7 +203,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestRequestedReconcile asks for a look at a Workspace before the next poll.
+// TestRequestedReconcile requests a reconcile of a Workspace before the next poll.
 func TestRequestedReconcile(t *testing.T) {
 	t.Parallel()
 

@@ -114,7 +114,7 @@ func TestLostState(t *testing.T) {
 
 		ws, e, lineage := lose(t)
 
-		// Nobody has looked since.
+		// There was no observation since.
 		c.remove(t, ws)
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
 		expectExists(t, c, ws)
@@ -168,7 +168,7 @@ func TestLostState(t *testing.T) {
 	t.Run("Observed", func(t *testing.T) {
 		t.Parallel()
 
-		// Whoever only looks has no state to lose, and nothing to accept.
+		// A Workspace that only observes has no state to lose, and nothing to accept.
 		e := newEvidence(t)
 		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
 		former := c.createManaged(t, namespacedScope, ns, policyNoDelete(), opts...)
@@ -232,9 +232,9 @@ output "nothing" { value = "left" }
 	})
 }
 
-// TestLostStateOfRestart takes the state of a Workspace away while nobody looks. The
-// next instance takes the word of the status, but not when it comes to deletion:
-// what could not be destroyed would be forgotten.
+// TestLostStateOfRestart removes the state of a Workspace while no instance runs. The next
+// instance trusts the status, except before a deletion: resources that could not be
+// destroyed would be forgotten.
 func TestLostStateOfRestart(t *testing.T) {
 	t.Parallel()
 
@@ -265,7 +265,7 @@ func TestLostStateOfRestart(t *testing.T) {
 	expectGone(t, c, seen)
 
 	if diff := cmp.Diff([]string{"state pull", "destroy", "workspace delete"}, first.runs.of(string(seen.GetUID()))[before:]); diff != "" {
-		t.Errorf("deletion of what was seen: -want, +got:\n%s", diff)
+		t.Errorf("deletion of the observed Workspace: -want, +got:\n%s", diff)
 	}
 
 	first.stop(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestMetrics reads what an instance counts.
+// TestMetrics reads the metrics of an instance.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 
@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "metrics"))
 		good := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		bad := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-		// What another shard has is for that to count.
+		// Another shard counts its own Workspaces.
 		c.createWorkspace(t, s, ns, inShard(unique("shard")), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, good)
 		expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse)
@@ -50,7 +50,7 @@ func TestMetrics(t *testing.T) {
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_reconcile_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 	expectSeries(t, i, `crossplane_managed_resource_first_time_to_readiness_seconds_count{gvk="`+gvks[clusterScope]+`"}`)
 
-	// What all controllers have.
+	// Metrics that all controllers have.
 	for _, s := range []scope{clusterScope, namespacedScope} {
 		expectSeries(t, i, `controller_runtime_reconcile_total{controller="`+controllerOf(s)+`"`)
 		expectSeries(t, i, `workqueue_depth{controller="`+controllerOf(s)+`"`)
@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) {
 		expectSeries(t, i, name)
 	}
 
-	// What happens later in the life of a Workspace.
+	// Metrics of later phases in the life of a Workspace.
 	e := newEvidence(t)
 	e.write(t, "world", "old")
 

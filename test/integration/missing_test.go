@@ -15,8 +15,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestMissingReference refers to what is not there. That is never taken for an
-// empty value: the condition names it, and nothing runs.
+// TestMissingReference refers to missing objects and keys. They are never read as an empty
+// value: the condition names them, and nothing runs.
 func TestMissingReference(t *testing.T) {
 	t.Parallel()
 
@@ -24,7 +24,7 @@ func TestMissingReference(t *testing.T) {
 	ns, elsewhere, shard := c.namespace(t), c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard))
 
-	// What is missing is there in another namespace, to be found by mistake.
+	// The missing object exists in another namespace, where it must not be found.
 	absent := &keyReference{Namespace: ns, Name: "absent", Key: "key"}
 	c.createSecret(t, &keyReference{Namespace: elsewhere, Name: absent.Name, Key: absent.Key}, "a = 1")
 	c.create(t, &corev1.ConfigMap{
@@ -109,7 +109,7 @@ func TestMissingReference(t *testing.T) {
 	}
 }
 
-// TestReferenceAppears creates what a Workspace refers to after it was missed.
+// TestReferenceAppears creates the object of a reference after it was reported as missing.
 func TestReferenceAppears(t *testing.T) {
 	t.Parallel()
 

@@ -53,7 +53,7 @@ func TestNamespaceDeletion(t *testing.T) {
 	expectGone(t, c, alone)
 	expectDone(t, one, "created", "destroyed")
 
-	// Nobody can create the Secret again, but the Workspace can be made to need none.
+	// The Secret cannot be created again, but the Workspace can be changed to need none.
 	c.patch(t, needy, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"env": []any{}}}})
 	expectGone(t, c, needy)
 	expectDone(t, two, "created", "destroyed")

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// takeover is how long a replica may take to take over from one that has stopped
-// in an orderly way. It is well below the duration of a Lease, which is what a
-// replica waits for when the other one did not give it up.
+// takeover is the maximum time for a replica to take over from one that has stopped in an
+// orderly way. It is well below the duration of a Lease: a replica waits for that if the
+// other one did not release the Lease.
 const takeover = 30 * time.Second
 
 // TestStandby runs two replicas of one shard: one works, the other one is ready,
@@ -60,7 +60,7 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestEndpoints reads what an instance says about itself.
+// TestEndpoints reads the endpoints of an instance.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 
@@ -80,11 +80,11 @@ func TestEndpoints(t *testing.T) {
 	expectMetric(t, i, `crossplane_managed_resource_ready{gvk="tf.upbound.io/v1beta1, Kind=Workspace"} 1`)
 
 	if code, _, err := i.get(t, i.metrics, "/debug/pprof/"); err == nil && code == http.StatusOK {
-		t.Errorf("profiles are open to everybody")
+		t.Errorf("profiles are readable without authorization")
 	}
 }
 
-// TestVersion asks the program what it is.
+// TestVersion reads the version of the program.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 
@@ -133,8 +133,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestCLILog has what the CLI prints for one of two Workspaces in the log, and
-// which of them that is.
+// TestCLILog checks that the log has the output of the CLI for one of two Workspaces, with
+// its name.
 func TestCLILog(t *testing.T) {
 	t.Parallel()
 
@@ -152,7 +152,7 @@ func TestCLILog(t *testing.T) {
 
 	eventually(t, func() error {
 		if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
-			return errors.Errorf("want what the CLI printed for %q in the log, got %s", loud.GetName(), have)
+			return errors.Errorf("want the output of the CLI for %q in the log, got %s", loud.GetName(), have)
 		}
 
 		return nil

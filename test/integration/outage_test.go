@@ -53,7 +53,7 @@ func (o *outage) expectFelt(t *testing.T) {
 	t.Helper()
 	eventually(t, func() error {
 		if o.refused.Load() == 0 {
-			return errors.Errorf("nobody has tried to write %s", o.of)
+			return errors.Errorf("no instance has tried to write %s", o.of)
 		}
 
 		return nil

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// output is what a process printed. It is safe for concurrent use.
+// output collects the output of a process. It is safe for concurrent use.
 type output struct {
 	mu   sync.Mutex
 	data bytes.Buffer

@@ -42,7 +42,7 @@ func TestOutputs(t *testing.T) {
 				"password": `correct horse`,
 			})
 
-			// What is no longer an output is no longer anywhere.
+			// A removed output is removed from the status and the Secret.
 			c.changeModule(t, ws, `output "text" { value = "b" }`)
 			expectOutputs(t, c, ws, map[string]string{"text": `"b"`})
 			expectSecret(t, c, ns, secret, map[string]string{"text": "b"})

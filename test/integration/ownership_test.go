@@ -150,7 +150,8 @@ func TestOwner(t *testing.T) {
 }
 
 // TestLostFirstApply kills an instance during the first apply of a Workspace that has its
-// state on disk, and takes the disk away. What was created by then is not created again.
+// state on disk, and removes the disk. The resources that exist by then are not created
+// again.
 func TestLostFirstApply(t *testing.T) {
 	t.Parallel()
 

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestPluginCacheIsBounded ensures that an instance removes the providers that nobody
-// has used for long, and leaves the others that are in the plugin cache.
+// TestPluginCacheIsBounded ensures that an instance removes providers from the plugin
+// cache that were not used for long, and keeps the others.
 func TestPluginCacheIsBounded(t *testing.T) {
 	t.Parallel()
 
@@ -51,7 +51,7 @@ func TestPluginCacheIsBounded(t *testing.T) {
 
 	eventually(t, func() error {
 		if _, err := os.Stat(filepath.Join(packages, "unused")); !os.IsNotExist(err) {
-			return errors.Errorf("want a provider that nobody uses to be removed, got %v", err)
+			return errors.Errorf("want an unused provider to be removed, got %v", err)
 		}
 
 		return nil

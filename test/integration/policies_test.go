@@ -129,7 +129,7 @@ func TestManagementPolicies(t *testing.T) {
 		// No Terraform workspace is made for it, either.
 		for _, run := range i.runs.of(string(ws.GetUID())) {
 			if run != "init" && run != "plan" {
-				t.Errorf("want nothing but looks, got run %q", run)
+				t.Errorf("want only runs that observe, got run %q", run)
 			}
 		}
 
@@ -162,7 +162,7 @@ func TestManagementPolicies(t *testing.T) {
 	})
 }
 
-// TestOrphan deletes a Workspace whose deletion policy keeps what it made.
+// TestOrphan deletes a Workspace whose deletion policy keeps its resources.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 
@@ -190,8 +190,8 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// TestOrphanWithPolicies deletes a Workspace whose deletion policy keeps what it
-// made, while its management policies say to delete it: the latter win.
+// TestOrphanWithPolicies deletes a Workspace whose deletion policy keeps its resources,
+// while its management policies say to delete them: the latter win.
 func TestOrphanWithPolicies(t *testing.T) {
 	t.Parallel()
 
@@ -210,8 +210,8 @@ func TestOrphanWithPolicies(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 }
 
-// TestNoManagementPolicies turns management policies off: whoever uses them anyway
-// is told, and nothing is done that he did not allow.
+// TestNoManagementPolicies turns management policies off. A Workspace that has policies
+// reports an error, and no action runs that its policies exclude.
 func TestNoManagementPolicies(t *testing.T) {
 	t.Parallel()
 

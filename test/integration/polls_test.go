@@ -46,9 +46,9 @@ func TestPollWritesNothing(t *testing.T) {
 	}
 }
 
-// TestPollsBesideConfigs makes an instance with the lowest rate limit look at more
-// ProviderConfigs than that would let pass in the time that this test waits. Polls do not
-// have to wait for them.
+// TestPollsBesideConfigs makes an instance with the lowest rate limit reconcile more
+// ProviderConfigs than the limit allows in the time that this test waits. Polls do not
+// wait for them.
 func TestPollsBesideConfigs(t *testing.T) {
 	t.Parallel()
 
@@ -71,8 +71,8 @@ func TestPollsBesideConfigs(t *testing.T) {
 	}
 }
 
-// lasting returns what tells, for every file of a directory that outlives a run,
-// whether it was written.
+// lasting returns, for every file of a directory that remains after a run, a value that
+// changes when it is written.
 func lasting(t *testing.T, dir string) map[string]string {
 	t.Helper()
 

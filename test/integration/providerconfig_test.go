@@ -72,8 +72,8 @@ locals {
 	})
 }
 
-// TestCredentials hands a module a file with credentials, which nobody else can
-// read and which is gone after the run.
+// TestCredentials gives a module a file with credentials. Other users cannot read it, and
+// it is removed after the run.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 
@@ -116,8 +116,8 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// TestForeignSecret refers from the ProviderConfig of a namespace to a Secret in
-// another one: what counts is the namespace of the Workspace.
+// TestForeignSecret refers from the ProviderConfig of a namespace to a Secret in another
+// one. The Secret is read in the namespace of the Workspace.
 func TestForeignSecret(t *testing.T) {
 	t.Parallel()
 
@@ -223,8 +223,8 @@ func TestCorrectedBackend(t *testing.T) {
 	})
 }
 
-// TestChangedBackend gives a ProviderConfig another backend than that which has the
-// state. Nothing begins anew there: somebody has to take the state along, and to say so.
+// TestChangedBackend gives a ProviderConfig another backend than the one with the state.
+// No new state begins there: the user has to migrate the state and to confirm that.
 func TestChangedBackend(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {

@@ -24,10 +24,10 @@ import (
 // leaves that to the API server, which is next.
 type middleware func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// A proxy stands between one instance and the API server. What it does can be
-// changed at any time.
+// A proxy stands between one instance and the API server. Its faults can be changed at any
+// time.
 type proxy struct {
-	// kubeconfig of those who use the proxy.
+	// kubeconfig of the clients of the proxy.
 	kubeconfig string
 
 	does atomic.Pointer[middleware]
@@ -48,7 +48,7 @@ func startProxy(t *testing.T, c *cluster, m middleware) *proxy {
 
 	next := &httputil.ReverseProxy{
 		Transport: transport,
-		// A watch never ends: what comes is passed on at once.
+		// A watch never ends: each part of it is passed on at once.
 		FlushInterval: -1,
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		// A client that goes away is not worth a line.

@@ -49,8 +49,7 @@ func eachUpstream(t *testing.T, c *cluster, namespace string, run func(t *testin
 	}
 }
 
-// TestPullAlways looks for something new every time, but downloads nothing that is
-// not.
+// TestPullAlways checks for a new version every time, but downloads only a new one.
 func TestPullAlways(t *testing.T) {
 	t.Parallel()
 
@@ -79,8 +78,8 @@ func TestPullAlways(t *testing.T) {
 			t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
 		}
 
-		// Any annotation is enough to bring in what is new, long before the next poll. A
-		// file that is gone takes no part in the plan.
+		// A change of any annotation fetches a new version, long before the next poll. A
+		// removed file takes no part in the plan.
 		u.publish(t, versionFiles("2"))
 		c.annotate(t, ws, "example.org/refresh", "1")
 		expectOutputs(t, c, ws, versions("2"))
@@ -89,7 +88,7 @@ func TestPullAlways(t *testing.T) {
 			t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
 		}
 
-		// What came in half does not replace what is there.
+		// An incomplete download does not replace the module.
 		u.door.set(doorBreaks)
 		u.publish(t, versionFiles("3"))
 		c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
@@ -102,7 +101,7 @@ func TestPullAlways(t *testing.T) {
 			t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
 		}
 
-		// What is there is still what was asked for.
+		// The module is still the requested one.
 		if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
 			t.Errorf("want the Workspace to be ready, got %s", describe(have))
 		}
@@ -113,7 +112,7 @@ func TestPullAlways(t *testing.T) {
 	})
 }
 
-// TestPullIfNotPresent fetches what is not there, and nothing else.
+// TestPullIfNotPresent fetches a missing module only.
 func TestPullIfNotPresent(t *testing.T) {
 	t.Parallel()
 
@@ -139,7 +138,7 @@ func TestPullIfNotPresent(t *testing.T) {
 					t.Errorf("downloads: -want, +got:\n%s", diff)
 				}
 
-				// Nobody even knocks at the door.
+				// There is no request at all.
 				u.publish(t, versionFiles("2"))
 				u.door.set(doorShut)
 				c.request(t, ws)

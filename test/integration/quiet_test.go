@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// testQuiet changes ProviderConfigs and nothing else, and has the cache compared all
-// the time. Every reconcile of a Workspace that uses one of them would have to plan
-// again from then on: that there is no run shows that nothing has asked for one. There
-// are no claims here, which are looked at again.
+// testQuiet changes ProviderConfigs and nothing else, and has the cache compared all the
+// time. Every reconcile of a Workspace that uses one of them would have to plan again from
+// then on: without a run there was no reconcile. The instance is unsharded, because claims
+// cause reconciles of their own.
 func testQuiet(t *testing.T) {
 	t.Helper()
 
@@ -47,8 +47,8 @@ func testQuiet(t *testing.T) {
 		expectReady(t, c, users[n].ws)
 	}
 
-	// What was just created is looked at once more a second later, but not by the next
-	// instance.
+	// A new Workspace is reconciled once more a second after its creation, but not by the
+	// next instance.
 	first.stop(t)
 	i := startInstance(t, c, leases, withRoot(first.root), withArgs("--sync=1s"))
 
@@ -86,8 +86,8 @@ func expectIdle(t *testing.T, i *instance, s scope) {
 	expectMetric(t, i, `controller_runtime_active_workers{controller="`+controller+`"} 0`)
 }
 
-// expectComparisons waits until the cache was compared several times. The controller
-// of the ProviderConfig, of which nothing changes meanwhile, looks at it every time.
+// expectComparisons waits until the cache was compared several times. The controller of
+// the unchanged ProviderConfig reconciles it every time.
 func expectComparisons(t *testing.T, i *instance, cfg client.Object) {
 	t.Helper()
 
@@ -107,7 +107,7 @@ func expectComparisons(t *testing.T, i *instance, cfg client.Object) {
 
 	eventually(t, func() error {
 		if now := count(); now < before+3 {
-			return errors.Errorf("%q was looked at %d times, and then %d times", cfg.GetName(), before, now)
+			return errors.Errorf("%q was reconciled %d times, and then %d times", cfg.GetName(), before, now)
 		}
 
 		return nil

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// A recorder knows what runs of a CLI were given: their arguments, environment and
-// files. Like a runLog it is a script in place of the CLI, but it knows more and
-// takes longer, so that it is for tests of just that.
+// A recorder records the inputs of runs of a CLI: their arguments, environment and files.
+// Like a runLog it is a script in place of the CLI. It records more and takes longer, so
+// use it only in tests of these inputs.
 type recorder struct {
 	// cli is the path of the script.
 	cli string
@@ -53,7 +53,7 @@ exec '%s' "$@"
 	return r
 }
 
-// A recordedRun is what one run of the CLI was given.
+// A recordedRun has the inputs of one run of the CLI.
 type recordedRun struct {
 	// args begin with the command.
 	args []string

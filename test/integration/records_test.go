@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestUsage looks at what is recorded of the use of a ProviderConfig of each kind:
-// an older version of the provider has left the same.
+// TestUsage checks the ProviderConfigUsage for a ProviderConfig of each kind: an older
+// version of the provider has left the same one.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 
@@ -90,7 +90,7 @@ func TestUsageOfNamesakes(t *testing.T) {
 	expectTerminating(t, c, one)
 }
 
-// usageOf returns what records that the Workspace uses its ProviderConfig.
+// usageOf returns the record that the Workspace uses its ProviderConfig.
 func usageOf(ws workspace.Workspace) client.Object {
 	o := metav1.ObjectMeta{Namespace: ws.GetNamespace(), Name: string(ws.GetUID())}
 
@@ -101,8 +101,8 @@ func usageOf(ws workspace.Workspace) client.Object {
 	return &clusterv1beta1.ProviderConfigUsage{ObjectMeta: o}
 }
 
-// TestInterruptedCreation finds a Workspace whose creation nobody knows the end of.
-// Its state tells, so that nobody has to remove the annotation.
+// TestInterruptedCreation has a Workspace whose creation was interrupted without a result.
+// Its state has the result, so that the annotation need not be removed by hand.
 func TestInterruptedCreation(t *testing.T) {
 	t.Parallel()
 
@@ -120,8 +120,8 @@ func TestInterruptedCreation(t *testing.T) {
 	expectDone(t, e, "created")
 }
 
-// TestForeignFinalizer deletes a Workspace that somebody else still needs: it is
-// destroyed when they are done.
+// TestForeignFinalizer deletes a Workspace with the finalizer of another controller: it is
+// destroyed when that finalizer is removed.
 func TestForeignFinalizer(t *testing.T) {
 	t.Parallel()
 

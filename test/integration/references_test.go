@@ -21,8 +21,8 @@ import (
 // A keyReference refers to a key of a ConfigMap or a Secret.
 type keyReference = commonv1beta1.KeyReference
 
-// References are what a Workspace refers to. In a namespaced Workspace they lose
-// their namespaces.
+// References are the references of a Workspace to other objects. In a namespaced Workspace
+// they lose their namespaces.
 type references struct {
 	env      []commonv1beta1.EnvVar
 	varFiles []commonv1beta1.VarFile
@@ -78,7 +78,7 @@ func (c *cluster) createReferring(t *testing.T, s scope, namespace string, r ref
 	return ws
 }
 
-// withParameters changes what the Workspace asks for.
+// withParameters changes the parameters of the Workspace.
 func withParameters(change func(*commonv1beta1.ModuleParameters)) workspaceOption {
 	return func(w *workspaceSpec) { change(&w.params) }
 }

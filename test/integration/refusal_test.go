@@ -21,12 +21,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// refusal is what the API server says when it refuses something.
+// refusal is the error of the API server when it refuses a write.
 const refusal = "refused by a test"
 
-// TestRefusedRecords has an API server that refuses what is to be recorded of a
-// Workspace before and after it is created, as a policy of somebody else may. That is
-// told, and nothing is created without a record or for a second time.
+// TestRefusedRecords has an API server that refuses the records about a Workspace before
+// and after its creation, as a policy of another team may. An event reports that, and
+// nothing is created without a record or for a second time.
 func TestRefusedRecords(t *testing.T) {
 	t.Parallel()
 
@@ -43,13 +43,13 @@ func TestRefusedRecords(t *testing.T) {
 			want:       []string{},
 		},
 		"Begin": {
-			reason:     "Nothing is created that nobody would know of.",
+			reason:     "Nothing is created without a record.",
 			annotation: meta.AnnotationKeyExternalCreatePending,
 			event:      "CannotUpdateManagedResource",
 			want:       []string{},
 		},
 		"End": {
-			reason:     "What is there is in the state, whatever was recorded.",
+			reason:     "The created resources are in the state, even if the record is refused.",
 			annotation: meta.AnnotationKeyExternalCreateSucceeded,
 			event:      "CannotUpdateManagedResource",
 			want:       []string{"created"},
@@ -74,7 +74,7 @@ func TestRefusedRecords(t *testing.T) {
 			expectEventFrom(t, c, ws, controllerOf(clusterScope), corev1.EventTypeWarning, tc.event)
 
 			if diff := cmp.Diff(tc.want, e.lines()); diff != "" {
-				t.Errorf("%s: what the module did: -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s: actions of the module: -want, +got:\n%s", tc.reason, diff)
 			}
 
 			c.remove(t, policy)
@@ -85,7 +85,7 @@ func TestRefusedRecords(t *testing.T) {
 }
 
 // refuseAnnotation makes the API server refuse to store the Workspace, which need not
-// exist yet, with the annotation. It returns what has to be removed to end that.
+// exist yet, with the annotation. It returns the object to delete to end that.
 func (c *cluster) refuseAnnotation(t *testing.T, ws workspace.Workspace, key string) client.Object {
 	t.Helper()
 

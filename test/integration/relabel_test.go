@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
-// TestRelabel moves a Workspace that nobody works on to another shard.
+// TestRelabel moves an idle Workspace to another shard.
 func TestRelabel(t *testing.T) {
 	t.Parallel()
 
@@ -89,9 +89,9 @@ func TestRelabelReady(t *testing.T) {
 	expectServedBy(t, b, ws)
 }
 
-// TestRelabelDuringApply moves a Workspace to another shard while the old one
-// creates its resources. The old shard finishes what it began and records it; the
-// new one takes over what there is then.
+// TestRelabelDuringApply moves a Workspace to another shard while the old one creates its
+// resources. The old shard finishes the apply and records it. Then the new one takes over
+// the resources.
 func TestRelabelDuringApply(t *testing.T) {
 	t.Parallel()
 

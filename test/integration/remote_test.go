@@ -158,7 +158,7 @@ func TestRemoteEntrypoint(t *testing.T) {
 		"Slash":    {reason: "A leading slash means the module.", entrypoint: "/inner/", want: `"configuration inner"`},
 	}
 
-	// What is written beside a module has to be where the CLI runs.
+	// The files beside a module have to be in the working directory of the CLI.
 	configuration := "locals {\n  origin = \"configuration\"\n}\n"
 	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Configuration: &configuration})
 
@@ -224,8 +224,8 @@ func expectNamedOnce(t *testing.T, ws workspace.Workspace, text string) {
 	}
 }
 
-// TestPrivateRepositories fetches the modules of two tenants, each with credentials
-// of its own, at the same time. Neither gets what the other may have.
+// TestPrivateRepositories fetches the modules of two tenants at the same time, each with
+// its own credentials. Neither can fetch the module of the other.
 func TestPrivateRepositories(t *testing.T) {
 	t.Parallel()
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A runLog knows the runs of a CLI. It is a script in place of the CLI that writes
-// down what it is asked for and then becomes the CLI.
+// A runLog records the runs of a CLI. It is a script in place of the CLI that writes its
+// arguments down and then becomes the CLI with exec.
 type runLog struct {
 	// cli is the path of the script.
 	cli string

@@ -66,8 +66,8 @@ func TestStartWithoutSightOfCRDs(t *testing.T) {
 	})
 }
 
-// user makes a user who may do what the supplied rules say, and returns the path of
-// the user's kubeconfig.
+// user makes a user with the supplied rules, and returns the path of the user's
+// kubeconfig.
 func (c *cluster) user(t *testing.T, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 
@@ -77,8 +77,8 @@ func (c *cluster) user(t *testing.T, rules ...rbacv1.PolicyRule) string {
 	return kubeconfig
 }
 
-// newUser makes a user who may do nothing, and returns the user's name and the path of
-// the user's kubeconfig.
+// newUser makes a user without any rights, and returns the user's name and the path of the
+// user's kubeconfig.
 func (c *cluster) newUser(t *testing.T) (name, kubeconfig string) {
 	t.Helper()
 
@@ -105,8 +105,7 @@ func (c *cluster) newUser(t *testing.T) (name, kubeconfig string) {
 	return name, kubeconfig
 }
 
-// grant a user what the supplied rules say, in one namespace or, if that is empty, in all
-// of them.
+// grant a user the supplied rules, in one namespace or, if that is empty, in all of them.
 func (c *cluster) grant(t *testing.T, user, namespace string, rules []rbacv1.PolicyRule) {
 	t.Helper()
 

@@ -24,8 +24,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestSecretFiles looks for secrets on disk while the CLI runs, when only we can
-// read them, and afterwards, when there are none, whether or not the run failed.
+// TestSecretFiles checks the secrets on disk: while the CLI runs only the provider's user
+// can read them, and after a successful or failed run there are none.
 func TestSecretFiles(t *testing.T) {
 	t.Parallel()
 
@@ -127,9 +127,9 @@ func expectNothingOnDisk(t *testing.T, i *instance, ws workspace.Workspace, text
 	})
 }
 
-// TestSecretsAreNotShown has modules that print what came out of Secrets, which
-// they do not mark as sensitive, in every way there is. Nobody gets to see it who
-// looks at the Workspace, its events or the log.
+// TestSecretsAreNotShown has modules that print values of Secrets without marking them as
+// sensitive, in every possible way. The Workspace, its events and the log do not have
+// these values.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 
@@ -148,7 +148,7 @@ locals {
 		want   []string
 	}{
 		"Plan": {
-			reason: "A failed plan quotes what is wrong.",
+			reason: "A failed plan quotes the failed expression.",
 			module: `
 resource "terraform_data" "failing" {
   lifecycle {
@@ -239,7 +239,7 @@ resource "terraform_data" "failing" {
 				}
 
 				if !strings.Contains(i.output.String(), "(sensitive)") {
-					t.Errorf("%s: want what the CLI printed in the log", tc.reason)
+					t.Errorf("%s: want the output of the CLI in the log", tc.reason)
 				}
 			})
 		}
@@ -327,7 +327,7 @@ func TestSecretsOfTenants(t *testing.T) {
 
 		want := []string{"started", own.name + "-env", own.name + "-credentials", own.name + "-file", own.name + "-git", "only-" + own.name}
 		if diff := cmp.Diff(want, own.lines()); diff != "" {
-			t.Errorf("what %s saw: -want, +got:\n%s", own.name, diff)
+			t.Errorf("inputs of %s: -want, +got:\n%s", own.name, diff)
 		}
 	}
 }

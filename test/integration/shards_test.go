@@ -25,7 +25,7 @@ func newLease(namespace, name string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// expectLeaseHeld waits until somebody holds the Lease, and returns who.
+// expectLeaseHeld waits until the Lease has a holder, and returns it.
 func expectLeaseHeld(t *testing.T, c *cluster, namespace, name string) string {
 	t.Helper()
 
@@ -35,7 +35,7 @@ func expectLeaseHeld(t *testing.T, c *cluster, namespace, name string) string {
 		c.get(t, l)
 
 		if holder(l) == "" {
-			return errors.Errorf("nobody holds the Lease %q", name)
+			return errors.Errorf("the Lease %q has no holder", name)
 		}
 
 		return nil
@@ -73,8 +73,8 @@ func holder(l *coordinationv1.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-// TestTwoShards runs two instances, each of which serves the Workspaces with its
-// label, and nobody serves those with no label or with that of another shard.
+// TestTwoShards runs two instances. Each serves the Workspaces with its label. Workspaces
+// with no label or with that of another shard are not served.
 func TestTwoShards(t *testing.T) {
 	t.Parallel()
 
@@ -104,7 +104,8 @@ func TestTwoShards(t *testing.T) {
 		expectServedBy(t, a, as)
 		expectServedBy(t, b, bs)
 
-		// By the time of another poll they would have seen whatever was there.
+		// Within another poll interval they would have reconciled every Workspace that
+		// they can see.
 		expectAnotherRun(t, a, as, "plan")
 		expectAnotherRun(t, b, bs, "plan")
 

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestSharedLock lets a Workspace that only looks at the state of another one fail while
-// the other one changes it. The lock that it finds then was made during its own run, on
-// its own host, and is nevertheless not its own.
+// TestSharedLock lets a Workspace that only observes the state of another one fail while
+// the other one changes it. The lock was made during its own run and on its own host, but
+// it does not belong to it.
 func TestSharedLock(t *testing.T) {
 	t.Parallel()
 
@@ -77,7 +77,7 @@ func TestSharedLock(t *testing.T) {
 		c.get(t, observer)
 
 		if s := observer.GetCondition(xpv2.TypeSynced); s.Status != corev1.ConditionTrue || s.ObservedGeneration != observer.GetGeneration() {
-			return errors.Errorf("the observer has not looked again: %s", describe(s))
+			return errors.Errorf("there was no further observation: %s", describe(s))
 		}
 
 		return nil

@@ -73,7 +73,8 @@ exec '%[2]s' "$@"
 		t.Fatal(err)
 	}
 
-	// Who has another home may get providers from elsewhere.
+	// Instances with different HOMEs do not share providers: the CLI configuration there can
+	// name other sources.
 	shares := func(o *instanceConfig) {
 		o.env["TF_PLUGIN_CACHE_DIR"] = cache
 		o.env["HOME"] = cache
@@ -128,7 +129,7 @@ func TestStopEndsDownload(t *testing.T) {
 		downloads[address] = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, address))
 		eventually(t, func() error {
 			if d.waiting() == 0 {
-				return errors.Errorf("nobody has come for %q", address)
+				return errors.Errorf("no request came for %q", address)
 			}
 
 			return nil
@@ -146,8 +147,8 @@ func TestStopEndsDownload(t *testing.T) {
 	}
 }
 
-// TestStopWaitsForApply stops an instance whose apply ends in time. Nothing of it
-// is lost, and nobody else gets the Lease before that.
+// TestStopWaitsForApply stops an instance whose apply ends in time. Its result is saved,
+// and no other instance gets the Lease before that.
 func TestStopWaitsForApply(t *testing.T) {
 	t.Parallel()
 
@@ -197,9 +198,8 @@ func TestStopWaitsForApply(t *testing.T) {
 	}
 }
 
-// TestRestart starts another instance with the workdirs of one that has stopped. It
-// takes the word of the status for what it finds, until something changes or a poll
-// is due.
+// TestRestart starts another instance with the workdirs of one that has stopped. It trusts
+// the status until something changes or a poll is due.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 
@@ -258,7 +258,7 @@ func TestRestart(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 }
 
-// expectRenewals waits until whoever holds the Lease has renewed it n times.
+// expectRenewals waits until the holder of the Lease has renewed it n times.
 func expectRenewals(t *testing.T, c *cluster, name string, n int) {
 	t.Helper()
 
@@ -287,7 +287,7 @@ func expectRenewals(t *testing.T, c *cluster, name string, n int) {
 	})
 }
 
-// expectReleased fails the test if anybody holds the Lease.
+// expectReleased fails the test if the Lease has a holder.
 func expectReleased(t *testing.T, c *cluster, name string) {
 	t.Helper()
 
@@ -305,7 +305,7 @@ func lockOf(ws workspace.Workspace, suffix string) string {
 	return "lock-tfstate-" + ws.GetName() + "-" + suffix
 }
 
-// expectUnlocked fails the test if anybody holds the lock of the Workspace's state.
+// expectUnlocked fails the test if the Workspace's state is locked.
 func expectUnlocked(t *testing.T, c *cluster, ws workspace.Workspace, namespace, suffix string) {
 	t.Helper()
 
@@ -335,8 +335,7 @@ func expectEndedProcess(t *testing.T, e evidence) {
 	})
 }
 
-// isEnded says whether a process is no more. One that nobody has waited for yet does
-// nothing any more.
+// isEnded says whether a process has ended. A zombie has ended.
 func isEnded(pid string) bool {
 	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
 

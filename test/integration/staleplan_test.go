@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestStalePlan changes a state after a plan was made from it. Another one is made, and
-// what is remembered of the state is what that one was made from.
+// TestStalePlan changes a state after a plan was made from it. Another plan is made, and
+// the recorded state is the one of that plan.
 func TestStalePlan(t *testing.T) {
 	t.Parallel()
 

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
-// TestStalled runs a Workspace that keeps failing. It is tried less and less often,
-// so that others get their turn, until somebody changes it.
+// TestStalled runs a Workspace that keeps failing. It is retried less and less often, so
+// that others get their turn, until its specification changes.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 

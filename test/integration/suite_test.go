@@ -40,7 +40,7 @@ const (
 // otherwise. It is more than most machines have cores: a test mostly waits.
 const parallelTests = "4"
 
-// A suite is what all tests share.
+// A suite is the state that all tests share.
 type suite struct {
 	// source of the program under test: the root of the repository.
 	source string
@@ -113,7 +113,7 @@ func newSuite(dir string) (*suite, error) {
 
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
-		return nil, errors.Wrap(err, "run `make test`, which builds what this test needs")
+		return nil, errors.Wrap(err, "run `make test`, which builds the programs of this test")
 	}
 
 	assets, err := program.Find(envAssets, "test")

@@ -13,9 +13,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestSupersededState lets an instance die with a state that it could not save, and
-// another one, with another disk, create everything again. When the Workspace comes
-// back to the first disk, the state there must not replace what the other one made.
+// TestSupersededState kills an instance that has an unsaved state. Another one, with
+// another disk, creates everything again. When the Workspace comes back to the first disk,
+// the state there must not replace the one of the second instance.
 func TestSupersededState(t *testing.T) {
 	t.Parallel()
 
@@ -55,10 +55,10 @@ func TestSupersededState(t *testing.T) {
 	}
 }
 
-// TestStaleState lets an instance go on that could not save a state, and another one,
-// with another disk, work on the Workspace meanwhile. When the Workspace comes back to
-// the first one, it must not trust what it remembers of itself: the state that it has is
-// the one with the higher serial, and not the one to keep.
+// TestStaleState has an instance with an unsaved state, and another one, with another
+// disk, that serves the Workspace meanwhile. When the Workspace comes back to the first
+// one, that must not trust its own records: its state has the higher serial, and is not
+// the one to keep.
 func TestStaleState(t *testing.T) {
 	t.Parallel()
 
@@ -99,8 +99,8 @@ func TestStaleState(t *testing.T) {
 	expectDone(t, again, "created", "created")
 }
 
-// raiseSerial makes the serial of a state that the instance could not save what it is
-// after many tries of the CLI to save it.
+// raiseSerial gives an unsaved state of the instance the serial that it has after many
+// attempts of the CLI to save it.
 func raiseSerial(t *testing.T, i *instance, ws workspace.Workspace) {
 	t.Helper()
 

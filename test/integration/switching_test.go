@@ -12,9 +12,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestRemovedInputs takes away every kind of input that a Workspace has had, and
-// changes the syntax of its module. Nothing of what there was takes part in a run
-// any more.
+// TestRemovedInputs removes every kind of input of a Workspace, and changes the syntax of
+// its module. Runs after that use none of the old inputs.
 func TestRemovedInputs(t *testing.T) {
 	t.Parallel()
 

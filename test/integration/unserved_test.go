@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// testUnserved expects people to be told about Workspaces that nobody works on,
-// until somebody does.
+// testUnserved expects an event and a metric about Workspaces without an instance, until
+// an instance serves them.
 func testUnserved(t *testing.T) {
 	t.Helper()
 

@@ -33,8 +33,8 @@ func TestUnsharded(t *testing.T) {
 	t.Run("NoNamespace", func(t *testing.T) { testUnshardedWithoutLease(t, withEnv("POD_NAMESPACE", "")) })
 }
 
-// testUnshardedWithLease expects what has always been: one Lease, and all
-// Workspaces, whatever their labels are. It claims none of them.
+// testUnshardedWithLease expects the default behaviour: one Lease, and all Workspaces with
+// any label. It claims none of them.
 func testUnshardedWithLease(t *testing.T, args ...string) {
 	t.Helper()
 
@@ -55,8 +55,8 @@ func testUnshardedWithLease(t *testing.T, args ...string) {
 	expectServesAll(t, c, i)
 }
 
-// testUnshardedWithoutLease expects no leader election where nobody wants it, or
-// where it is not known in which namespace.
+// testUnshardedWithoutLease expects no leader election if it is turned off, or if the
+// namespace is not known.
 func testUnshardedWithoutLease(t *testing.T, opt instanceOption) {
 	t.Helper()
 
@@ -108,8 +108,8 @@ func testPredecessor(t *testing.T) {
 }
 
 // testStoppedPredecessor stops an unsharded instance whose apply has to be killed. It
-// gives its Lease back, and so does the next one, which does not look at the Workspace.
-// The one after that knows nevertheless whose lock it finds.
+// releases its Lease, and so does the next one, which does not reconcile the Workspace.
+// The one after that still knows the holder of the lock that it finds.
 func testStoppedPredecessor(t *testing.T) {
 	t.Helper()
 

@@ -61,7 +61,7 @@ func withSource(source commonv1beta1.ModuleSource, module string) workspaceOptio
 	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.Source, p.Module = source, module })
 }
 
-// withPullPolicy says how often the Workspace looks for another version.
+// withPullPolicy sets when the Workspace checks for another version.
 func withPullPolicy(policy commonv1beta1.RemotePullPolicy) workspaceOption {
 	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.RemotePullPolicy = policy })
 }
@@ -122,8 +122,8 @@ func newFluxUpstream(t *testing.T, c *cluster, kind, namespace string, files tre
 	return u
 }
 
-// A fluxSource is an object of Flux. There is no controller of Flux: a test says
-// what the status is.
+// A fluxSource is an object of Flux. There is no controller of Flux: the test sets the
+// status.
 type fluxSource struct {
 	cluster *cluster
 	object  *unstructured.Unstructured

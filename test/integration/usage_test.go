@@ -130,9 +130,9 @@ func asConfig(t *testing.T, o client.Object) resource.ProviderConfig {
 	return pc
 }
 
-// collectGarbage does for a Workspace that is gone what the garbage collector of
-// Kubernetes does, which is not a part of the API server: it deletes the record
-// that the Workspace uses its ProviderConfig.
+// collectGarbage replaces the garbage collector of Kubernetes, which is not a part of the
+// API server, for a deleted Workspace: it deletes the record that the Workspace uses its
+// ProviderConfig.
 func collectGarbage(t *testing.T, c *cluster, ws workspace.Workspace) {
 	t.Helper()
 

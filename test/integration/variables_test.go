@@ -32,8 +32,8 @@ func echo(variables ...string) string {
 	return text.String()
 }
 
-// TestVariableTypes sets variables of every type by text. It is the value of
-// simple types, whatever characters it has, and an expression for the others.
+// TestVariableTypes sets variables of every type by text. The text is the value of simple
+// types, with any characters, and an expression for the others.
 func TestVariableTypes(t *testing.T) {
 	t.Parallel()
 
@@ -175,8 +175,8 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// TestValuesAreNoArguments looks at the arguments of every run from creation to
-// deletion: everybody on the node can.
+// TestValuesAreNoArguments checks the arguments of every run from creation to deletion:
+// every user on the node can read them.
 func TestValuesAreNoArguments(t *testing.T) {
 	t.Parallel()
 

@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what has to happen. It is far more
-	// than anything takes: a machine may be slow, and a test that passes does not
-	// wait for it.
+	// patience is how long a test waits for an event. It is far more than anything needs
+	// on a slow machine. A test that passes does not wait that long.
 	patience = 90 * time.Second
 
-	// glance is the time between two looks. Each costs the API server and the test some
+	// glance is the time between two checks. Each costs the API server and the test some
 	// milliseconds of CPU time, which all tests share.
 	glance = 100 * time.Millisecond
 )

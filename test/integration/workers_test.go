@@ -11,10 +11,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestWorkers has as many Workspaces of a kind applied at the same time as there are
-// workers: none of the applies ends before all of them have begun, so that together
-// they take as long as one. What is beside them does not wait for them: the other kind
-// has workers of its own.
+// TestWorkers applies as many Workspaces of a kind at the same time as there are workers:
+// none of the applies ends before all of them have begun, so that together they take as
+// long as one. The other kind has workers of its own and does not wait.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 
@@ -45,8 +44,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSlowWorkspace has a Workspace whose apply does not end, and a worker beside it:
-// everybody else is served.
+// TestSlowWorkspace has a Workspace whose apply does not end, and another worker: all
+// other Workspaces are served.
 func TestSlowWorkspace(t *testing.T) {
 	t.Parallel()
 

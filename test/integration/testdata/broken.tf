@@ -1,6 +1,6 @@
-# After what evidence.tf creates, waits for the file "gate" to appear, and then fails to
-# create another resource until the file "mended" is there. It gives up when its
-# directory is gone.
+# Creates the resources of evidence.tf, waits for the file "gate" to appear, and then fails
+# to create another resource until the file "mended" exists. It gives up when its directory
+# is removed.
 
 resource "terraform_data" "broken" {
   depends_on = [terraform_data.evidence]

@@ -1,4 +1,4 @@
-# Shows what it finds beside itself while it runs.
+# Outputs the files beside it while it runs.
 
 variable "dir" {
   type = string

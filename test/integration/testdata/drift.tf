@@ -1,4 +1,4 @@
-# Follows a file that changes without anybody touching the Workspace.
+# Follows a file that changes without any change of the Workspace.
 
 variable "dir" {
   type = string

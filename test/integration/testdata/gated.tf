@@ -1,5 +1,5 @@
-# Takes as long to create its resource as it takes for the file "gate" to appear. It
-# gives up when its directory is gone: nobody waits for it any more.
+# The creation of its resource waits for the file "gate" to appear. It gives up when its
+# directory is removed, because the test has ended.
 
 variable "dir" {
   type = string

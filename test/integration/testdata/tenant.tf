@@ -1,5 +1,5 @@
-# Writes down which secrets it has once the file "gate" is there. It gives up when
-# its directory is gone: nobody waits for it any more.
+# Records its secrets when the file "gate" exists. It gives up when its directory is
+# removed, because the test has ended.
 
 variable "dir" {
   type = string

@@ -1,5 +1,4 @@
-# Has a resource that is gone whenever somebody looks: its time is up as soon as it
-# is created.
+# Has a resource that every observation finds gone: it expires as soon as it is created.
 
 terraform {
   required_providers {
