@@ -76,10 +76,10 @@ func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts
 	// A paused Workspace is processed at its next change.
 	case f.Paused:
 		return result
-	case record.Failures.Count > 0:
-		return reconcile.Result{RequeueAfter: max(record.Failures.Retry.Sub(now), time.Millisecond)}
 	case r.slots.Waits(req):
 		return reconcile.Result{RequeueAfter: ticketTimeout}
+	case record.Failures.Count > 0 && record.Failures.Retry.After(now):
+		return reconcile.Result{RequeueAfter: record.Failures.Retry.Sub(now)}
 	// The poll interval counts from the observation, which may be older than this reconcile.
 	case result.RequeueAfter > 0 && record.Observed():
 		return reconcile.Result{RequeueAfter: max(r.polls.until(f, record.Observation.At, now), time.Millisecond)}

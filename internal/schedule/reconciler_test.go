@@ -96,6 +96,31 @@ func TestReconciler(t *testing.T) {
 			},
 			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
 		},
+		"DriftWaitsAfterFailure": {
+			reason: "A failure before does not count: the plan has succeeded.",
+			ws:     settled(annotatedWith("example.org/refresh", "1")),
+			before: func(r *Reconciler) {
+				r.slots.Acquire(requestOf("other"))
+				r.records.Fail(settled())
+			},
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.slots.Acquire(requestOf("ws"))
+
+				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+			},
+			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
+		},
+		"Retried": {
+			reason: "A reconcile that did not fail does not wait for the time of an earlier failure.",
+			ws:     settled(annotatedWith("example.org/refresh", "1")),
+			before: func(r *Reconciler) {
+				now := r.now()
+				r.records.now = func() time.Time { return now.Add(-time.Hour) }
+				r.records.Fail(settled())
+			},
+			inner: func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil }, //nolint:staticcheck // See above.
+			want:  outcome{Ran: true, Free: 1, Result: reconcile.Result{Requeue: true}},                        //nolint:staticcheck // See above.
+		},
 		"NotNeeded": {
 			reason: "A Workspace that waited and has nothing to apply any more cancels its ticket.",
 			ws:     settled(),
