@@ -67,6 +67,7 @@ func TestDecide(t *testing.T) {
 		want   Decision
 	}{
 		"Settled":      {reason: "The Workspace matches its specification.", facts: facts(), record: observed(fresh), want: later},
+		"JustNow":      {reason: "It was observed this moment.", facts: facts(), record: observed(0), want: later},
 		"Poll":         {reason: "Polls detect drift.", facts: facts(), record: observed(old), want: run("a poll is due")},
 		"Future":       {reason: "The clock was ahead when the Workspace was observed.", facts: facts(), record: observed(-old), want: run("a poll is due")},
 		"New":          {reason: "There is something to create.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: inherited(0), want: withSlot("its last reconcile did not succeed")},

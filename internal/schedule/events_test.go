@@ -75,8 +75,8 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 
 	type want struct {
-		Queued, Known, Observed, Left bool
-		Priority                      queue.Priority
+		Queued, Known, Observed, Left, Waits bool
+		Priority                             queue.Priority
 	}
 
 	taken := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -101,19 +101,19 @@ func TestEvents(t *testing.T) {
 			do: func(ctx context.Context, h handler.EventHandler, q requests) {
 				h.Create(ctx, event.CreateEvent{Object: settled()}, q)
 			},
-			want: want{Queued: true, Known: true},
+			want: want{Queued: true, Waits: true, Known: true},
 		},
 		"CreatedNew": {
 			reason: "A person waits for it.",
 			do: func(ctx context.Context, h handler.EventHandler, q requests) {
 				h.Create(ctx, event.CreateEvent{Object: newWorkspace("a")}, q)
 			},
-			want: want{Queued: true, Known: true, Priority: queue.Urgent},
+			want: want{Queued: true, Waits: true, Known: true, Priority: queue.Urgent},
 		},
 		"Changed": {
 			reason: "The infrastructure has to be created.",
 			do:     update(changedSpec),
-			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
+			want:   want{Queued: true, Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Status": {
 			reason: "A status triggers nothing, but it says how urgent the next request is.",
@@ -121,24 +121,24 @@ func TestEvents(t *testing.T) {
 				ws.SetConditions(xpv2.Creating())
 				ws.SetOwnership(commonv1beta1.Ownership{Lineage: "lineage"})
 			}),
-			want: want{Known: true, Observed: true, Priority: queue.Urgent},
+			want: want{Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Taken": {
 			reason: "The instance may work on it from now on.",
 			do: update(func(ws *clusterv1beta1.Workspace) {
 				ws.SetOwnership(commonv1beta1.Ownership{Claim: &commonv1beta1.Claim{Holder: "host-0_5ad8"}})
 			}),
-			want: want{Queued: true, Known: true, Observed: true},
+			want: want{Queued: true, Waits: true, Known: true, Observed: true},
 		},
 		"Annotated": {
 			reason: "A person asks for a reconcile.",
 			do:     update(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")),
-			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
+			want:   want{Queued: true, Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Labelled": {
 			reason: "A person who changes a label may expect an effect.",
 			do:     update(func(ws *clusterv1beta1.Workspace) { meta.AddLabels(ws, map[string]string{"team": "a"}) }),
-			want:   want{Queued: true, Known: true, Observed: true, Priority: queue.Urgent},
+			want:   want{Queued: true, Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
 		"Bookkeeping": {
 			reason: "The record of a creation by crossplane-runtime triggers nothing.",
@@ -146,7 +146,7 @@ func TestEvents(t *testing.T) {
 				meta.SetExternalCreatePending(ws, time.Now())
 				meta.SetExternalCreateFailed(ws, time.Now())
 			}),
-			want: want{Known: true, Observed: true},
+			want: want{Waits: true, Known: true, Observed: true},
 		},
 		"Deleted": {
 			reason: "The record would be wrong if the Workspace came back.",
@@ -166,6 +166,10 @@ func TestEvents(t *testing.T) {
 			r.Begin(settled())
 			r.Observe(settled(), Observation{})
 
+			// The Workspace waits for a slot.
+			s.Acquire(requestOf("other"))
+			s.Acquire(requestOf("ws"))
+
 			left := false
 			h := NewEventHandler(r, s, func(client.Object) { left = true }, taken)
 			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
@@ -174,7 +178,7 @@ func TestEvents(t *testing.T) {
 			tc.do(t.Context(), h, q)
 
 			rec := r.Get(settled())
-			got := want{Queued: q.Len() > 0, Known: rec.UID != "", Observed: rec.Observed(), Left: left, Priority: rec.Class.Priority}
+			got := want{Queued: q.Len() > 0, Known: rec.UID != "", Observed: rec.Observed(), Left: left, Waits: s.Waits(requestOf("ws")), Priority: rec.Class.Priority}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -98,7 +98,7 @@ func (f Failures) Stalled() bool { return f.Count >= stallAfter }
 
 // of says whether the failures are about the current Facts.
 func (f Failures) of(facts Facts) bool {
-	return f.Count > 0 && f.desired == facts.Desired && f.deleted == facts.Deleted
+	return f.desired == facts.Desired && f.deleted == facts.Deleted
 }
 
 // A Record is everything that an instance has in memory of a Workspace.

@@ -25,7 +25,8 @@ import (
 type slotFixture struct {
 	*Slots
 
-	calls []string
+	records *Records
+	calls   []string
 }
 
 func newSlotFixture(n int) *slotFixture {
@@ -42,7 +43,7 @@ func newSlotFixture(n int) *slotFixture {
 		r.records[requestOf(name).NamespacedName] = &Record{UID: types.UID(name), Class: class}
 	}
 
-	f := &slotFixture{Slots: NewSlots(n, r)}
+	f := &slotFixture{Slots: NewSlots(n, r), records: r}
 	f.call = func(req reconcile.Request) { f.calls = append(f.calls, req.Name) }
 
 	return f
@@ -183,6 +184,19 @@ func TestSlots(t *testing.T) {
 				return nil
 			},
 			called: []string{"a-2", "a-3"},
+		},
+		"BecomesUrgent": {
+			reason: "A Workspace that has become urgent comes first when it asks again.",
+			slots:  1,
+			do: func(f *slotFixture) []bool {
+				f.acquire("a-1", "a-2", "b-1")
+				f.records.records[requestOf("b-1").NamespacedName].Class.Priority = queue.Urgent
+				f.acquire("b-1")
+				f.release("a-1")
+
+				return nil
+			},
+			called: []string{"b-1"},
 		},
 		"TimedOut": {
 			reason: "A Workspace that was called and does not come loses its slot.",
