@@ -106,10 +106,7 @@ func write(o client.Object, fn func(o client.Object) error) error {
 		return fn(o)
 	}
 
-	latest, ok := o.DeepCopyObject().(Owned)
-	if !ok {
-		return fn(o)
-	}
+	latest := copyOf(owned)
 
 	if err := fn(latest); err != nil {
 		return err
@@ -120,7 +117,11 @@ func write(o client.Object, fn func(o client.Object) error) error {
 		return kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, o.GetName(), errTaken)
 	}
 
-	o.SetResourceVersion(latest.GetResourceVersion())
+	// A patch may find that the specification was changed. See Update of a status.
+	if latest.GetGeneration() == o.GetGeneration() {
+		o.SetResourceVersion(latest.GetResourceVersion())
+	}
+
 	o.SetLabels(latest.GetLabels())
 	o.SetAnnotations(latest.GetAnnotations())
 	o.SetFinalizers(latest.GetFinalizers())
@@ -150,14 +151,22 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 		return nil
 	}
 
+	version := o.GetResourceVersion()
+
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		err := w.SubResourceWriter.Update(ctx, o, opts...)
-		if !kerrors.IsConflict(err) {
-			return err
+		written, latest := copyOf(owned), copyOf(owned)
+		written.SetResourceVersion(version)
+
+		err := w.SubResourceWriter.Update(ctx, written, opts...)
+
+		// The object stays as it was read: the specification that the API server returns may be
+		// another one than was reconciled. After a conflict it keeps its version, too: an update of
+		// the whole object would undo the other change, and is refused.
+		if err == nil && version == o.GetResourceVersion() {
+			o.SetResourceVersion(written.GetResourceVersion())
 		}
 
-		latest, ok := o.DeepCopyObject().(Owned)
-		if !ok {
+		if !kerrors.IsConflict(err) {
 			return err
 		}
 
@@ -169,19 +178,22 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 			return errors.Wrap(err, errTaken.Error())
 		}
 
-		o.SetResourceVersion(latest.GetResourceVersion())
+		version = latest.GetResourceVersion()
 
 		return err
 	})
 }
 
+func copyOf(o Owned) Owned {
+	c, _ := o.DeepCopyObject().(Owned)
+
+	return c
+}
+
 // unchanged says whether an object equals the version of it that the cache has, which must
 // be the one that was read.
 func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
-	cached, ok := o.DeepCopyObject().(Owned)
-	if !ok {
-		return false
-	}
+	cached := copyOf(o)
 
 	if err := c.cache.Get(ctx, client.ObjectKeyFromObject(o), cached); err != nil || cached.GetResourceVersion() != o.GetResourceVersion() {
 		return false

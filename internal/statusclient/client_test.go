@@ -6,6 +6,7 @@ package statusclient
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -57,6 +58,7 @@ func TestClient(t *testing.T) {
 	t.Run("Replaced", func(t *testing.T) { testReplaced(t, live, cached) })
 	t.Run("WriteKeepsStatus", func(t *testing.T) { testWriteKeepsStatus(t, live, cached) })
 	t.Run("PatchKeepsGeneration", func(t *testing.T) { testPatchKeepsGeneration(t, live, cached) })
+	t.Run("StatusKeepsObject", func(t *testing.T) { testStatusKeepsObject(t, live, cached) })
 	t.Run("Unchanged", func(t *testing.T) { testUnchanged(t, live, cached) })
 	t.Run("Ownership", func(t *testing.T) { testOwnership(t, live, cached) })
 }
@@ -232,6 +234,50 @@ func testPatchKeepsGeneration(t *testing.T, live client.Client, cached client.Re
 
 	if changed.GetGeneration() == ws.GetGeneration() || ws.Spec.ForProvider.Module != "" {
 		t.Errorf("Patch(...): want the generation and the module that were read, got %d and %q", ws.GetGeneration(), ws.Spec.ForProvider.Module)
+	}
+}
+
+// testStatusKeepsObject ensures that a Workspace whose specification was changed meanwhile is not
+// taken for one that was reconciled with the change, and that the change is not undone.
+func testStatusKeepsObject(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	c := NewClient(live, cached)
+	ws := create(t, live, "status")
+	changed := ws.DeepCopy()
+	changed.Spec.ForProvider.Module = "# changed"
+
+	if err := live.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 {
+		ws.SetConditions(xpv2.Available())
+
+		if err := c.Status().Update(t.Context(), ws); err != nil {
+			t.Fatal(err)
+		}
+
+		if changed.GetGeneration() == ws.GetGeneration() || ws.Spec.ForProvider.Module != "" {
+			t.Errorf("Status().Update(...): want the generation and the module that were read, got %d and %q", ws.GetGeneration(), ws.Spec.ForProvider.Module)
+		}
+	}
+
+	if err := c.Update(t.Context(), ws); !kerrors.IsConflict(err) {
+		t.Errorf("Update(...) of a Workspace that was changed meanwhile: want a conflict, got %v", err)
+	}
+
+	got := read(t, live, ws)
+	if diff := cmp.Diff([]any{"# changed", xpv2.ReasonAvailable}, []any{got.Spec.ForProvider.Module, got.GetCondition(xpv2.TypeReady).Reason}); diff != "" {
+		t.Errorf("module and reason of Ready in the API server: -want, +got:\n%s", diff)
+	}
+
+	// Without such a change the next update is not refused.
+	c.Get(t.Context(), client.ObjectKeyFromObject(ws), ws) //nolint:errcheck // The update would fail.
+	ws.SetConditions(xpv2.Creating())
+
+	if err := errors.Join(c.Status().Update(t.Context(), ws), c.Update(t.Context(), ws)); err != nil {
+		t.Errorf("Update(...) after Status().Update(...): %v", err)
 	}
 }
 
