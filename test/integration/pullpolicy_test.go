@@ -125,16 +125,25 @@ func TestPullIfNotPresent(t *testing.T) {
 	t.Run("Same", func(t *testing.T) {
 		t.Parallel()
 
-		for name, newUpstream := range map[string]func(t *testing.T, files tree) *upstream{"Git": newGitUpstream, "Archive": newArchiveUpstream} {
+		// The version of an archive is asked for first: other Workspaces may have it.
+		cases := map[string]struct {
+			newUpstream func(t *testing.T, files tree) *upstream
+			downloads   int
+		}{
+			"Git":     {newUpstream: newGitUpstream, downloads: 1},
+			"Archive": {newUpstream: newArchiveUpstream, downloads: 2},
+		}
+
+		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 
-				u := newUpstream(t, versionFiles("1"))
+				u := tc.newUpstream(t, versionFiles("1"))
 				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
 				expectReady(t, c, ws)
 				expectOutputs(t, c, ws, versions("1"))
 
-				if diff := cmp.Diff(1, u.door.count()); diff != "" {
+				if diff := cmp.Diff(tc.downloads, u.door.count()); diff != "" {
 					t.Errorf("downloads: -want, +got:\n%s", diff)
 				}
 
