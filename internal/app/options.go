@@ -114,7 +114,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
-	intFlag(a, "max-reconcile-rate", "Workers of each controller, and polls per second.", 1, &o.MaxReconcileRate)
+	intFlag(a, "max-reconcile-rate", "Workers of each controller: how many Workspaces of a kind are reconciled at a time.", 1, &o.MaxReconcileRate)
 	intFlag(a, "max-applies", "How many of the workers of each controller may apply or destroy at the same time; 0 is all but one, at least 1. A single worker cannot poll during an apply.", 0, &o.MaxApplies)
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")

@@ -18,9 +18,9 @@ type WorkspaceObservation struct {
 	// +optional
 	Outputs map[string]extv1.JSON `json:"outputs,omitempty"`
 
-	// Checksum of the versions of everything that a plan depends on, as they were
-	// when the Workspace was last found up to date. It does not depend on the values
-	// of Secrets. It is opaque, and only good to be compared with another one.
+	// Checksum of the specification, labels and annotations, as they were when the
+	// Workspace was last found up to date. It does not depend on the values of
+	// Secrets. It is opaque, and only good to be compared with another one.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
 
