@@ -66,6 +66,15 @@ build: ## Build the provider into _output/bin and print its version
 .PHONY: verify
 verify: test lint check-generated ## Run test, lint and check-generated: do this before a pull request
 
+# The packages whose tests need nothing but Go. Those of internal/module run git and the
+# process that fetches, and take longer than all others.
+unit = $(filter-out %/internal/module,$(shell go list ./apis/... ./cmd/... ./internal/...)) ./test/repo/...
+
+.PHONY: unit
+unit: ## Run the tests that need no tools, no network and no API server, with the race detector
+	@env -u KUBEBUILDER_ASSETS -u TOFU_BIN -u PROVIDER_MIRROR CGO_ENABLED=1 GOGC=400 \
+	go test -race -short $(TESTFLAGS) $(unit)
+
 # GOGC gives memory for time: the tests start thousands of short processes, and are bound by
 # the CPU.
 .PHONY: test

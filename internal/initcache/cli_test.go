@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // TestCLI ensures that a CLI takes what another directory was initialized to for an
@@ -19,11 +20,7 @@ import (
 func TestCLI(t *testing.T) {
 	t.Parallel()
 
-	mirror, tofu := os.Getenv("PROVIDER_MIRROR"), os.Getenv("TOFU_BIN")
-	if mirror == "" || tofu == "" {
-		t.Fatal("PROVIDER_MIRROR or TOFU_BIN is not set: run `make test`, which builds what these tests need")
-	}
-
+	mirror := program.Need(t, "PROVIDER_MIRROR")
 	config := filepath.Join(t.TempDir(), "cli.tfrc")
 	filesystem.Write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
 
@@ -32,12 +29,7 @@ func TestCLI(t *testing.T) {
 		"a/main.tf": `resource "time_static" "this" {}`,
 	}
 
-	clis := map[string]string{"tofu": tofu}
-	if path, err := exec.LookPath("terraform"); err == nil {
-		clis["terraform"] = path
-	}
-
-	for name, path := range clis {
+	for name, path := range program.CLIs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -38,6 +39,7 @@ type controlPlane struct {
 
 func (c *controlPlane) start(t *testing.T) client.Client {
 	t.Helper()
+	program.Need(t, "KUBEBUILDER_ASSETS")
 
 	c.once.Do(func() {
 		c.env = &envtest.Environment{
@@ -54,7 +56,7 @@ func (c *controlPlane) start(t *testing.T) client.Client {
 	})
 
 	if c.err != nil {
-		t.Fatalf("cannot start control plane: is KUBEBUILDER_ASSETS what hack/build.sh controlplane prints? %v", c.err)
+		t.Fatalf("cannot start control plane: %v", c.err)
 	}
 
 	return c.kube

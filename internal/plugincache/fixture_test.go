@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 const (
@@ -45,20 +47,12 @@ type fixture struct {
 func eachCLI(t *testing.T, run func(t *testing.T, f *fixture)) {
 	t.Helper()
 
-	tofu := os.Getenv("TOFU_BIN")
-	if tofu == "" {
-		t.Fatal("TOFU_BIN is not set: run `make test`, which builds what these tests need")
-	}
+	registries := map[string]string{"tofu": "registry.opentofu.org", "terraform": "registry.terraform.io"}
 
-	clis := []cli{{name: "tofu", path: tofu, registry: "registry.opentofu.org"}}
-	if path, err := exec.LookPath("terraform"); err == nil {
-		clis = append(clis, cli{name: "terraform", path: path, registry: "registry.terraform.io"})
-	}
-
-	for _, c := range clis {
-		t.Run(c.name, func(t *testing.T) {
+	for name, path := range program.CLIs(t) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, &fixture{mirror: newMirror(t), cli: c, cache: t.TempDir()})
+			run(t, &fixture{mirror: newMirror(t), cli: cli{name: name, path: path, registry: registries[name]}, cache: t.TempDir()})
 		})
 	}
 }
@@ -203,12 +197,7 @@ func write(t *testing.T, path, text string) {
 func timeProvider(t *testing.T) []byte {
 	t.Helper()
 
-	dir := os.Getenv("PROVIDER_MIRROR")
-	if dir == "" {
-		t.Fatal("PROVIDER_MIRROR is not set: run `make test`, which builds what these tests need")
-	}
-
-	found, err := filepath.Glob(filepath.Join(dir, "registry.opentofu.org", "hashicorp", "time", "*", "*", "*"))
+	found, err := filepath.Glob(filepath.Join(program.Need(t, "PROVIDER_MIRROR"), "registry.opentofu.org", "hashicorp", "time", "*", "*", "*"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("PROVIDER_MIRROR has %q, %v: want one provider", found, err)
 	}

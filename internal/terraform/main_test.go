@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // TestMain makes the test binary a CLI when it is started as one: `go test` gives
@@ -129,14 +130,9 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 	t.Run("OpenTofu", func(t *testing.T) {
 		t.Parallel()
 
-		name := os.Getenv("TOFU_BIN")
-		if name == "" {
-			name = "tofu"
-		}
-
-		c, err := Find(t.Context(), name)
+		c, err := Find(t.Context(), program.Need(t, "TOFU_BIN"))
 		if err != nil {
-			t.Fatalf("the tests need OpenTofu: set TOFU_BIN to \"$(hack/build.sh opentofu)/tofu\", or have tofu on PATH: %v", err)
+			t.Fatal(err)
 		}
 
 		test(t, c)
@@ -144,8 +140,8 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 	t.Run("Terraform", func(t *testing.T) {
 		t.Parallel()
 
-		path, err := exec.LookPath("terraform")
-		if err != nil {
+		path, ok := program.CLIs(t)["terraform"]
+		if !ok {
 			t.Skip("there is no terraform on PATH")
 		}
 

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // An argument is what a variable of some type is given.
@@ -82,7 +84,7 @@ func TestRenderLikeArgument(t *testing.T) {
 		vars[i] = commonv1beta1.Var{Key: fmt.Sprintf("v%d", i), Value: a.text}
 	}
 
-	for name, cli := range clis(t) {
+	for name, cli := range program.CLIs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -127,7 +129,7 @@ func TestRenderRefusedArgument(t *testing.T) {
 		"Undeclared":        {reason: "A variable that the module does not declare.", key: "undeclared"},
 	}
 
-	for cliName, cli := range clis(t) {
+	for cliName, cli := range program.CLIs(t) {
 		for name, tc := range cases {
 			t.Run(cliName+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -180,7 +182,7 @@ func TestDeclaredLikeCLI(t *testing.T) {
 		{Key: "both", Value: `["a"]`},
 	}
 
-	for name, cli := range clis(t) {
+	for name, cli := range program.CLIs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -214,23 +216,6 @@ func TestDeclaredLikeCLI(t *testing.T) {
 			}
 		})
 	}
-}
-
-// clis returns the paths of the CLIs that are there, by their names: tofu always.
-func clis(t *testing.T) map[string]string {
-	t.Helper()
-
-	tofu := os.Getenv("TOFU_BIN")
-	if tofu == "" {
-		t.Fatal("TOFU_BIN is not set: run make test")
-	}
-
-	found := map[string]string{"tofu": tofu}
-	if terraform, err := exec.LookPath("terraform"); err == nil {
-		found["terraform"] = terraform
-	}
-
-	return found
 }
 
 // newModule returns the directory of a module with a variable and an output for

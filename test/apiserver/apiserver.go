@@ -6,11 +6,12 @@
 package apiserver
 
 import (
-	"os"
 	"testing"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // Start an API server with the CRDs in the supplied files and directories, until the
@@ -25,9 +26,7 @@ func Start(t *testing.T, crds ...string) *rest.Config {
 func Environment(t *testing.T, crds ...string) *envtest.Environment {
 	t.Helper()
 
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-	}
+	program.Need(t, "KUBEBUILDER_ASSETS")
 
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
 

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -26,6 +25,8 @@ import (
 
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
+
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // crossplaneNamespace is the one that an installation of Crossplane makes.
@@ -108,10 +109,7 @@ func decodeStrictly(t *testing.T, data []byte, into client.Object) {
 func newControlPlane(t *testing.T) client.Client {
 	t.Helper()
 
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run `make test`, which builds the programs of this test")
-	}
+	assets := program.Need(t, "KUBEBUILDER_ASSETS")
 
 	ctrllog.SetLogger(logr.Discard())
 

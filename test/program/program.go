@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -29,6 +30,36 @@ func Find(env, target string) (string, error) {
 	}
 
 	return filepath.Abs(path)
+}
+
+// Need returns the absolute path that the named environment variable holds, which make test
+// sets. The test is skipped with -short: make unit tests without any such program.
+func Need(t testing.TB, env string) string {
+	t.Helper()
+
+	if testing.Short() {
+		t.Skipf("needs %s: run make test", env)
+	}
+
+	path, err := Find(env, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return path
+}
+
+// CLIs returns the paths of the CLIs by their names: tofu, and terraform if it is on PATH. See
+// Need.
+func CLIs(t testing.TB) map[string]string {
+	t.Helper()
+
+	found := map[string]string{"tofu": Need(t, "TOFU_BIN")}
+	if path, err := exec.LookPath("terraform"); err == nil {
+		found["terraform"] = path
+	}
+
+	return found
 }
 
 // Build builds a package of the module in the directory root.
