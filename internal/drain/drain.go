@@ -22,27 +22,26 @@ var (
 	_ manager.LeaderElectionRunnable = &Drain{}
 )
 
-// pausedRetry is how often a reconcile is tried during a pause.
+// pausedRetry is the interval of attempts to reconcile during a pause.
 const pausedRetry = 5 * time.Second
 
-// A Drain decorates reconcilers and, added to the same manager, keeps it from stopping
-// until all of their reconciles have ended.
+// A Drain decorates reconcilers. It is added to the same manager, and keeps the manager from
+// stopping until all of their reconciles have ended.
 //
-// It relies on the order in which a manager stops, which is that of engageStopProcedure
-// in controller-runtime's pkg/manager/internal.go (v0.24.1): first the runnables that
-// need no leader election, then those that need it, controllers and this one among them,
-// then the caches. Leader election, which renews the Lease, ends after all of them. So
-// everything that a reconcile in progress needs is available until Start returns.
+// It relies on the order in which a manager stops, which is that of engageStopProcedure in
+// controller-runtime's pkg/manager/internal.go (v0.24.1): first the runnables that need no leader
+// election, then those that need it, including controllers and the Drain, then the caches. Leader
+// election, which renews the Lease, ends after all of them. So everything that a reconcile in
+// progress needs is available until Start returns.
 //
-// All of that is cut short when Options.GracefulShutdownTimeout of the manager expires,
-// or when leader election ends earlier. The manager of a Drain therefore needs a negative
-// timeout (no limit); grace is the limit. The caller calls Wait before it releases the
-// Lease: the return of the manager does not mean that all reconciles have ended.
+// This ends early when Options.GracefulShutdownTimeout of the manager expires, or when leader
+// election ends earlier. The manager of a Drain therefore needs a negative timeout (no limit):
+// grace is the limit. The caller calls Wait before it releases the Lease: the return of the
+// manager does not mean that all reconciles have ended.
 type Drain struct {
 	grace, limit time.Duration
 
-	// A context in a struct is not the context of a call: this one is the
-	// lifetime of all CLI runs, see Runs.
+	// This context is not the context of a call. It is the lifetime of all CLI runs, see Runs.
 	runs       context.Context //nolint:containedctx // See above.
 	cancelRuns context.CancelFunc
 
@@ -51,9 +50,8 @@ type Drain struct {
 	cancelReconciles context.CancelFunc
 	abort            sync.Once
 
-	// mu orders the last reconcile that begins before the shutdown: no
-	// reconcile is added to inFlight once stopping is true, so that waiting for
-	// inFlight waits for all there will ever be.
+	// mu orders the last reconcile that begins before the shutdown. No reconcile is added to
+	// inFlight once stopping is true, so that a wait for inFlight covers all reconciles.
 	mu       sync.Mutex
 	stopping bool
 	paused   bool
@@ -61,8 +59,8 @@ type Drain struct {
 	inFlight sync.WaitGroup
 }
 
-// New returns a Drain that lets CLI runs in progress go on for at most grace
-// after the shutdown began, and reconciles for at most limit after Abort.
+// New returns a Drain that lets CLI runs in progress continue for at most grace after the
+// shutdown began, and reconciles for at most limit after Abort.
 func New(grace, limit time.Duration) *Drain {
 	runs, cancelRuns := context.WithCancel(context.Background())
 	reconciles, cancelReconciles := context.WithCancel(context.Background())
@@ -70,15 +68,14 @@ func New(grace, limit time.Duration) *Drain {
 	return &Drain{grace: grace, limit: limit, runs: runs, cancelRuns: cancelRuns, reconciles: reconciles, cancelReconciles: cancelReconciles}
 }
 
-// Runs returns the context that ends CLI runs at a shutdown. It is canceled when
-// grace is over, or earlier when nothing is in progress. Reconciles are not
-// canceled by it: one whose run was interrupted still has to record that.
+// Runs returns the context that ends CLI runs at a shutdown. It is canceled when grace is over,
+// or earlier when nothing is in progress. It does not cancel reconciles: one whose run was
+// interrupted still has to record that.
 func (d *Drain) Runs() context.Context { return d.runs }
 
-// Reconciler returns inner, except that its reconciles keep their deadline and
-// values but are not canceled when the manager stops, and that none begins once
-// the manager is stopping. Those that do not begin report success, and that
-// nothing has to be requeued: the queue goes away with the process.
+// Reconciler returns inner, except that its reconciles keep their deadline and values but are not
+// canceled when the manager stops, and that none begins once the manager is stopping. Those that
+// do not begin report success without a requeue: the queue ends with the process.
 func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		// controller-runtime's workers empty their queue after the shutdown
@@ -101,8 +98,8 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// Start waits until ctx is done and then until no reconcile is in progress. When
-// it returns, none is, and none will ever be.
+// Start waits until ctx is done and then until no reconcile is in progress. When it returns, none
+// is, and none will ever begin.
 func (d *Drain) Start(ctx context.Context) error {
 	<-ctx.Done()
 	d.stop()
@@ -128,30 +125,28 @@ func (d *Drain) Start(ctx context.Context) error {
 	return nil
 }
 
-// Abort is for an instance that will soon no longer hold its Lease: it ends CLI runs
-// in progress at once, draining or not, and lets nothing begin. Reconciles that go on
-// for longer than the limit, because they wait for an answer of the API server, are
-// canceled. Abort waits for nothing.
+// Abort is for an instance that will soon lose its Lease. It ends CLI runs in progress at once,
+// draining or not, and lets nothing begin. Reconciles that take longer than the limit, because
+// they wait for an answer of the API server, are canceled. Abort does not block.
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()
 	d.abort.Do(func() { time.AfterFunc(d.limit, func() { d.cancelReconciles() }) })
 }
 
-// Wait until no reconcile is in progress, and none will ever be.
+// Wait waits until no reconcile is in progress, and none will ever begin.
 func (d *Drain) Wait() {
 	d.stop()
 	d.inFlight.Wait()
 }
 
-// NeedLeaderElection puts the Drain into the group of runnables that the
-// controllers are in, so that both learn of the shutdown at the same moment. The
-// other group stops earlier: controllers would go on taking requests off their
-// queues while the Drain refuses them.
+// NeedLeaderElection puts the Drain into the same group of runnables as the controllers, so that
+// both learn of the shutdown at the same moment. The other group stops earlier: controllers would
+// continue to take requests from their queues while the Drain refuses them.
 func (d *Drain) NeedLeaderElection() bool { return true }
 
-// Pause puts off all reconciles until Resume is called. It returns false, and does
-// nothing, if one is in progress.
+// Pause delays all reconciles until Resume is called. If a reconcile is in progress, Pause
+// returns false and does nothing.
 func (d *Drain) Pause() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +164,8 @@ func (d *Drain) Resume() {
 	d.paused = false
 }
 
-// begin adds a reconcile to those in flight, unless it is too late for that, or put
-// off: then it says for how long.
+// begin adds a reconcile to those in flight, unless the Drain is stopping or paused. During a
+// pause it returns the delay.
 func (d *Drain) begin() (bool, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,7 +183,7 @@ func (d *Drain) begin() (bool, time.Duration) {
 	return true, 0
 }
 
-// end of a reconcile in flight.
+// end ends a reconcile in flight.
 func (d *Drain) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,8 +200,8 @@ func (d *Drain) stop() {
 	d.stopping = true
 }
 
-// withoutCancel keeps the values and the deadline of ctx, which
-// context.WithoutCancel alone would drop.
+// withoutCancel keeps the values and the deadline of ctx. context.WithoutCancel alone would drop
+// the deadline.
 func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 

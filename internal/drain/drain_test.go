@@ -45,7 +45,7 @@ func TestReconciler(t *testing.T) {
 		want   want
 	}{
 		"PassesThrough": {
-			reason: "What the inner reconciler returns is returned.",
+			reason: "The result of the inner reconciler is returned.",
 			inner: func(_ context.Context) (reconcile.Result, error) {
 				return reconcile.Result{RequeueAfter: time.Minute}, errBoom
 			},
@@ -64,7 +64,7 @@ func TestReconciler(t *testing.T) {
 			want: want{Called: true},
 		},
 		"KeepsDeadline": {
-			reason: "The time limit of a reconcile holds.",
+			reason: "The time limit of a reconcile is kept.",
 			ctx: func(ctx context.Context) context.Context {
 				ctx, cancel := context.WithDeadline(ctx, deadline)
 				context.AfterFunc(t.Context(), cancel)
@@ -82,7 +82,7 @@ func TestReconciler(t *testing.T) {
 			want: want{Called: true},
 		},
 		"NoDeadline": {
-			reason: "No time limit is made up.",
+			reason: "No time limit is added.",
 			inner: func(ctx context.Context) (reconcile.Result, error) {
 				if _, ok := ctx.Deadline(); ok {
 					return reconcile.Result{}, errors.New("there is a deadline")
@@ -93,7 +93,7 @@ func TestReconciler(t *testing.T) {
 			want: want{Called: true},
 		},
 		"Done": {
-			reason: "A reconcile of the queue that is emptied after the shutdown began does not begin.",
+			reason: "A reconcile from the queue after the shutdown began does not begin.",
 			ctx: func(ctx context.Context) context.Context {
 				ctx, cancel := context.WithCancel(ctx)
 				cancel()
@@ -131,15 +131,15 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
-// TestStart shuts down while a reconcile runs the CLI, which ends when its
-// context is done or after the time it needs.
+// TestStart shuts down during a reconcile that runs the CLI. The run ends when its context is
+// done or after the time that it needs.
 func TestStart(t *testing.T) {
 	t.Parallel()
 
 	type want struct {
-		// Both are measured from the beginning of the shutdown.
+		// Both are times from the beginning of the shutdown.
 		RunsCanceled, Returned time.Duration
-		// Interrupted says that the run was, ReconcileErr what became of the
+		// Interrupted says that the run was interrupted. ReconcileErr is the error of the
 		// reconcile's own context.
 		Interrupted  bool
 		ReconcileErr error
@@ -147,24 +147,24 @@ func TestStart(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// needs is how long the CLI runs after the shutdown began, and after
-		// is what the reconcile does once the run has ended.
+		// needs is the time that the CLI runs after the shutdown began. after is the time that the
+		// reconcile takes after the run.
 		needs, after time.Duration
 		idle         bool
 		want         want
 	}{
 		"Idle": {
-			reason: "Nothing is waited for when nothing is in progress.",
+			reason: "Without work in progress there is no wait.",
 			idle:   true,
 		},
 		"WithinGrace": {
-			reason: "A run that ends within the grace is not interrupted, and its reconcile writes what came of it.",
+			reason: "A run that ends within the grace is not interrupted, and its reconcile records the result.",
 			needs:  3 * time.Second,
 			after:  time.Second,
 			want:   want{RunsCanceled: 4 * time.Second, Returned: 4 * time.Second},
 		},
 		"BeyondGrace": {
-			reason: "A run that takes longer than the grace is interrupted, but its reconcile writes what came of it.",
+			reason: "A run that takes longer than the grace is interrupted, but its reconcile records the result.",
 			needs:  time.Hour,
 			after:  time.Second,
 			want:   want{RunsCanceled: grace, Returned: grace + time.Second, Interrupted: true},
@@ -242,7 +242,7 @@ func TestAbort(t *testing.T) {
 			want:   time.Second,
 		},
 		"Draining": {
-			reason: "That the instance shuts down already leaves them no time.",
+			reason: "The grace of a shutdown in progress ends at once.",
 			before: func(shutdown func()) {
 				shutdown()
 				<-time.After(grace / 2)
@@ -250,7 +250,7 @@ func TestAbort(t *testing.T) {
 			want: time.Second,
 		},
 		"Hanging": {
-			reason: "What waits for an answer is canceled in the end.",
+			reason: "A reconcile that waits for an answer is canceled in the end.",
 			before: func(func()) {},
 			hangs:  true,
 			want:   limit,
@@ -306,14 +306,15 @@ func TestAbort(t *testing.T) {
 				if diff := cmp.Diff([]int32{1, 1}, []int32{calls.Load(), ended.Load()}); diff != "" {
 					t.Errorf("%s\nreconciles that began and ended: -want, +got:\n%s", tc.reason, diff)
 				}
-				// A second one changes nothing.
+				// A second call changes nothing.
 				d.Abort()
 			})
 		})
 	}
 }
 
-// A pause puts off what would begin, and there is none while something is in progress.
+// TestPause ensures that a pause delays new reconciles, and that there is no pause while one is
+// in progress.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -357,7 +358,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// While the manager runs, nothing ends its CLI runs.
+// TestRunsBeforeShutdown ensures that nothing ends CLI runs while the manager runs.
 func TestRunsBeforeShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -377,9 +378,9 @@ func TestRunsBeforeShutdown(t *testing.T) {
 	})
 }
 
-// A reconcile that begins while Start waits for another would keep it waiting
-// for ever, and one that begins after Start returned would not be waited for.
-// The context of the manager's own group may still be alive in both cases.
+// TestNoneBeginsAfterShutdown: a reconcile that begins while Start waits for another would block
+// it for ever, and Start would not wait for one that begins after it returned. The context of the
+// manager's own group may still be alive in both cases.
 func TestNoneBeginsAfterShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -426,8 +427,8 @@ func TestNoneBeginsAfterShutdown(t *testing.T) {
 	})
 }
 
-// Many workers go on reconciling while the shutdown begins at some moment: those
-// that began are waited for, the rest does not begin.
+// TestShutdownUnderLoad lets many workers reconcile while the shutdown begins. Start waits for
+// the reconciles that began, and the rest does not begin.
 func TestShutdownUnderLoad(t *testing.T) {
 	t.Parallel()
 

@@ -124,7 +124,7 @@ func TestManager(t *testing.T) {
 	})
 }
 
-// A journal is what happened, in order.
+// A journal is the list of events, in order.
 type journal struct {
 	mu     sync.Mutex
 	events []string
@@ -144,7 +144,7 @@ func (j *journal) all() []string {
 	return j.events
 }
 
-// A memoryLock is a leader lock that notes who gets and who loses it.
+// A memoryLock is a leader lock that records who gets and who loses it.
 type memoryLock struct {
 	log *journal
 

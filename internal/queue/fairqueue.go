@@ -14,7 +14,7 @@ type Priority int
 
 // The priorities.
 const (
-	// Routine items happen anyway, such as polls.
+	// Routine items are not urgent, such as polls.
 	Routine Priority = iota
 
 	// Urgent items are those that a person waits for.
@@ -23,8 +23,8 @@ const (
 	priorities
 )
 
-// patience is how many urgent items precede a waiting routine one. Otherwise users who
-// change Workspaces all the time would stop all polls.
+// patience is the number of urgent items that precede a waiting routine one. Without it, users
+// who change Workspaces all the time would stop all polls.
 const patience = 8
 
 // A Class decides the order of an item.
@@ -36,20 +36,19 @@ type Class struct {
 	Tenant string
 }
 
-// A FairQueue is a storage for the items of a work queue: a workqueue.Queue of client-go.
-// Urgent items precede routine ones. Among items of the same priority tenants take turns.
-// Items of one tenant keep the order in which they were pushed. It must not be used
-// concurrently.
+// A FairQueue is a storage for the items of a work queue: a workqueue.Queue of client-go. Urgent
+// items precede routine ones. Among items of the same priority, tenants take turns. Items of one
+// tenant keep their order. A FairQueue must not be used concurrently.
 type FairQueue[T comparable] struct {
 	class func(T) Class
 
 	// lines holds the waiting items, by priority.
 	lines [priorities]line[T]
 
-	// where each item waits.
+	// where has the class under which each item waits.
 	where map[T]Class
 
-	// urgent counts the urgent items in a row that came before a waiting routine one.
+	// urgent counts the consecutive urgent items that preceded a waiting routine one.
 	urgent int
 }
 
@@ -66,8 +65,7 @@ func (q *FairQueue[T]) Push(item T) {
 	q.lines[c.Priority].push(c.Tenant, item)
 }
 
-// Touch is called when an item that waits already is added again: it may have
-// become urgent.
+// Touch is called when an item that already waits is added again: it may have become urgent.
 func (q *FairQueue[T]) Touch(item T) {
 	was, ok := q.where[item]
 	if !ok {
@@ -80,7 +78,7 @@ func (q *FairQueue[T]) Touch(item T) {
 	}
 }
 
-// Remove an item, if it waits.
+// Remove removes an item, if it waits.
 func (q *FairQueue[T]) Remove(item T) {
 	if c, ok := q.where[item]; ok {
 		q.lines[c.Priority].remove(c.Tenant, item)
@@ -120,7 +118,7 @@ func (q *FairQueue[T]) Pop() T {
 
 // A line holds items of one priority.
 type line[T comparable] struct {
-	// turns holds the tenants that have items, the next one first.
+	// turns has the tenants that have items, the next one first.
 	turns []string
 	items map[string][]T
 }

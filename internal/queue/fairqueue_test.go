@@ -17,8 +17,8 @@ import (
 
 var _ workqueue.Queue[string] = &FairQueue[string]{}
 
-// classOf an item that is called TENANT-NUMBER, with an exclamation mark if it is
-// urgent.
+// classOf returns the class of an item with the name TENANT-NUMBER. An exclamation mark at the
+// end makes it urgent.
 func classOf(item string) Class {
 	tenant, rest, _ := strings.Cut(item, "-")
 	c := Class{Tenant: tenant}
@@ -39,7 +39,7 @@ func TestPop(t *testing.T) {
 		want   []string
 	}{
 		"Empty": {
-			reason: "There is nothing to get.",
+			reason: "The queue is empty.",
 		},
 		"OneTenant": {
 			reason: "Items of one tenant come in their order.",
@@ -47,17 +47,17 @@ func TestPop(t *testing.T) {
 			want:   []string{"a-1", "a-2", "a-3"},
 		},
 		"Turns": {
-			reason: "A tenant with many items does not keep the others waiting.",
+			reason: "A tenant with many items does not delay the others.",
 			push:   []string{"a-1", "a-2", "a-3", "b-1", "c-1", "c-2"},
 			want:   []string{"a-1", "b-1", "c-1", "a-2", "c-2", "a-3"},
 		},
 		"UrgentFirst": {
-			reason: "What a person waits for comes before polls.",
+			reason: "Items that a person waits for precede polls.",
 			push:   []string{"a-1", "b-1", "a-2!", "b-2!", "a-3!"},
 			want:   []string{"a-2!", "b-2!", "a-3!", "a-1", "b-1"},
 		},
 		"RoutineInBetween": {
-			reason: "Polls go on however much is urgent.",
+			reason: "Polls continue, regardless of the number of urgent items.",
 			push:   []string{"p-1", "p-2", "a-1!", "a-2!", "a-3!", "a-4!", "a-5!", "a-6!", "a-7!", "a-8!", "a-9!"},
 			want:   []string{"a-1!", "a-2!", "a-3!", "a-4!", "a-5!", "a-6!", "a-7!", "a-8!", "p-1", "a-9!", "p-2"},
 		},
@@ -88,11 +88,11 @@ func TestPop(t *testing.T) {
 	}
 }
 
-// TestMany has a tenant with very many items, of either priority, beside one with one.
+// TestMany has a tenant with very many items, of either priority, and one with a single item.
 func TestMany(t *testing.T) {
 	t.Parallel()
 
-	for reason, suffix := range map[string]string{"What is urgent goes on.": "!", "Polls go on.": ""} {
+	for reason, suffix := range map[string]string{"Urgent items continue.": "!", "Polls continue.": ""} {
 		f := NewFairQueue(classOf)
 		for n := range 500 {
 			f.Push("many-" + strconv.Itoa(n) + suffix)
@@ -144,7 +144,7 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost pushes, touches and pops at random: each pushed item comes out, once.
+// TestNothingIsLost pushes, touches and pops at random: each pushed item is popped exactly once.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 

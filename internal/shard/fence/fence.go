@@ -21,27 +21,25 @@ const (
 	timerAbstime = 1 // TIMER_ABSTIME: a timer expires at a time, not after one.
 )
 
-// A Fence is a timer in the kernel that kills this process, with SIGKILL, unless it is
-// put off in time. The CLI processes of this provider die with their parent.
+// A Fence is a timer in the kernel that kills this process with SIGKILL at a deadline, unless the
+// deadline is moved in time. The CLI processes of this provider die with their parent.
 //
-// A timer in the process itself could not do that. It is stopped together with the
-// process by SIGSTOP, a frozen container or a machine that has no CPU time left for it,
-// while the children of the process may go on. When the process is continued, it does the
-// next thing that it was about to do, before it learns that minutes have passed. The
-// clock of the kernel's timer runs on while the machine is suspended. The one process
-// that the timer cannot kill is the init process of a container: that needs a minimal
-// init in front of it.
+// A timer in the process itself could not do that. SIGSTOP, a frozen container, or a machine
+// without CPU time for the process stops it together with the process, while the children of the
+// process may continue. When the process continues, it executes its next instruction before it
+// learns that minutes have passed. The clock of the kernel timer runs on while the machine is
+// suspended. The timer cannot kill the init process of a container: that needs a minimal init in
+// front of it.
 //
-// The zero value does not work: see New. Methods of a Fence must not be called at the
-// same time.
+// The zero value does not work: see New. Methods of a Fence must not be called concurrently.
 type Fence struct {
 	timer uint32
 }
 
 // New returns a Fence that does nothing until it is armed for the first time.
 func New() (*Fence, error) {
-	// The layout of struct sigevent: the value that the signal carries, its number, how
-	// it is sent, and room for the fields of other ways to send it.
+	// The layout of struct sigevent: the value in the signal, the number of the signal, the way of
+	// delivery, and room for the fields of other ways.
 	event := struct {
 		value  uintptr
 		signo  int32
@@ -58,8 +56,7 @@ func New() (*Fence, error) {
 	return f, nil
 }
 
-// Now returns the time on the clock of the Fence, for Arm. It has nothing to do
-// with the time of day.
+// Now returns the time on the clock of the Fence, for Arm. It is not the time of day.
 func (f *Fence) Now() (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
@@ -69,14 +66,14 @@ func (f *Fence) Now() (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// Arm makes the Fence kill this process at the supplied time on its clock, and at
-// no other one that it was armed for before. A time that has passed kills at once.
+// Arm makes the Fence kill this process at the supplied time on its clock. It replaces any
+// earlier time. A time that has passed kills at once.
 func (f *Fence) Arm(at time.Duration) error {
 	// Zero would disarm it.
 	return f.set(max(at, 1))
 }
 
-// Disarm makes the Fence do nothing, until it is armed again.
+// Disarm makes the Fence do nothing until it is armed again.
 func (f *Fence) Disarm() error { return f.set(0) }
 
 func (f *Fence) set(at time.Duration) error {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What the process that a test starts is to do.
+// These are the roles of the process that a test starts.
 const (
 	role         = "FENCE_TEST_ROLE"
 	roleArmed    = "armed"
@@ -23,8 +23,8 @@ const (
 	rolePast     = "past"
 )
 
-// soon is how long a fence waits in these tests, and late how long the process
-// that put it off lives.
+// soon is the time that a fence waits in these tests. late is how long a process lives that moves
+// the deadline.
 const (
 	soon = 200 * time.Millisecond
 	late = 3 * soon
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run()) //nolint:forbidigo // It is the main of the tests.
 }
 
-// play what a fenced process does.
+// play acts as a fenced process.
 func play(r string) error {
 	f, err := New()
 	if err != nil {
@@ -75,8 +75,7 @@ func play(r string) error {
 		return err
 	}
 
-	// It is the fence that decides how this ends: the process has to be there for
-	// longer than that takes.
+	// The fence decides how this ends: the process must live for longer.
 	if r == roleArmed || r == rolePast {
 		select {}
 	}
@@ -99,12 +98,12 @@ func TestFence(t *testing.T) {
 		killed bool
 	}{
 		"Armed": {
-			reason: "Nobody put it off in time.",
+			reason: "The deadline was not moved.",
 			role:   roleArmed,
 			killed: true,
 		},
 		"Stopped": {
-			reason: "A process that is stopped is killed all the same: it would go on with old beliefs when it is continued.",
+			reason: "A stopped process is killed, too: otherwise it would continue with outdated knowledge.",
 			role:   roleArmed,
 			stop:   true,
 			killed: true,
@@ -115,11 +114,11 @@ func TestFence(t *testing.T) {
 			killed: true,
 		},
 		"PutOff": {
-			reason: "The last time that it was armed for counts.",
+			reason: "The last deadline counts.",
 			role:   rolePutOff,
 		},
 		"Disarmed": {
-			reason: "A process that gave up its work may take its time to end.",
+			reason: "A process that has disarmed its fence may take its time to end.",
 			role:   roleDisarmed,
 		},
 	}
@@ -142,7 +141,7 @@ func TestFence(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// One that was killed before it could say so is fine.
+			// The process may be killed before it prints anything.
 			_ = bufio.NewScanner(out).Scan()
 
 			if tc.stop {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// edited returns what changes a Lease.
+// edited returns a function that changes a Lease.
 func edited(o ...leaseOption) func(*coordinationv1.Lease) *coordinationv1.Lease {
 	return func(l *coordinationv1.Lease) *coordinationv1.Lease {
 		for _, fn := range o {
@@ -30,13 +30,13 @@ func edited(o ...leaseOption) func(*coordinationv1.Lease) *coordinationv1.Lease 
 
 func deleted(*coordinationv1.Lease) *coordinationv1.Lease { return nil }
 
-// restored puts back the Lease of another time.
+// restored returns a function that restores a Lease of another time.
 func restored(o ...leaseOption) func(*coordinationv1.Lease) *coordinationv1.Lease {
 	return func(*coordinationv1.Lease) *coordinationv1.Lease { return newLease(o...) }
 }
 
-// TestStandby changes a Lease while its holder does not reach the API server. A standby
-// takes it when the holder is dead, and no sooner.
+// TestStandby changes a Lease while its holder does not reach the API server. A standby takes the
+// Lease when the holder is dead, and no sooner.
 func TestStandby(t *testing.T) {
 	t.Parallel()
 
@@ -45,16 +45,16 @@ func TestStandby(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*coordinationv1.Lease) *coordinationv1.Lease
-		// after is when the standby may take the Lease, since the last renewal.
+		// after is the time from the last renewal until the standby may take the Lease.
 		after time.Duration
 	}{
 		"Nothing":       {reason: "The Lease expires.", change: edited(), after: time.Minute},
-		"Deleted":       {reason: "The holder does not know that.", change: deleted, after: time.Minute},
-		"Emptied":       {reason: "It was not the holder.", change: edited(heldBy("")), after: time.Minute},
+		"Deleted":       {reason: "The holder does not know of the deletion.", change: deleted, after: time.Minute},
+		"Emptied":       {reason: "The holder did not empty it.", change: edited(heldBy("")), after: time.Minute},
 		"Backup":        {reason: "An earlier one had released it.", change: restored(signedBy(old), releasedBy(old)), after: time.Minute},
 		"BackupUnknown": {reason: "An earlier one held it.", change: restored(minute, heldBy(old), signedBy(old)), after: time.Minute},
 		"Shorter":       {reason: "The holder does not know that, either.", change: edited(renewed(0, time.Second)), after: time.Minute},
-		"Released":      {reason: "That is how it should be.", change: edited(releasedBy(somebody)), after: 0},
+		"Released":      {reason: "This is a normal release.", change: edited(releasedBy(rival)), after: 0},
 	}
 
 	for name, tc := range cases {
@@ -62,7 +62,7 @@ func TestStandby(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{}
-				a := newCandidate(s, somebody, standard()).start(t)
+				a := newCandidate(s, rival, standard()).start(t)
 				b := newCandidate(s, me, standard())
 
 				until(time.Minute)
@@ -76,7 +76,7 @@ func TestStandby(t *testing.T) {
 				until(outage + 3*time.Minute)
 
 				got, _, _ := b.events()
-				// It looks every 2 to 4.4 seconds.
+				// The standby reads the Lease every 2 to 4.4 seconds.
 				if earliest, latest := last+tc.after, last+tc.after+11*time.Second; got < earliest || got > latest {
 					t.Errorf("%s\nthe standby took the Lease %s after the last renewal, want %s", tc.reason, got-last, tc.after)
 				}
@@ -85,11 +85,11 @@ func TestStandby(t *testing.T) {
 					t.Errorf("%s\nthe holder may live until %s, the Lease was taken at %s", tc.reason, fenced, got)
 				}
 
-				if names := namesIn(s.get().Annotations[shard.HoldersAnnotationKey]); len(names) < 2 || names[0] != me || !strings.Contains(strings.Join(names, ","), somebody) {
-					t.Errorf("%s\nwant the Lease to name %q as a predecessor of %q, got %q", tc.reason, somebody, me, names)
+				if names := namesIn(s.get().Annotations[shard.HoldersAnnotationKey]); len(names) < 2 || names[0] != me || !strings.Contains(strings.Join(names, ","), rival) {
+					t.Errorf("%s\nwant the Lease to name %q as a predecessor of %q, got %q", tc.reason, rival, me, names)
 				}
 
-				if hosts, since := b.Predecessors(); since.IsZero() || !strings.Contains(strings.Join(hosts, ","), HostOf(somebody)) {
+				if hosts, since := b.Predecessors(); since.IsZero() || !strings.Contains(strings.Join(hosts, ","), HostOf(rival)) {
 					t.Errorf("%s\nPredecessors(): %q, %s", tc.reason, hosts, since)
 				}
 
@@ -112,12 +112,12 @@ func TestNewcomer(t *testing.T) {
 		after  time.Duration
 	}{
 		"None":      {reason: "A live holder would make it again.", after: 4 * time.Second},
-		"Empty":     {reason: "It never had a holder, as far as one can tell.", lease: newLease(heldBy(""), minute), after: 4 * time.Second},
+		"Empty":     {reason: "Nothing shows that it ever had a holder.", lease: newLease(heldBy(""), minute), after: 4 * time.Second},
 		"Released":  {reason: "It is free.", lease: newLease(minute, signedBy(old), releasedBy(old))},
 		"Emptied":   {reason: "The last holder has not released it.", lease: newLease(minute, heldBy(""), signedBy(old)), after: time.Minute},
-		"Held":      {reason: "It may have been renewed just now.", lease: newLease(minute, heldBy(old), signedBy(old)), after: time.Minute},
-		"Unsigned":  {reason: "That goes for other versions.", lease: newLease(minute, heldBy(old)), after: time.Minute},
-		"Successor": {reason: "Another version took what was released.", lease: newLease(minute, signedBy(somebody), releasedBy(somebody), heldBy(old)), after: time.Minute},
+		"Held":      {reason: "It may have been renewed a moment ago.", lease: newLease(minute, heldBy(old), signedBy(old)), after: time.Minute},
+		"Unsigned":  {reason: "The same is true of a holder of another version.", lease: newLease(minute, heldBy(old)), after: time.Minute},
+		"Successor": {reason: "A holder of another version took a released Lease.", lease: newLease(minute, signedBy(rival), releasedBy(rival), heldBy(old)), after: time.Minute},
 	}
 
 	for name, tc := range cases {
@@ -145,8 +145,8 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestHolder changes the Lease of a holder that reaches the API server: it goes on as
-// long as no other instance holds it.
+// TestHolder changes the Lease of a holder that reaches the API server. The holder continues as
+// long as no other instance holds the Lease.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 
@@ -155,10 +155,10 @@ func TestHolder(t *testing.T) {
 		change func(*coordinationv1.Lease) *coordinationv1.Lease
 		names  string
 	}{
-		"Deleted": {reason: "It makes it again.", change: deleted, names: me + "," + somebody},
-		"Emptied": {reason: "It takes it again.", change: edited(heldBy("")), names: me + "," + somebody},
-		"Backup":  {reason: "It takes what another one released long ago.", change: restored(signedBy(old), releasedBy(old)), names: me + "," + old + "," + somebody},
-		"Edited":  {reason: "It is still its own.", change: edited(signedBy("nonsense")), names: me + ",nonsense," + somebody},
+		"Deleted": {reason: "It makes it again.", change: deleted, names: me + "," + rival},
+		"Emptied": {reason: "It takes it again.", change: edited(heldBy("")), names: me + "," + rival},
+		"Backup":  {reason: "It takes a Lease that another instance released long ago.", change: restored(signedBy(old), releasedBy(old)), names: me + "," + old + "," + rival},
+		"Edited":  {reason: "It still holds it.", change: edited(signedBy("nonsense")), names: me + ",nonsense," + rival},
 	}
 
 	for name, tc := range cases {
@@ -166,7 +166,7 @@ func TestHolder(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{}
-				s.put(newLease(renewed(0, time.Minute), signedBy(somebody), releasedBy(somebody)))
+				s.put(newLease(renewed(0, time.Minute), signedBy(rival), releasedBy(rival)))
 
 				c := newCandidate(s, me, standard()).start(t)
 
@@ -187,7 +187,7 @@ func TestHolder(t *testing.T) {
 				}
 
 				hosts, _ := c.Predecessors()
-				if diff := cmp.Diff([]string{HostOf(somebody)}, hosts); diff != "" {
+				if diff := cmp.Diff([]string{HostOf(rival)}, hosts); diff != "" {
 					t.Errorf("%s\nPredecessors(): -want, +got:\n%s", tc.reason, diff)
 				}
 
@@ -197,7 +197,8 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// A holder that finds another one in its Lease may work on nothing more.
+// TestHolderReplaced ensures that a holder stops all work when it reads another holder in its
+// Lease.
 func TestHolderReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +214,7 @@ func TestHolderReplaced(t *testing.T) {
 			t.Errorf("lost at %s: %v, fence at %s", lost, err, c.fence.at())
 		}
 
-		// Not even when that one is dead does it take the Lease again.
+		// It does not take the Lease again even when the other holder is dead.
 		until(outage + 5*time.Minute)
 
 		if diff := cmp.Diff(old, ptr.Deref(s.get().Spec.HolderIdentity, "")); diff != "" {
@@ -230,11 +231,11 @@ func TestAnswerLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &apiServer{}
 		c := newCandidate(s, me, standard())
-		// The first look is at nothing, and the Lease is made later.
+		// The first read finds no Lease, and the Lease is made later.
 		c.client.become(0)
 		c.start(t)
 		until(time.Second)
-		s.put(newLease(renewed(0, time.Minute), signedBy(somebody), releasedBy(somebody)))
+		s.put(newLease(renewed(0, time.Minute), signedBy(rival), releasedBy(rival)))
 		c.client.become(unanswered)
 		until(10 * time.Second)
 		c.client.become(0)
@@ -244,7 +245,7 @@ func TestAnswerLost(t *testing.T) {
 			t.Errorf("the Lease is held by %q, fence at %s", got, c.fence.at())
 		}
 
-		if hosts, _ := c.Predecessors(); len(hosts) != 1 || hosts[0] != HostOf(somebody) {
+		if hosts, _ := c.Predecessors(); len(hosts) != 1 || hosts[0] != HostOf(rival) {
 			t.Errorf("Predecessors(): %q", hosts)
 		}
 

@@ -25,7 +25,7 @@ import (
 
 var errAway = errors.New("the API server is away")
 
-// A fault is what becomes of the requests of one instance.
+// A fault decides the result of the requests of one instance.
 type fault int
 
 const (
@@ -44,7 +44,7 @@ type apiServer struct {
 	version int
 }
 
-// change the Lease as a person does.
+// change the Lease like a person.
 func (s *apiServer) change(fn func(l *coordinationv1.Lease) *coordinationv1.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *apiServer) get() *coordinationv1.Lease {
 	return s.lease.DeepCopy()
 }
 
-// A client of the API server, for one instance.
+// An apiClient is a client of the API server, for one instance.
 type apiClient struct {
 	coordinationv1client.CoordinationV1Interface
 	coordinationv1client.LeaseInterface
@@ -159,14 +159,14 @@ func (c *apiClient) Update(ctx context.Context, l *coordinationv1.Lease, _ metav
 	})
 }
 
-// A stubFence is armed by the clock of the test.
+// A stubFence is armed with the clock of the test.
 type stubFence struct {
 	mu    sync.Mutex
 	armed time.Duration
 	err   error
 }
 
-// epoch is when every bubble begins.
+// epoch is the time at which every bubble begins.
 func epoch() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 func (f *stubFence) Now() (time.Duration, error) { return time.Since(epoch()), f.err }
@@ -189,12 +189,12 @@ func (f *stubFence) at() time.Duration {
 	return f.armed
 }
 
-// standard timing, as the flags have it.
+// standard returns the timing of the default flags.
 func standard() Timing {
 	return Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// patient timing is that of an instance that was not told to hold a Lease.
+// patient returns the timing of an instance that may run without a Lease.
 func patient() Timing {
 	t := standard()
 	t.ApplyDuration = 5 * time.Minute
@@ -246,7 +246,7 @@ func newCandidate(s *apiServer, identity string, t Timing) *candidate {
 	return c
 }
 
-// start leader election, with what the manager of an instance configures.
+// start leader election, configured like the manager of an instance.
 func (c *candidate) start(t *testing.T) *candidate {
 	t.Helper()
 
@@ -318,7 +318,7 @@ func (c *candidate) apply(in bool) {
 	c.applying = in
 }
 
-// events returns when the candidate got the Lease and when it lost it.
+// events returns the times at which the candidate got the Lease and lost it.
 func (c *candidate) events() (acquired, lost time.Duration, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,7 +326,7 @@ func (c *candidate) events() (acquired, lost time.Duration, err error) {
 	return c.acquired, c.lostAt, c.lostFor
 }
 
-// until lets time pass until the supplied time.
+// until waits until the supplied time.
 func until(at time.Duration) {
 	<-time.After(at - time.Since(epoch()))
 	synctest.Wait()

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	// maxNames is how many holders the annotation of a Lease names. A claim of an earlier
-	// one is dead only after the duration of the Lease for an instance that has just started.
+	// maxNames is the number of holders that the annotation of a Lease names. An instance that has
+	// just started considers a claim of an earlier holder dead only after the duration of the
+	// Lease.
 	maxNames = 10
 
-	// maxHosts is how many hosts of predecessors are remembered.
+	// maxHosts is the number of hosts of predecessors that are remembered.
 	maxHosts = 5
 )
 
@@ -36,7 +37,7 @@ func namesIn(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, ","), func(n string) bool { return n == "" })
 }
 
-// withNames returns the supplied lists as one, each name once and no more than fit.
+// withNames merges the supplied lists. The result has each name once, and at most maxNames names.
 func withNames(names []string, more ...string) []string {
 	all := []string{}
 
@@ -115,7 +116,7 @@ func (h *holders) mayTake(now time.Time) error {
 	return nil
 }
 
-// read a Lease, nil if there is none.
+// read records a Lease, or nil if there is none.
 func (h *holders) read(l *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +124,7 @@ func (h *holders) read(l *coordinationv1.Lease) {
 	h.seen.see(l, time.Now())
 }
 
-// sign a Lease that this instance is about to hold or to release.
+// sign adds the annotations to a Lease that this instance is about to hold or to release.
 func (h *holders) sign(l *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +139,7 @@ func (h *holders) sign(l *coordinationv1.Lease) {
 	}
 }
 
-// Leases returns the client of those in a namespace.
+// Leases returns the client of the Leases in a namespace.
 func (h *holders) Leases(namespace string) coordinationv1client.LeaseInterface {
 	return &signed{LeaseInterface: h.CoordinationV1Interface.Leases(namespace), holders: h}
 }

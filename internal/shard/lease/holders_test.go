@@ -18,42 +18,42 @@ func TestHoldersSign(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// read is the Lease as it was last read.
+		// read is the last read Lease.
 		read *coordinationv1.Lease
 		// holder that is written.
 		holder string
 		want   map[string]string
 	}{
 		"First": {
-			reason: "Nobody has held it before.",
+			reason: "There was no holder before.",
 			holder: me,
 			want:   map[string]string{shard.HoldersAnnotationKey: me},
 		},
 		"Next": {
-			reason: "Others have held it before, and it has not been released since.",
-			read:   newLease(signedBy(somebody+","+old), releasedBy(somebody)),
+			reason: "There were other holders before, and it was not released since.",
+			read:   newLease(signedBy(rival+","+old), releasedBy(rival)),
 			holder: me,
-			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + somebody + "," + old},
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + rival + "," + old},
 		},
 		"Unsigned": {
-			reason: "One that signs nothing has held it before.",
-			read:   newLease(heldBy(somebody)),
+			reason: "A holder without signature held it before.",
+			read:   newLease(heldBy(rival)),
 			holder: me,
-			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + somebody},
+			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + rival},
 		},
 		"Renewed": {
-			reason: "A name is there once.",
+			reason: "Each name is listed once.",
 			read:   newLease(signedBy(me + "," + old)),
 			holder: me,
 			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old},
 		},
 		"Released": {
-			reason: "It says who released it.",
+			reason: "The Lease names the holder that released it.",
 			read:   newLease(signedBy(me + "," + old)),
 			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old, shard.ReleasedAnnotationKey: me},
 		},
 		"Many": {
-			reason: "There is room for ten.",
+			reason: "At most ten holders are listed.",
 			read:   newLease(heldBy(""), signedBy("a,b,c,d,e,f,g,h,i,j,k")),
 			holder: me,
 			want:   map[string]string{shard.HoldersAnnotationKey: me + ",a,b,c,d,e,f,g,h,i"},

@@ -21,33 +21,30 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// NewIdentity returns a name for this process, which no other process has had or will
-// have: the name of the host, which tells people where to look, and a random part. It is
-// the holder identity in the Lease of the process, and part of every claim: 80 random
-// bits are enough for the processes of one host.
+// NewIdentity returns a unique name for this process: the name of the host, which tells people
+// where to find it, and a random part. It is the holder identity in the Lease of the process, and
+// part of every claim. 80 random bits are enough for the processes of one host.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 
 	return host + identitySeparator + strings.ToLower(rand.Text()[:16]), errors.Wrap(err, "cannot get name of host")
 }
 
-// A Fence ends this process at a time on a clock of its own, unless it is put off.
+// A Fence ends this process at a time on its own clock, unless that time is moved.
 type Fence interface {
 	Now() (time.Duration, error)
 	Arm(at time.Duration) error
 	Disarm() error
 }
 
-// A Lock is the Lease of this instance, as leader election sees it. Leader election
-// decides when to acquire and to renew the Lease. The Lock decides everything else,
-// because leader election would release the Lease while runs go on, would wait for the
-// answer to a request that hangs, and would take a Lease that was deleted while its
-// holder works.
+// A Lock is the Lease of this instance, as leader election uses it. Leader election decides when
+// to acquire and to renew the Lease. The Lock decides everything else, because leader election
+// would release the Lease while runs continue, would wait for the answer to a request that hangs,
+// and would take a Lease that was deleted while its holder works.
 //
-// At the renew deadline a timer calls lost, once. A little before others may take the
-// Lease, the fence ends the process and its runs. Only a fence in the kernel can do that:
-// a process that was stopped for a while learns of the deadline too late, and its
-// children were not stopped.
+// At the renew deadline a timer calls lost, once. Shortly before others may take the Lease, the
+// fence ends the process and its runs. Only a fence in the kernel can do that: a process that was
+// stopped for a while learns of the deadline too late, and its children were not stopped.
 type Lock struct {
 	resourcelock.Interface
 
@@ -62,7 +59,7 @@ type Lock struct {
 	// applying says whether an apply or a destroy is in progress.
 	applying func() bool
 
-	// pause is called at the renew deadline, resume when the Lease was renewed after that.
+	// pause is called at the renew deadline, and resume when the Lease was renewed after that.
 	pause  func() bool
 	resume func()
 
@@ -80,12 +77,12 @@ type Lock struct {
 	deadline time.Time
 	timer    *time.Timer
 
-	// taken is the error that names the instance that holds the Lease instead of this
-	// one. reason is the reason for which the Lease was lost.
+	// taken is the error that names the instance that holds the Lease instead of this one. reason
+	// says why the Lease was lost.
 	taken, reason error
 
-	// predecessors are the hosts of the instances that held the Lease before this one
-	// took it, and since is the time when it took it.
+	// predecessors are the hosts of the instances that held the Lease before this one took it.
+	// since is the time at which it took the Lease.
 	predecessors []string
 	since        time.Time
 }
@@ -96,22 +93,22 @@ type LockOption func(*Lock)
 // WithApplying sets the function that says whether an apply or a destroy is in progress.
 func WithApplying(fn func() bool) LockOption { return func(l *Lock) { l.applying = fn } }
 
-// WithLockLogger sets where to log.
+// WithLockLogger sets the logger.
 func WithLockLogger(log logging.Logger) LockOption { return func(l *Lock) { l.log = log } }
 
-// WithPause lets an instance that does nothing at the renew deadline go on when it gets its
-// Lease back, if no other instance has held it since. Pause returns false if something is in
-// progress; after that nothing may begin until resume is called.
+// WithPause lets an idle instance pause at the renew deadline. It continues when it gets its
+// Lease back, if no other instance has held the Lease since. pause returns false if something is
+// in progress. Otherwise nothing may begin until resume is called.
 func WithPause(pause func() bool, resume func()) LockOption {
 	return func(l *Lock) { l.pause, l.resume = pause, resume }
 }
 
-// NewLock returns the Lease of the supplied name, not yet held. When it could not be
-// renewed until the renew deadline, or has another holder, lost is called, which must not
+// NewLock returns the Lease of the supplied name, which is not held yet. If the Lease could not
+// be renewed until the renew deadline, or has another holder, lost is called. lost must not
 // block.
 func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence, lost func(error), o ...LockOption) (*Lock, error) {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
-	// One request that hangs must not use up all the time there is for renewal.
+	// One hanging request must not use up the time for renewal.
 	cfg.Timeout = max(t.RenewDeadline/2, time.Second)
 
 	clients, err := kubernetes.NewForConfig(cfg)
@@ -138,9 +135,9 @@ func newLock(inner resourcelock.Interface, h *holders, t Timing, f Fence, lost f
 	return l
 }
 
-// Predecessors returns the hosts of the instances that held the Lease before this one,
-// the latest first, and when this one took it. However they ended, they work on nothing
-// any more.
+// Predecessors returns the hosts of the instances that held the Lease before this one, the latest
+// first, and the time at which this one took it. These instances do not work any more, regardless
+// of how they ended.
 func (l *Lock) Predecessors() ([]string, time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +145,7 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 	return l.predecessors, l.since
 }
 
-// Get the Lease. If another instance holds the Lease that this one had taken, the Lock is
+// Get returns the Lease. If another instance holds the Lease that this one had taken, the Lock is
 // lost. A Lease that must not be taken yet is returned as if another instance held it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
@@ -177,7 +174,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return r, raw, err
 }
 
-// waits says whether a Lease without a holder must not be taken yet, and logs it once.
+// waits says whether a Lease without a holder must not be taken yet. It logs the reason once.
 func (l *Lock) waits() bool {
 	reason := l.mayWrite()
 
@@ -193,13 +190,13 @@ func (l *Lock) waits() bool {
 	return l.waiting
 }
 
-// check that no other instance holds the Lease that this instance has taken.
+// check returns an error if another instance holds the Lease that this instance has taken.
 func (l *Lock) check(holder string, exists bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	// The knowledge of a paused instance is old if another one has worked on its
-	// Workspaces meanwhile.
+	// If another instance has worked on the Workspaces of a paused instance, its records are out
+	// of date.
 	switch latest := l.holders.latest(); {
 	case l.paused && !exists:
 		holder = "unknown"
@@ -214,12 +211,12 @@ func (l *Lock) check(holder string, exists bool) error {
 	return l.taken
 }
 
-// Create the Lease.
+// Create creates the Lease.
 func (l *Lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, r, l.Interface.Create)
 }
 
-// Update the Lease: acquire or renew it.
+// Update acquires or renews the Lease.
 func (l *Lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, r, l.Interface.Update)
 }
@@ -239,7 +236,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 
 	r.LeaseDurationSeconds = int(duration / time.Second)
 
-	// Others see the renewal after this moment, and count from when they saw it.
+	// Others see the renewal after this moment, and count from that later time.
 	start := time.Now()
 
 	now, err := l.fence.Now()
@@ -247,7 +244,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 		return err
 	}
 
-	// Whether or not there is an answer, others may see this duration from now on.
+	// Even without an answer, others may see this duration from now on.
 	if at := now + l.timing.fenced(duration); l.isHeld() && at < l.fenced {
 		if err := l.arm(at, start.Add(l.timing.deadline(duration))); err != nil {
 			return err
@@ -283,7 +280,7 @@ func (l *Lock) isHeld() bool {
 	return l.held
 }
 
-// take notes that this instance holds the Lease.
+// take records that this instance holds the Lease.
 func (l *Lock) take() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -295,7 +292,7 @@ func (l *Lock) take() {
 	l.held = true
 }
 
-// arm the fence and the timer of the renew deadline.
+// arm sets the fence and the timer of the renew deadline.
 func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 	l.fenced = fenced
 
@@ -326,14 +323,14 @@ func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 
 // expire is called at the renew deadline. It waits for no request.
 func (l *Lock) expire() {
-	// The deadline may have been put off while the timer fired.
+	// A renewal may have moved the deadline while the timer fired.
 	if due := l.suspend(); due {
 		l.lose(errors.Errorf("the Lease %s could not be renewed for so long that others will soon take it", l.Describe()))
 	}
 }
 
-// suspend says whether the renew deadline is over, and this instance has to end: it does not
-// if it may pause. Then it holds the Lease no more, and needs no fence.
+// suspend says whether the renew deadline is over and this instance has to end. An instance that
+// may pause does not end: it does not hold the Lease any more and needs no fence.
 func (l *Lock) suspend() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -362,7 +359,7 @@ func (l *Lock) lose(err error) {
 	})
 }
 
-// Lost returns why the Lease was lost, nil if it was not.
+// Lost returns why the Lease was lost, or nil if it was not.
 func (l *Lock) Lost() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,12 +19,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// outage is when the API server goes away, just before a renewal of an instance that made
-// its Lease four seconds after it had started.
+// outage is the time at which the API server becomes unavailable: just before a renewal of an
+// instance that made its Lease four seconds after its start.
 const outage = 5*time.Minute - 1
 
-// TestRenewDeadline takes the API server away from the holder of a Lease. It gives up at
-// the renew deadline, and the fence is armed for later, but before the Lease expires.
+// TestRenewDeadline takes the API server away from the holder of a Lease. The holder gives up at
+// the renew deadline. The fence is armed for a later time, before the Lease expires.
 func TestRenewDeadline(t *testing.T) {
 	t.Parallel()
 
@@ -34,7 +34,7 @@ func TestRenewDeadline(t *testing.T) {
 		applying bool
 		fault    fault
 
-		// All are measured from the last renewal.
+		// All times count from the last renewal.
 		lost, fenced time.Duration
 	}{
 		"Refused": {
@@ -45,14 +45,14 @@ func TestRenewDeadline(t *testing.T) {
 			fenced: 58 * time.Second,
 		},
 		"Hanging": {
-			reason: "It takes no answer of the API server.",
+			reason: "It needs no answer of the API server.",
 			timing: standard(),
 			fault:  hanging,
 			lost:   40 * time.Second,
 			fenced: 58 * time.Second,
 		},
 		"Applying": {
-			reason:   "An apply has longer.",
+			reason:   "The time is longer during an apply.",
 			timing:   patient(),
 			applying: true,
 			fault:    hanging,
@@ -60,14 +60,14 @@ func TestRenewDeadline(t *testing.T) {
 			fenced:   298 * time.Second,
 		},
 		"Idle": {
-			reason: "Without an apply in progress nothing is different.",
+			reason: "Without an apply in progress, the time does not change.",
 			timing: patient(),
 			fault:  hanging,
 			lost:   40 * time.Second,
 			fenced: 58 * time.Second,
 		},
 		"ApplyingShort": {
-			reason:   "An apply has no longer where nothing says so.",
+			reason:   "The time is not longer during an apply if no flag sets it.",
 			timing:   standard(),
 			applying: true,
 			fault:    refused,
@@ -105,7 +105,7 @@ func TestRenewDeadline(t *testing.T) {
 	}
 }
 
-// TestOutage takes the API server away for a time in which the holder does not give up.
+// TestOutage makes the API server unavailable for a time in which the holder does not give up.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 
@@ -116,10 +116,10 @@ func TestOutage(t *testing.T) {
 		fault    fault
 		lasts    time.Duration
 	}{
-		"Refused":  {reason: "It goes on trying.", timing: standard(), fault: refused, lasts: 30 * time.Second},
-		"Hanging":  {reason: "One request that hangs is not the end.", timing: standard(), fault: hanging, lasts: 10 * time.Second},
+		"Refused":  {reason: "It keeps trying.", timing: standard(), fault: refused, lasts: 30 * time.Second},
+		"Hanging":  {reason: "One hanging request does not end it.", timing: standard(), fault: hanging, lasts: 10 * time.Second},
 		"Applying": {reason: "Leader election does not give up either.", timing: patient(), applying: true, fault: refused, lasts: 4 * time.Minute},
-		"Hung":     {reason: "Nor does it after many requests that hang.", timing: patient(), applying: true, fault: hanging, lasts: 3 * time.Minute},
+		"Hung":     {reason: "Many hanging requests do not end it.", timing: patient(), applying: true, fault: hanging, lasts: 3 * time.Minute},
 	}
 
 	for name, tc := range cases {
@@ -149,8 +149,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestShorterDuration loses the answer to a renewal with a shorter duration. Others may
-// have seen it.
+// TestShorterDuration loses the answer to a renewal with a shorter duration, which others may
+// have seen.
 func TestShorterDuration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestShorterDuration(t *testing.T) {
 			t.Errorf("duration after an apply: want 60 seconds, got %d", d)
 		}
 
-		// Only the first of the renewals reached the API server: the others were based on
-		// an answer that was lost.
+		// Only the first renewal changed the Lease: the others were based on an answer that was
+		// lost.
 		first := got.Spec.RenewTime.Sub(epoch())
 
 		_, lost, _ := c.events()
@@ -196,7 +196,7 @@ func TestRelease(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		before func(c *candidate, s *apiServer)
-		// during happens a second after the release began.
+		// during is called a second after the release began.
 		during   func(c *candidate)
 		holder   string
 		released string
@@ -204,31 +204,31 @@ func TestRelease(t *testing.T) {
 		err      error
 	}{
 		"Held": {
-			reason:   "It says who has released it.",
+			reason:   "The Lease names the holder that released it.",
 			released: me,
 		},
 		"NoAnswer": {
-			reason: "The Lease is held until it expires, and so the fence stays armed.",
+			reason: "The Lease is held until it expires, so the fence stays armed.",
 			before: func(c *candidate, _ *apiServer) { c.client.become(hanging) },
 			holder: me,
 			armed:  true,
 			err:    context.DeadlineExceeded,
 		},
 		"Back": {
-			reason:   "It takes more than one try.",
+			reason:   "It needs more than one attempt.",
 			before:   func(c *candidate, _ *apiServer) { c.client.become(refused) },
 			during:   func(c *candidate) { c.client.become(0) },
 			released: me,
 		},
 		"Changed": {
-			reason:   "What others wrote to it does not matter.",
+			reason:   "Changes by others do not matter.",
 			before:   func(_ *candidate, s *apiServer) { s.change(edited()) },
 			released: me,
 		},
 		"Taken": {
-			reason: "What is held by another one is left alone.",
-			before: func(_ *candidate, s *apiServer) { s.change(edited(heldBy(somebody))) },
-			holder: somebody,
+			reason: "A Lease with another holder does not change.",
+			before: func(_ *candidate, s *apiServer) { s.change(edited(heldBy(rival))) },
+			holder: rival,
 		},
 	}
 
@@ -276,23 +276,23 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Who never held the Lease has nothing to release.
+// TestReleaseNotHeld ensures that an instance that never held the Lease releases nothing.
 func TestReleaseNotHeld(t *testing.T) {
 	t.Parallel()
 
 	s := &apiServer{}
-	s.put(newLease(heldBy(somebody)))
+	s.put(newLease(heldBy(rival)))
 
 	if err := newCandidate(s, me, standard()).Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 
-	if diff := cmp.Diff(somebody, ptr.Deref(s.get().Spec.HolderIdentity, "")); diff != "" {
+	if diff := cmp.Diff(rival, ptr.Deref(s.get().Spec.HolderIdentity, "")); diff != "" {
 		t.Errorf("holder: -want, +got:\n%s", diff)
 	}
 }
 
-// Who cannot tell the time cannot be fenced, and must not hold the Lease.
+// TestNoClock ensures that an instance without a clock for the fence does not take the Lease.
 func TestNoClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

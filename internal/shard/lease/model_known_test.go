@@ -14,25 +14,25 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// A known is what one process knows of the Lease: a real observation, as a value.
+// A known is the knowledge of one process about the Lease: a real observation, as a value.
 type known struct {
-	// holder of the Lease when it was last read. Missing says that there was no Lease, and
-	// current that what was read is the latest version.
+	// holder of the Lease when it was last read. missing says that there was no Lease. current
+	// says that the version that was read is the latest.
 	holder  name
 	missing bool
 	current bool
 
-	// blank is 0, or one more than the number of ticks since the Lease was first seen to
-	// be missing or empty, without a known holder.
+	// blank is 0, or one more than the number of ticks since the Lease was first found missing or
+	// empty, without a known holder.
 	blank uint8
 
 	names names
 	ended set
 
-	// apart says that it is a process whose own Lease is never longer.
-	apart bool
-	long  bool
-	seen  [identities]seen
+	// neverLonger says that the own Lease of the process never has the longer duration.
+	neverLonger bool
+	long        bool
+	seen        [identities]seen
 }
 
 type seen struct {
@@ -41,12 +41,12 @@ type seen struct {
 	duration     uint8
 }
 
-// A names is a list of identities that ends at the first empty one.
+// A names is a list of identities. It ends at the first empty one.
 type names [identities - 1]name
 
 type set uint8
 
-// now is the time at which every real function is called, and moment that of the first
+// now is the time at which every real function is called, and moment the time of the first
 // renewal. A tick is a second.
 func now() time.Time    { return time.Unix(1_000_000, 0) }
 func moment() time.Time { return time.Unix(1000, 0) }
@@ -61,7 +61,7 @@ func (l names) list() []string {
 	var out []string
 
 	for _, n := range l {
-		if n != nobody {
+		if n != noName {
 			out = append(out, n.String())
 		}
 	}
@@ -108,10 +108,10 @@ func durationOf(long bool) uint8 {
 	return shortDuration
 }
 
-// observation that k stands for.
+// observation returns the observation that k stands for.
 func (m *model) observation(k known) observation {
-	o := newObservation(m.timing(k.apart))
-	if k == (known{apart: k.apart}) {
+	o := newObservation(m.timing(k.neverLonger))
+	if k == (known{neverLonger: k.neverLonger}) {
 		return o
 	}
 
@@ -120,7 +120,7 @@ func (m *model) observation(k known) observation {
 	o.duration = seconds(durationOf(k.long))
 	o.seen = map[string]sighting{}
 
-	if k.holder != nobody {
+	if k.holder != noName {
 		o.holder = k.holder.String()
 	}
 
@@ -146,7 +146,7 @@ func (m *model) observation(k known) observation {
 	return o
 }
 
-// knownOf returns what an observation stands for right after the Lease was read.
+// knownOf returns the known of an observation right after a read of the Lease.
 func knownOf(o *observation) known {
 	k := known{current: true, names: namesOf(o.names), ended: setOf(o.ended), long: o.duration == seconds(longDuration)}
 
@@ -168,7 +168,7 @@ func knownOf(o *observation) known {
 
 func ticksOf(d time.Duration) uint8 { return uint8(max(d, 0) / time.Second) }
 
-// older is the knowledge a tick later.
+// older returns the knowledge one tick later.
 func (k known) older() known {
 	if k.blank > 0 {
 		k.blank = min(k.blank+1, 1+patience)
@@ -181,7 +181,7 @@ func (k known) older() known {
 	return k
 }
 
-// object is the Lease with the supplied content, nil if there is none.
+// object returns the Lease with the supplied content, or nil if there is none.
 func (c content) object() *coordinationv1.Lease {
 	if !c.exists {
 		return nil
@@ -192,7 +192,7 @@ func (c content) object() *coordinationv1.Lease {
 	l.Spec.LeaseDurationSeconds = new(int32(durationOf(c.long)))
 	l.Spec.RenewTime = &metav1.MicroTime{Time: moment().Add(seconds(c.rank))}
 
-	if c.holder != nobody {
+	if c.holder != noName {
 		l.Spec.HolderIdentity = new(c.holder.String())
 	}
 
@@ -200,7 +200,7 @@ func (c content) object() *coordinationv1.Lease {
 		l.Annotations[shard.HoldersAnnotationKey] = strings.Join(c.names.list(), ",")
 	}
 
-	if c.released != nobody {
+	if c.released != noName {
 		l.Annotations[shard.ReleasedAnnotationKey] = c.released.String()
 	}
 
@@ -217,7 +217,7 @@ func (m *model) read(k known, c content) known {
 	o := m.observation(k)
 	o.see(c.object(), now())
 	out := knownOf(&o)
-	out.apart = k.apart
+	out.neverLonger = k.neverLonger
 
 	for i, s := range k.seen {
 		switch {
@@ -250,7 +250,7 @@ func (m *model) ask(k known, c content, of name) (known, State) {
 	}
 
 	out := knownOf(&o)
-	out.current, out.apart = k.current, k.apart
+	out.current, out.neverLonger = k.current, k.neverLonger
 	m.memo[key] = reply{k: out, state: s}
 
 	return out, s
@@ -259,7 +259,7 @@ func (m *model) ask(k known, c content, of name) (known, State) {
 // mayTake says whether a process that has read the Lease may take it.
 func (m *model) mayTake(k known, c content, me name) bool {
 	switch {
-	case m.without == vanishedWaits && !c.exists, m.without == emptiedWaits && c.exists && c.holder == nobody:
+	case m.without == vanishedWaits && !c.exists, m.without == emptiedWaits && c.exists && c.holder == noName:
 		return true
 	case m.without == strangersMayLead:
 		k.blank = 0
@@ -277,12 +277,12 @@ func (m *model) mayTake(k known, c content, me name) bool {
 	return out
 }
 
-// sign what a process is about to write.
+// sign the content that a process is about to write.
 func (m *model) sign(k known, c content, me name) content {
 	l := c.object()
 	m.holders(k, me).sign(l)
 
-	c.released = nobody
+	c.released = noName
 	c.names = namesOf(namesIn(l.Annotations[shard.HoldersAnnotationKey]))
 
 	if by := l.Annotations[shard.ReleasedAnnotationKey]; by != "" {
@@ -293,16 +293,16 @@ func (m *model) sign(k known, c content, me name) content {
 }
 
 func (m *model) holders(k known, me name) *holders {
-	h := newHolders(nil, me.String(), m.timing(k.apart))
+	h := newHolders(nil, me.String(), m.timing(k.neverLonger))
 	h.seen = m.observation(k)
 
 	return h
 }
 
 // timing of the Lease of a process.
-func (m *model) timing(apart bool) Timing {
+func (m *model) timing(neverLonger bool) Timing {
 	t := Timing{Duration: seconds(shortDuration), RetryPeriod: seconds(patience) / 2}
-	if m.faults.applies > 0 && m.without != longestIsAssumed && !apart {
+	if m.faults.applies > 0 && m.without != longestIsAssumed && !neverLonger {
 		t.ApplyDuration = seconds(longDuration)
 	}
 

@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// These are the limits of the guarantees if a person deletes a Lease. An unsharded
-// instance claims nothing: one that has just started may take its place while it cannot
-// make its Lease again. Shards are safe from that, see the worlds FreshShardDeleted and
-// ShardDeleted.
+// TestModelLimits shows the limits of the guarantees if a person deletes a Lease. An unsharded
+// instance claims nothing: while it cannot make its Lease again, an instance that has just
+// started may take its place. Shards are protected from that, see the worlds FreshShardDeleted
+// and ShardDeleted.
 func TestModelLimits(t *testing.T) {
 	t.Parallel()
 
@@ -45,7 +45,7 @@ func TestModelLimits(t *testing.T) {
 			want:      twoWriters,
 		},
 		"LongerUnseen": {
-			reason: "A shard has not seen that the Lease is longer while there is an apply.",
+			reason: "A shard has not seen the longer duration of the Lease during an apply.",
 			world:  "ApplyUnsharded",
 			faults: faults{applies: 1, deletions: 1},
 			want:   twoWriters,

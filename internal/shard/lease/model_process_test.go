@@ -4,7 +4,7 @@
 
 package lease
 
-// life is how a process begins and ends.
+// life starts or ends a process.
 func (m *model) life(s *state, i int, fn func(move, *state)) {
 	n := *s
 	p := &n.procs[i]
@@ -52,14 +52,14 @@ func (m *model) die(s *state, i int, fn func(move, *state)) {
 	}
 }
 
-// pause or continue.
+// pause or continue a process.
 func (m *model) pause(s *state, i int, fn func(move, *state)) {
 	n := *s
 	p := &n.procs[i]
 
 	switch {
 	case p.paused && p.isFenced() && m.armed(p):
-		// The signal of the fence does not wait for a process to continue.
+		// The signal of the fence kills a stopped process, too.
 	case p.paused:
 		p.paused = false
 
@@ -130,11 +130,11 @@ func (m *model) release(s *state, i int) {
 	p.saw = m.read(p.saw, s.lease)
 
 	to := s.lease
-	to.holder = nobody
+	to.holder = noName
 	m.write(s, m.sign(p.saw, to, name(i+1)))
 }
 
-// end a process. What it has sent may still arrive.
+// end a process. Requests that it has sent may still arrive.
 func (m *model) end(p *process) {
 	r := p.request
 	r.waiting = false
@@ -150,7 +150,7 @@ func (m *model) end(p *process) {
 	}
 }
 
-// lock is what a process does about the Lease.
+// lock does one step of a process with the Lease.
 func (m *model) lock(s *state, i int, fn func(move, *state)) {
 	n := *s
 	p := &n.procs[i]
@@ -176,7 +176,7 @@ func (m *model) lock(s *state, i int, fn func(move, *state)) {
 	case p.status == standby && (l.holder == me || m.mayTake(p.saw, l, me)):
 		m.send(&n, i, done)
 	case p.status == leading || p.status == draining:
-		if l.exists && l.holder != me && l.holder != nobody {
+		if l.exists && l.holder != me && l.holder != noName {
 			if m.without != otherHolderAborts {
 				m.abort(&n, i)
 				done(seesOther)
@@ -189,7 +189,7 @@ func (m *model) lock(s *state, i int, fn func(move, *state)) {
 	}
 }
 
-// send a write of the Lease: it is answered at once, or hangs.
+// send a write of the Lease. It is answered at once, or hangs.
 func (m *model) send(s *state, i int, done func(moveKind)) {
 	p := &s.procs[i]
 	mine := s.lease.exists && s.lease.holder == name(i+1)
@@ -202,7 +202,7 @@ func (m *model) send(s *state, i int, done func(moveKind)) {
 	// A renewal within the tick of the last one changes nothing.
 	renewed := mine && p.status != standby && p.age == 0 && p.long == long
 
-	// Whether or not there is an answer, others may see this duration from now on.
+	// Even without an answer, others may see this duration from now on.
 	if !long && m.without != shorterArmsFirst {
 		p.shorten()
 	}
@@ -229,7 +229,7 @@ func (m *model) send(s *state, i int, done func(moveKind)) {
 	}
 }
 
-// shorten the time for which a process may be without an answer, if that is longer.
+// shorten the time that a process may go without an answer, if that time is longer.
 func (p *process) shorten() {
 	if p.status != standby && p.long && p.age+shortDuration < longDuration {
 		p.age, p.long = 0, false
@@ -249,7 +249,7 @@ func (m *model) accept(s *state, i int, long bool) {
 	m.write(s, m.sign(p.saw, to, to.holder))
 }
 
-// answer a write of the Lease that was sent some time ago, and accepted.
+// answer a write of the Lease that was sent earlier and accepted.
 func (m *model) answer(s *state, i int, r request) {
 	p := &s.procs[i]
 	if p.status == standby {
@@ -266,7 +266,7 @@ func (m *model) answer(s *state, i int, r request) {
 	}
 }
 
-// network delivers what hangs.
+// network delivers hanging requests.
 func (m *model) network(s *state, i int, fn func(move, *state)) {
 	n := *s
 	p := &n.procs[i]
@@ -332,8 +332,8 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 		done(ends)
 	case p.status != leading:
 	case !m.claims(i):
-		// A claim is that of an instance that is alive.
-		if n.claim == nobody {
+		// A claim counts only if its instance is alive.
+		if n.claim == noName {
 			p.runs = true
 
 			done(begins)
@@ -351,7 +351,7 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 			done(begins)
 		}
 
-		n.claim, p.checked = nobody, false
+		n.claim, p.checked = noName, false
 
 		done(givesBack)
 	}
@@ -360,7 +360,7 @@ func (m *model) work(s *state, i int, fn func(move, *state)) {
 // take the Workspace, unless a live instance has claimed it.
 func (m *model) take(s *state, i int) {
 	p := &s.procs[i]
-	dead := s.claim == nobody
+	dead := s.claim == noName
 
 	if !dead && m.procs[s.claim-1].role == replica {
 		if m.without != deathNeedsRead {
@@ -378,7 +378,7 @@ func (m *model) take(s *state, i int) {
 	}
 }
 
-// check that there is no unsharded instance, or give the Workspace back.
+// check that there is no unsharded instance. Otherwise release the Workspace.
 func (m *model) check(s *state, i int) {
 	p := &s.procs[i]
 	p.saw = m.read(p.saw, s.lease)
@@ -389,6 +389,6 @@ func (m *model) check(s *state, i int) {
 	if holder == "" {
 		p.checked = true
 	} else {
-		s.claim = nobody
+		s.claim = noName
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// A rule can be taken away from a model.
+// A rule can be removed from a model.
 type rule uint8
 
 const (
@@ -39,14 +39,14 @@ const (
 	rules
 )
 
-// What can be wrong.
+// These are the possible errors.
 const (
 	twoWriters  = "two processes run the CLI for one Workspace"
 	killedInRun = "a process that could have interrupted its run was killed in it"
 )
 
-// Without any one of the rules, something goes wrong: each is needed, and the model would
-// notice if it was lost.
+// TestModelWithoutRule removes one rule at a time, which leads to an error. So each rule is
+// necessary, and the model detects its loss.
 func TestModelWithoutRule(t *testing.T) {
 	t.Parallel()
 
@@ -59,14 +59,14 @@ func TestModelWithoutRule(t *testing.T) {
 	}{
 		fenceKills: {
 			name:   "FenceKills",
-			reason: "A process that is stopped goes on where it was, and its run never stopped.",
+			reason: "A stopped process continues where it was, and its run never stopped.",
 			world:  "Outage",
 			faults: faults{pauses: 1},
 			want:   twoWriters,
 		},
 		fenceCountsFromRequest: {
 			name:   "FenceCountsFromRequest",
-			reason: "Others see a renewal before its answer arrives, and count from then.",
+			reason: "Others see a renewal before its answer arrives, and count from that time.",
 			world:  "Outage",
 			faults: faults{hangs: 1, pauses: 1},
 			want:   twoWriters,
@@ -80,66 +80,66 @@ func TestModelWithoutRule(t *testing.T) {
 		},
 		deadlineAborts: {
 			name:   "DeadlineAborts",
-			reason: "The fence gives a run no time to save its state.",
+			reason: "The fence leaves a run no time to save its state.",
 			world:  "Outage",
 			want:   killedInRun,
 		},
 		drainingAborts: {
 			name:   "DrainingAborts",
-			reason: "The API server can be away while an instance waits for its last run.",
+			reason: "The API server may be unavailable while an instance waits for its last run.",
 			world:  "Outage",
 			faults: faults{stops: 1},
 			want:   killedInRun,
 		},
 		deadlinesFit: {
 			name:   "DeadlinesFit",
-			reason: "An abort that takes longer than until the fence is cut short by it.",
+			reason: "The fence interrupts an abort that takes too long.",
 			world:  "Outage",
 			want:   killedInRun,
 		},
 		leaseIsReleasedLast: {
 			name:   "LeaseIsReleasedLast",
-			reason: "A run goes on until it is interrupted: others must not take the Lease before.",
+			reason: "A run continues until it is interrupted: others must not take the Lease before.",
 			world:  "Outage",
 			want:   twoWriters,
 		},
 		vanishedWaits: {
 			name:   "VanishedWaits",
-			reason: "The holder of a Lease that somebody deletes goes on.",
+			reason: "The holder of a deleted Lease continues.",
 			world:  "Tampered",
 			faults: faults{deletions: 1},
 			want:   twoWriters,
 		},
 		emptiedWaits: {
 			name:   "EmptiedWaits",
-			reason: "The holder of a Lease that somebody empties goes on.",
+			reason: "The holder of an emptied Lease continues.",
 			world:  "Tampered",
 			faults: faults{emptyings: 1},
 			want:   twoWriters,
 		},
 		unseenRenewalsCount: {
 			name:   "UnseenRenewalsCount",
-			reason: "The holder may have renewed the Lease right before it was deleted, and after it was last read.",
+			reason: "The holder may have renewed the Lease right before its deletion, and after the last read.",
 			world:  "Tampered",
 			faults: faults{deletions: 1},
 			want:   twoWriters,
 		},
 		otherHolderIsNoDeath: {
 			name:   "OtherHolderIsNoDeath",
-			reason: "A Lease that comes from a backup names another holder, and the holder goes on.",
+			reason: "A Lease from a backup names another holder, and the holder continues.",
 			world:  "ShardRestored",
 			faults: faults{restores: 1},
 			want:   twoWriters,
 		},
 		deathNeedsRead: {
 			name:   "DeathNeedsRead",
-			reason: "An instance may have renewed its Lease since that was read.",
+			reason: "An instance may have renewed its Lease since the last read.",
 			world:  "ShardRestored",
 			want:   twoWriters,
 		},
 		strangersMayLive: {
 			name:   "StrangersMayLive",
-			reason: "An instance can take a Lease, claim a Workspace and lose the Lease without being seen to hold it.",
+			reason: "An instance can take a Lease, claim a Workspace and lose the Lease before others see it as the holder.",
 			world:  "ShardDeleted",
 			faults: faults{kills: 1, deletions: 1},
 			want:   twoWriters,
@@ -153,7 +153,7 @@ func TestModelWithoutRule(t *testing.T) {
 		},
 		otherHolderAborts: {
 			name:   "OtherHolderAborts",
-			reason: "Where nothing else helps, two work until one notices.",
+			reason: "If all else fails, two instances work until one notices.",
 			world:  "FreshOverlap",
 			faults: faults{starts: 1, deletions: 2, hangs: 1},
 			want:   twoWriters,
@@ -167,7 +167,7 @@ func TestModelWithoutRule(t *testing.T) {
 		},
 		longestIsAssumed: {
 			name:   "LongestIsAssumed",
-			reason: "Who has seen the last duration of a Lease that is gone is not known.",
+			reason: "It is unknown which instances have seen the last duration of a deleted Lease.",
 			world:  "ApplyDeleted",
 			faults: faults{applies: 1, deletions: 1},
 			want:   twoWriters,

@@ -10,13 +10,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/explore"
 )
 
-// With every rule, nothing goes wrong, for all moves in all orders.
+// TestModel ensures that with every rule, no order of moves leads to an error.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	explore.ExpectSafe(t, worlds())
 }
 
-// The same with one more fault of each kind that there is, one kind at a time.
+// TestModelWithMoreFaults adds one fault of each kind, one kind at a time.
 func TestModelWithMoreFaults(t *testing.T) {
 	t.Parallel()
 	explore.ExpectSafeWithMoreFaults(t, worlds, func(m *model) []*uint8 { return m.faults.each() })

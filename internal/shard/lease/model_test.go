@@ -7,17 +7,16 @@ package lease
 import "fmt"
 
 // The model of Leases is a small world with a clock: an API server with one Lease and one
-// Workspace, replicas that want the Lease, another instance that observes it, people who
-// tamper with it, and requests that hang. It shows when two of them run the CLI for the
-// Workspace. The real code decides which replica may take a Lease, and which instance is
-// dead.
+// Workspace, replicas that want the Lease, another instance that observes it, people who tamper
+// with it, and requests that hang. It detects when two instances run the CLI for the Workspace.
+// The real code decides which replica may take a Lease, and which instance is dead.
 //
-// The model of claims, in package claim, relies on a result of this one: an instance that
-// counts as dead runs nothing.
+// The model of claims, in package claim, relies on a result of this one: an instance that counts
+// as dead runs nothing.
 //
-// Time goes on in ticks. It is the same for all, but a tick may come between any two
-// moves of which none is due before. Durations are explored, and so are partitions: a
-// renewal, an observation or an answer may come as late as it likes.
+// Time passes in ticks, which are the same for all. A tick may come between any two moves if
+// nothing is due before it. So durations and partitions are explored, too: a renewal, an
+// observation or an answer may be delayed by any time.
 type state struct {
 	lease  content
 	backup content
@@ -25,7 +24,7 @@ type state struct {
 	procs  [maxProcs]process
 	left   faults
 
-	// abrupt says that a run was killed that could have been interrupted before.
+	// abrupt says that a run was killed although it could have been interrupted before.
 	abrupt bool
 
 	// overlap says that two runs were in progress when the last tick began.
@@ -36,25 +35,25 @@ const maxProcs = 3
 
 // Times, in ticks.
 const (
-	// shortDuration and longDuration are those of Leases; the long one is that of an instance
-	// with a run in progress, in some worlds.
+	// shortDuration and longDuration are the durations of Leases. In some worlds, an instance with
+	// a run in progress uses the long one.
 	shortDuration = 3
 	longDuration  = 5
 
-	// reserve is the time between the renew deadline and the end of the duration, and margin
-	// that between the fence and the end. An abort takes less than a tick.
+	// reserve is the time between the renew deadline and the end of the duration. margin is the
+	// time between the fence and the end. An abort takes less than a tick.
 	reserve = 2
 	margin  = 1
 
-	// patience is for how long a replica that knows nothing waits for a Lease to appear.
+	// patience is the time that a replica without knowledge waits for a Lease to appear.
 	patience = 1
 )
 
-// A name is an identity: none, a process, or an instance of the past.
+// A name is an identity: none, a process, or an earlier instance.
 type name uint8
 
 const (
-	nobody   name = 0
+	noName   name = 0
 	ancestor name = maxProcs + 1
 
 	identities = maxProcs + 2
@@ -67,19 +66,19 @@ type content struct {
 	names    names
 	released name
 
-	// long is its duration, and rank orders the times of renewal of one holder.
+	// long is its duration. rank orders the times of renewal of one holder.
 	long bool
 	rank uint8
 }
 
-// A role is what a process wants.
+// A role is the purpose of a process.
 type role uint8
 
 const (
 	// replica wants the Lease.
 	replica role = iota
 
-	// other has a Lease of its own, and wants the Workspace when it is free.
+	// other has its own Lease, and wants the Workspace when it is free.
 	other
 )
 
@@ -100,50 +99,50 @@ type process struct {
 	status status
 	paused bool
 
-	// runs says that it runs the CLI, and checked that it has made sure that there is no
-	// unsharded instance since it has claimed the Workspace.
+	// runs says that it runs the CLI. checked says that, since it claimed the Workspace, it has
+	// made sure that there is no unsharded instance.
 	runs, checked bool
 
-	// age of the last renewal of which it knows, as long as it leads or ends, and whether
-	// that was one for a long time.
+	// age of the last renewal that it knows of, while it leads or ends. long says whether that
+	// renewal had the long duration.
 	age  uint8
 	long bool
 
-	// rank of what it writes to the Lease.
+	// rank of its writes to the Lease.
 	rank uint8
 
 	saw     known
 	request request
 }
 
-// A request is one that was sent without an answer so far.
+// A request is a request without an answer so far.
 type request struct {
-	// sent says that there is one.
+	// sent says that there is a request.
 	sent bool
 
-	// age since it was sent, and the duration that it asks for.
+	// age since it was sent. long is the duration that it asks for.
 	age  uint8
 	long bool
 
 	// waiting says that the sender still waits.
 	waiting bool
 
-	// stale says that the version on which it is based is not the latest any more: the API
-	// server refuses it.
+	// stale says that it is based on a version that is not the latest any more: the API server
+	// refuses it.
 	stale bool
 
-	// accepted says that it has had its effect.
+	// accepted says that it has taken effect.
 	accepted bool
 }
 
-// faults says how many of each may still happen.
+// faults are the numbers of faults of each kind that may still happen.
 type faults struct {
 	starts, kills, pauses, stops, hangs, deletions, emptyings, restores, applies uint8
 }
 
-// each kind of fault of which there may be more. Who has seen that there was no Lease, and
-// sees that again after a long time, does not know that there was one in between: there is
-// one deletion only.
+// each kind of fault of which there may be more. Deletions are not among them: a process that has
+// seen that there was no Lease, and sees that again after a long time, does not know that there
+// was one in between.
 func (f *faults) each() []*uint8 {
 	return []*uint8{&f.starts, &f.kills, &f.pauses, &f.stops, &f.hangs, &f.emptyings, &f.restores, &f.applies}
 }
@@ -157,7 +156,7 @@ type move struct {
 type moveKind uint8
 
 const (
-	// Faults, and what people do.
+	// Faults, and actions of people.
 	starts moveKind = iota
 	killed
 	pauses
@@ -167,7 +166,7 @@ const (
 	empties
 	restores
 
-	// Everything else goes on.
+	// The rest continues.
 	ticks
 	continues
 	isFenced
@@ -225,7 +224,7 @@ func (m *model) Describe(e move, _, after *state) string {
 	l := after.lease
 	at := "Lease of " + m.name(l.holder)
 
-	if l.released != nobody {
+	if l.released != noName {
 		at += ", released by " + m.name(l.released)
 	}
 
@@ -247,8 +246,8 @@ func (m *model) Describe(e move, _, after *state) string {
 
 func (m *model) name(n name) string {
 	switch {
-	case n == nobody:
-		return "nobody"
+	case n == noName:
+		return "noName"
 	case n == ancestor:
 		return "an earlier instance"
 	case m.procs[n-1].role == other:

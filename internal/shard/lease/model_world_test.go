@@ -4,7 +4,7 @@
 
 package lease
 
-// A model is one world: who is in it, what may go wrong, and without which rule.
+// A model is one world: its processes, its possible faults, and the rule that it lacks.
 type model struct {
 	procs  []spec
 	lease  content
@@ -14,7 +14,7 @@ type model struct {
 	// connected instances renew the Lease before each tick.
 	connected bool
 
-	// brief says that two may work at a time if it ends before the next tick.
+	// brief says that two may work at the same time if this ends before the next tick.
 	brief bool
 
 	// unsharded replicas claim nothing.
@@ -34,7 +34,7 @@ type spec struct {
 // claims says that a process claims the Workspace before it runs the CLI for it.
 func (m *model) claims(i int) bool { return m.procs[i].role == other || !m.unsharded }
 
-// Start of the world: all processes except the absent ones have seen the Lease.
+// Start returns the initial state: all processes except the absent ones have seen the Lease.
 func (m *model) Start() state {
 	m.memo = map[question]reply{}
 	s := state{lease: m.lease, backup: m.backup, left: m.faults}
@@ -42,7 +42,7 @@ func (m *model) Start() state {
 	for i, spec := range m.procs {
 		s.procs[i].status = spec.start
 
-		s.procs[i].saw.apart = spec.role == other
+		s.procs[i].saw.neverLonger = spec.role == other
 		if spec.start != absent {
 			s.procs[i].saw = m.read(s.procs[i].saw, m.lease)
 		}
@@ -55,7 +55,7 @@ func (m *model) Start() state {
 	return s
 }
 
-// Fault says that nothing may depend on a move.
+// Fault says that no guarantee may depend on the move.
 func (m *model) Fault(e move) bool { return e.kind <= restores }
 
 // Wrong describes the fault in a state.
@@ -72,7 +72,7 @@ func (m *model) Wrong(s *state) string {
 	}
 }
 
-// writers is the number of processes that run the CLI.
+// writers returns the number of processes that run the CLI.
 func (m *model) writers(s *state) int {
 	runs := 0
 
@@ -85,7 +85,7 @@ func (m *model) writers(s *state) int {
 	return runs
 }
 
-// Goals are that a replica serves the Workspace, and that the other instance does.
+// Goals are two or more: a replica serves the Workspace, and so does each other instance.
 func (m *model) Goals() int { return 1 + len(m.procs) }
 
 // Due says whether there is a process that can reach the goal.
@@ -100,7 +100,7 @@ func (m *model) Due(s *state, goal int) bool {
 			continue
 		}
 
-		// One that leads without its Lease ends, and is started again.
+		// A process that leads without its Lease ends, and is started again.
 		if p.status == standby || p.status == leading && s.lease.holder == name(i+1) && !p.isLate() {
 			return true
 		}
@@ -179,7 +179,7 @@ func (m *model) tick(s *state, fn func(move, *state)) {
 	}
 }
 
-// renewable says that a process has something to do about its Lease.
+// renewable says that a process has a step to do with its Lease.
 func (m *model) renewable(s *state, i int) bool {
 	p := &s.procs[i]
 	if p.paused || p.status != leading && p.status != draining {
@@ -187,7 +187,7 @@ func (m *model) renewable(s *state, i int) bool {
 	}
 
 	switch s.lease.holder {
-	case nobody:
+	case noName:
 		return true
 	case name(i + 1):
 		return p.age > 0
@@ -202,7 +202,7 @@ func (m *model) tickable(p *process) bool {
 	case p.status != leading && p.status != draining && p.status != aborting:
 		return true
 	case p.isFenced():
-		// The fence is disarmed as soon as it may be.
+		// The fence is disarmed as soon as this is allowed.
 		return !m.armed(p)
 	case p.paused:
 		return true
@@ -223,7 +223,7 @@ func (p *process) isLate() bool { return p.age >= durationOf(p.long)-reserve }
 // isFenced says that it has reached the time for which its fence is armed.
 func (p *process) isFenced() bool { return p.age >= durationOf(p.long)-margin }
 
-// armed says that the fence of a process is.
+// armed says whether the fence of a process is armed.
 func (m *model) armed(p *process) bool {
 	switch {
 	case m.without == fenceKills, p.status == standby:
@@ -249,11 +249,11 @@ func (m *model) people(s *state, fn func(move, *state)) {
 		done(deletes)
 	}
 
-	if n.left.emptyings > 0 && n.lease.exists && n.lease.holder != nobody {
+	if n.left.emptyings > 0 && n.lease.exists && n.lease.holder != noName {
 		n.left.emptyings--
 
 		to := n.lease
-		to.holder = nobody
+		to.holder = noName
 		m.write(&n, to)
 		done(empties)
 	}
@@ -265,8 +265,8 @@ func (m *model) people(s *state, fn func(move, *state)) {
 	}
 }
 
-// write the Lease: no process has seen this version, and writes that are based on the
-// version before are refused.
+// write the Lease: no process has seen this version, and writes that are based on the previous
+// version are refused.
 func (m *model) write(s *state, to content) {
 	s.lease = to
 

@@ -4,12 +4,12 @@
 
 package lease
 
-// The Leases that worlds begin with, and the backups.
+// The Leases at the start of worlds, and the backups.
 func heldLease() content { return content{exists: true, holder: 1, names: names{1, ancestor}} }
 func oldLease() content  { return content{exists: true, holder: ancestor, names: names{ancestor}} }
 
-// worlds in which every rule holds. Each is about one interplay, and small enough to be
-// explored to its end.
+// worlds in which every rule holds. Each is about one interaction, and small enough to be
+// explored completely.
 func worlds() map[string]*model {
 	replicas := []spec{{start: leading}, {start: standby}}
 	fresh := []spec{{start: leading}, {start: absent}}
@@ -30,8 +30,8 @@ func worlds() map[string]*model {
 			unsharded: true, procs: replicas, faults: faults{pauses: 1, deletions: 1, emptyings: 1},
 		},
 
-		// A replica that starts when it is too late to have seen the holder. An instance that
-		// is cut off or paused when a person deletes its Lease is not safe from it.
+		// A replica that starts too late to have seen the holder. An instance that is cut off or
+		// paused while a person deletes its Lease is not protected from it.
 		"FreshDeleted": {
 			unsharded: true, connected: true, procs: fresh, faults: faults{starts: 1, deletions: 1, kills: 1, stops: 1},
 		},
@@ -65,7 +65,7 @@ func worlds() map[string]*model {
 		"ShardRestored": {procs: shards, faults: faults{kills: 1, restores: 1}},
 		"ShardBackup":   {procs: shards, backup: heldLease(), faults: faults{kills: 1, restores: 1}},
 
-		// The same with a standby that is fresh: claims protect an instance that is cut off.
+		// The same with a fresh standby: claims protect an instance that is cut off.
 		"FreshShardDeleted":  {procs: freshShards, faults: faults{starts: 1, deletions: 1}},
 		"FreshShardEmptied":  {procs: freshShards, faults: faults{starts: 1, emptyings: 1}},
 		"FreshShardRestored": {procs: freshShards, faults: faults{starts: 1, restores: 1}},

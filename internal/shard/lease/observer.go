@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// An Observer watches the Leases of the instances in one namespace. It decides by the
-// rules of the package which instances are alive. It is safe for concurrent use.
+// An Observer watches the Leases of the instances in one namespace. It decides, by the rules of
+// the package, which instances are alive. It is safe for concurrent use.
 type Observer struct {
 	live      client.Reader
 	namespace string
@@ -35,30 +35,30 @@ type Observer struct {
 	listed bool
 }
 
-// A record is one Lease, as last read.
+// A record is one Lease, as of the last read.
 type record struct {
 	observation
 
-	// read is when that was.
+	// read is the time of that read.
 	read time.Time
 }
 
 // An ObserverOption configures an Observer.
 type ObserverOption func(*Observer)
 
-// WithLogger sets where to log.
+// WithLogger sets the logger.
 func WithLogger(l logging.Logger) ObserverOption { return func(o *Observer) { o.log = l } }
 
-// NewObserver returns an Observer that reads with live. It must not be a cache: a cache
-// may be older than the Lease that it is asked about. Answers may be as old as the retry
-// period of the supplied timing, which is meant to be that of the Leases.
+// NewObserver returns an Observer that reads with live, which must not be a cache: a cache may be
+// older than the Lease in question. Answers may be as old as the retry period of the supplied
+// timing, which is that of the Leases.
 func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOption) *Observer {
 	ob := &Observer{
 		live:      live,
 		namespace: namespace,
 		timing:    t,
-		// Often enough that the death of an instance is not noticed much later than
-		// it would be if it had been watched all the time.
+		// This is often enough to notice the death of an instance not much later than with a
+		// constant watch.
 		interval: max(t.Duration/6, t.RetryPeriod),
 		now:      time.Now,
 		log:      logging.NewNopLogger(),
@@ -71,8 +71,8 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 	return ob
 }
 
-// Start observes all Leases until ctx is done, so that the time of the last change of
-// each is known before it is asked for.
+// Start observes all Leases until ctx is done, so that the time of the last change of each is
+// known before its state is requested.
 func (o *Observer) Start(ctx context.Context) error {
 	return periodic.Task{
 		Interval: o.interval,
@@ -82,19 +82,18 @@ func (o *Observer) Start(ctx context.Context) error {
 	}.Start(ctx)
 }
 
-// NeedLeaderElection returns false: a replica that stands by observes, too, and so knows
-// which instances are dead when it takes over.
+// NeedLeaderElection returns false: a standby replica observes, too, and so knows which instances
+// are dead when it takes over.
 func (o *Observer) NeedLeaderElection() bool { return false }
 
 // Namespace of the Leases.
 func (o *Observer) Namespace() string { return o.namespace }
 
-// State of the instance with the supplied identity and Lease. An instance that is
-// reported alive may be dead by now: that answer may be a little old. An instance that is
-// reported dead is dead: that answer comes from a read that began after the question was
-// asked. With an earlier read, the instance might not have been born yet. The Lease may
-// be in another namespace, where it is read only when its state is asked for; without the
-// right to read it the state is unknown.
+// State of the instance with the supplied identity and Lease. An answer of alive may be a little
+// old: the instance may be dead now. An answer of dead is certain, because it comes from a read
+// that began after the call: before an earlier read, the instance might not have started yet. The
+// Lease may be in another namespace. There it is read only when its state is requested, and
+// without the right to read it the state is unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
 	if o.recently(lease, identity) == Alive {
 		return Alive
@@ -111,8 +110,8 @@ func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity s
 	return o.record(lease, l).state(identity, o.now())
 }
 
-// recently returns Alive if the instance was when its Lease was last read, a moment ago,
-// and otherwise Unknown.
+// recently returns Alive if the instance was alive at the last read of its Lease, a moment ago.
+// Otherwise it returns Unknown.
 func (o *Observer) recently(lease client.ObjectKey, identity string) State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,8 +124,8 @@ func (o *Observer) recently(lease client.ObjectKey, identity string) State {
 	return Unknown
 }
 
-// Holder returns the instance that may hold the Lease of the supplied name now, empty if
-// none does. It asks the API server.
+// Holder returns the instance that may hold the Lease of the supplied name now. It is empty if
+// none does. It reads from the API server.
 func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}
 
@@ -143,8 +142,8 @@ func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	return holder, nil
 }
 
-// Hosts of the instances that held the Lease of the supplied name, the latest first, when
-// it was last read.
+// Hosts of the instances that held the Lease of the supplied name, the latest first, as of the
+// last read.
 func (o *Observer) Hosts(name string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -157,8 +156,8 @@ func (o *Observer) Hosts(name string) []string {
 	return hostsOf(r.names, "")
 }
 
-// Serving returns the IDs of all instances that hold their Lease, as of the last
-// time that all Leases were listed. It is false if they never were.
+// Serving returns the IDs of all instances that hold their Lease, as of the last list of all
+// Leases. It returns false before the first list.
 func (o *Observer) Serving() ([]shard.ID, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -176,13 +175,13 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 	return ids, o.listed
 }
 
-// get reads one Lease, nil if there is none.
+// get reads one Lease. It returns nil if there is none.
 func (o *Observer) get(ctx context.Context, key client.ObjectKey) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{}
 
 	err := o.live.Get(ctx, key, l)
 	if kerrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // That there is none is an answer.
+		return nil, nil //nolint:nilnil // A missing Lease is an answer.
 	}
 
 	return l, errors.Wrapf(err, "cannot get Lease %q", key)
@@ -214,7 +213,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 			continue
 		}
 
-		// Its holder counts as dead one duration after it is noticed that the Lease has gone.
+		// Its holder counts as dead one duration after the deletion of the Lease was noticed.
 		if key.Namespace == o.namespace {
 			o.record(key, nil)
 		}
@@ -229,7 +228,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 	return nil
 }
 
-// record the Lease that was read, nil if there is none.
+// record stores the Lease that was read, or nil if there is none.
 func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
 	r, ok := o.leases[key]
 	if !ok {

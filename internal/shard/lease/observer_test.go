@@ -71,7 +71,7 @@ func (l *leases) List(_ context.Context, o client.ObjectList, opts ...client.Lis
 		return l.err
 	}
 
-	// The Lease of another program is none of ours.
+	// The Lease of another program is ignored.
 	to.Items = []coordinationv1.Lease{*newLease(named("kube-scheduler"))}
 	if l.lease != nil {
 		to.Items = append(to.Items, *l.lease)
@@ -92,13 +92,13 @@ func TestObserver(t *testing.T) {
 
 	type want struct {
 		State State
-		// Reads that the question took.
+		// Reads is the number of reads for the answer.
 		Reads int
 	}
 
 	cases := map[string]struct {
 		reason string
-		// before is what the Lease was like when it was last read, at zero.
+		// before is the Lease at the last read, at time zero.
 		before *coordinationv1.Lease
 		now    *coordinationv1.Lease
 		err    error
@@ -106,72 +106,72 @@ func TestObserver(t *testing.T) {
 		want   want
 	}{
 		"AliveRecently": {
-			reason: "An answer that says alive may be a little old: many Workspaces wait for one instance.",
+			reason: "An answer of alive may be a little old: many Workspaces wait for one instance.",
 			before: newLease(named(name)),
 			at:     2*time.Second - 1,
 			want:   want{State: Alive},
 		},
 		"AliveTooLongAgo": {
-			reason: "It is time to ask again.",
+			reason: "The last read is too old.",
 			before: newLease(named(name)),
 			now:    newLease(named(name), version2, signedBy(me), releasedBy(me)),
 			at:     2 * time.Second,
 			want:   want{State: Dead, Reads: 1},
 		},
 		"BornSince": {
-			reason: "Who holds the Lease by now was not dead before: it was not born.",
+			reason: "The current holder was not dead before: it had not started.",
 			before: newLease(named(name), signedBy(old), releasedBy(old)),
 			now:    newLease(named(name), version2),
 			at:     time.Second,
 			want:   want{State: Alive, Reads: 1},
 		},
 		"SucceededSince": {
-			reason: "Another incarnation held it when it was last read.",
-			before: newLease(named(name), heldBy(somebody)),
+			reason: "Another incarnation held it at the last read.",
+			before: newLease(named(name), heldBy(rival)),
 			now:    newLease(named(name), version2),
 			at:     time.Second,
 			want:   want{State: Alive, Reads: 1},
 		},
 		"Dead": {
-			reason: "Death is final, but only what is read now says so.",
-			before: newLease(named(name), heldBy(somebody), signedBy(somebody+","+me)),
-			now:    newLease(named(name), heldBy(somebody), signedBy(somebody+","+me)),
+			reason: "Death is final, but only a new read proves it.",
+			before: newLease(named(name), heldBy(rival), signedBy(rival+","+me)),
+			now:    newLease(named(name), heldBy(rival), signedBy(rival+","+me)),
 			at:     time.Second,
 			want:   want{State: Dead, Reads: 1},
 		},
 		"Expired": {
-			reason: "It was not renewed since it was last read.",
+			reason: "It was not renewed since the last read.",
 			before: newLease(named(name)),
 			now:    newLease(named(name)),
 			at:     10 * time.Second,
 			want:   want{State: Dead, Reads: 1},
 		},
 		"Unreadable": {
-			reason: "Who cannot be asked about may be alive.",
+			reason: "An instance whose Lease cannot be read may be alive.",
 			before: newLease(named(name)),
 			err:    errors.New("boom"),
 			at:     time.Hour,
 			want:   want{State: Unknown, Reads: 1},
 		},
 		"UnreadableRecently": {
-			reason: "What was seen alive a moment ago may be alive.",
+			reason: "An instance that was alive a moment ago may be alive.",
 			before: newLease(named(name)),
 			err:    errors.New("boom"),
 			at:     time.Second,
 			want:   want{State: Alive},
 		},
 		"Missing": {
-			reason: "There was a Lease when the question came up, for all that one knows.",
+			reason: "The Lease may have existed when the state was requested.",
 			want:   want{State: Alive, Reads: 1},
 		},
 		"Deleted": {
-			reason: "A Lease that somebody has deleted counts until it would have expired.",
+			reason: "A deleted Lease counts until its expiry.",
 			before: newLease(named(name)),
 			at:     10*time.Second - 1,
 			want:   want{State: Alive, Reads: 1},
 		},
 		"DeletedAfterLong": {
-			reason: "It was not read for as long as it lasts. Its holder may have renewed it until a moment ago.",
+			reason: "It was not read for its whole duration. Its holder may have renewed it until a moment ago.",
 			before: newLease(named(name)),
 			at:     10 * time.Second,
 			want:   want{State: Alive, Reads: 1},
@@ -202,8 +202,8 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// The time after which the holder of a Lease that was deleted is dead begins before its
-// state is first asked for.
+// TestObserverDeleted ensures that the time after which the holder of a deleted Lease is dead
+// begins before its state is first requested.
 func TestObserverDeleted(t *testing.T) {
 	t.Parallel()
 
@@ -231,7 +231,8 @@ func TestObserverDeleted(t *testing.T) {
 	}
 }
 
-// The Leases of another namespace are read when their state is asked for.
+// TestObserverOtherNamespace ensures that Leases of another namespace are read when their state
+// is requested.
 func TestObserverOtherNamespace(t *testing.T) {
 	t.Parallel()
 
@@ -243,13 +244,13 @@ func TestObserverOtherNamespace(t *testing.T) {
 		reason string
 		lease  *coordinationv1.Lease
 		err    error
-		// first is the state at once, then the one a duration later.
+		// first is the state at once. then is the state one duration later.
 		first, then State
 	}{
 		"Held":      {reason: "It is not renewed.", lease: newLease(named(name)), first: Alive, then: Dead},
 		"Released":  {reason: "It was released.", lease: newLease(named(name), signedBy(me), releasedBy(me)), first: Dead, then: Dead},
-		"Gone":      {reason: "The namespace may be gone, and its instances soon.", first: Alive, then: Dead},
-		"Forbidden": {reason: "Without the right to read it nothing is known.", err: errors.New("boom"), first: Unknown, then: Unknown},
+		"Gone":      {reason: "The namespace may be deleted, and its instances soon.", first: Alive, then: Dead},
+		"Forbidden": {reason: "Without the right to read it, the state is unknown.", err: errors.New("boom"), first: Unknown, then: Unknown},
 	}
 
 	for testName, tc := range cases {
@@ -275,7 +276,7 @@ func TestObserverOtherNamespace(t *testing.T) {
 	}
 }
 
-// Holder never answers from memory.
+// TestObserverHolder ensures that Holder always reads from the API server.
 func TestObserverHolder(t *testing.T) {
 	t.Parallel()
 
@@ -283,10 +284,10 @@ func TestObserverHolder(t *testing.T) {
 	l := &leases{lease: newLease(named(name))}
 	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
 
-	for i, want := range []string{me, somebody, ""} {
-		l.lease = newLease(named(name), heldBy(want), signedBy(somebody+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
+	for i, want := range []string{me, rival, ""} {
+		l.lease = newLease(named(name), heldBy(want), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
 		if want == "" {
-			releasedBy(somebody)(l.lease)
+			releasedBy(rival)(l.lease)
 		}
 
 		got, err := o.Holder(t.Context(), name)
@@ -302,7 +303,7 @@ func TestObserverHolder(t *testing.T) {
 	}
 }
 
-// An instance that takes over from another one needs the host of that one.
+// TestObserverHosts ensures that an instance that takes over gets the hosts of its predecessors.
 func TestObserverHosts(t *testing.T) {
 	t.Parallel()
 
@@ -317,7 +318,7 @@ func TestObserverHosts(t *testing.T) {
 	}{
 		{reason: "There is no Lease."},
 		{
-			reason: "An instance that signs nothing held it last, and several on one host before.",
+			reason: "An instance without signature held it last, and several on one host before.",
 			lease:  newLease(named(name), heldBy("old-0_5ad8"), signedBy("pod-1_1f33,pod-0_2a44,pod-1_3b55")),
 			want:   []string{"old-0", "pod-1", "pod-0"},
 		},
@@ -335,8 +336,8 @@ func TestObserverHosts(t *testing.T) {
 	}
 }
 
-// The Observer counts from when it first saw a Lease, which is before its state is asked
-// for.
+// TestObserverStart ensures that the Observer counts from its first read of a Lease, which is
+// before its state is requested.
 func TestObserverStart(t *testing.T) {
 	t.Parallel()
 
@@ -376,7 +377,7 @@ func TestObserverStart(t *testing.T) {
 		l.lease = nil
 		l.mu.Unlock()
 
-		<-time.After(memory + time.Minute)
+		<-time.After(forgetAfter + time.Minute)
 		synctest.Wait()
 
 		o.mu.Lock()

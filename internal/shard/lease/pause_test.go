@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestPause takes the API server away for an hour from an instance that may pause.
+// TestPause makes the API server unavailable for an hour, for an instance that may pause.
 func TestPause(t *testing.T) {
 	t.Parallel()
 
@@ -21,49 +21,49 @@ func TestPause(t *testing.T) {
 		reason string
 		busy   bool
 		fault  fault
-		// meanwhile happens in the middle of the outage.
+		// meanwhile is called in the middle of the outage.
 		meanwhile func(t *testing.T, s *apiServer)
 		pauses    []bool
 		lost      bool
 	}{
 		"Idle": {
-			reason: "It goes on when it has its Lease again.",
+			reason: "It continues when it has its Lease again.",
 			fault:  refused,
 			pauses: []bool{true, false},
 		},
 		"IdleHanging": {
-			reason: "That does not depend on how requests fail.",
+			reason: "The kind of failure does not matter.",
 			fault:  hanging,
 			pauses: []bool{true, false},
 		},
 		"Busy": {
-			reason: "What is in progress must have ended before others take over.",
+			reason: "Work in progress must have ended before others take over.",
 			busy:   true,
 			fault:  refused,
 			lost:   true,
 		},
 		"Taken": {
-			reason: "Another one works now.",
+			reason: "Another instance works now.",
 			fault:  refused,
 			meanwhile: func(t *testing.T, s *apiServer) {
 				t.Helper()
-				newCandidate(s, somebody, standard()).start(t)
+				newCandidate(s, rival, standard()).start(t)
 			},
 			pauses: []bool{true},
 			lost:   true,
 		},
 		"TakenAndReleased": {
-			reason: "Another one has worked, and what this one knows is old.",
+			reason: "Another instance has worked, so the records of this one are out of date.",
 			fault:  refused,
 			meanwhile: func(t *testing.T, s *apiServer) {
 				t.Helper()
-				s.change(edited(signedBy(somebody+","+me), releasedBy(somebody)))
+				s.change(edited(signedBy(rival+","+me), releasedBy(rival)))
 			},
 			pauses: []bool{true},
 			lost:   true,
 		},
 		"Deleted": {
-			reason: "Another one may have worked.",
+			reason: "Another instance may have worked.",
 			fault:  refused,
 			meanwhile: func(t *testing.T, s *apiServer) {
 				t.Helper()
@@ -73,7 +73,7 @@ func TestPause(t *testing.T) {
 			lost:   true,
 		},
 		"Emptied": {
-			reason: "Another one would have left its name.",
+			reason: "Another instance would have left its name.",
 			fault:  refused,
 			meanwhile: func(t *testing.T, s *apiServer) {
 				t.Helper()

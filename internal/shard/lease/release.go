@@ -13,9 +13,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Release the Lease so that others may take it at once, and disarm the fence. It must not
-// be called before leader election and all runs of this instance have ended. If it fails
-// the fence stays armed, and others wait until the Lease expires.
+// Release releases the Lease so that others may take it at once, and disarms the fence. It must
+// not be called before leader election and all runs of this instance have ended. If it fails, the
+// fence stays armed, and others wait until the Lease expires.
 func (l *Lock) Release(ctx context.Context) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -29,7 +29,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return err
 	}
 
-	// A process that ends by itself can say why.
+	// A process that ends before its fence can report why.
 	ctx, cancel := context.WithTimeout(ctx, l.fenced-now-l.timing.rest()/20)
 	defer cancel()
 
@@ -54,13 +54,13 @@ func (l *Lock) Release(ctx context.Context) error {
 	return l.fence.Disarm()
 }
 
-// release returns false if it is to be tried again.
+// release returns false if it must be repeated.
 func (l *Lock) release(ctx context.Context) (bool, error) {
 	r, _, err := l.Interface.Get(ctx)
 
 	switch {
 	case kerrors.IsNotFound(err):
-		// There is nothing to write it to: others wait until the last Lease expires.
+		// There is no Lease to write: others wait until the last Lease expires.
 		return true, nil
 	case err != nil:
 		return false, err

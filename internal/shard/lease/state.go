@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease holds the Lease of this instance, and decides which other instances
-// are alive by their Leases.
+// Package lease holds the Lease of this instance, and decides by their Leases which other
+// instances are alive.
 //
 // A Lease can be deleted, emptied, or replaced by an old copy of it while its holder works.
 // Its current content is therefore no proof that an instance is dead. These are the
@@ -11,20 +11,20 @@
 //
 //  1. An identity belongs to one process and is never used again.
 //  2. The holder of a Lease writes its identity to the front of the annotation "holders". A
-//     holder that releases it, when no run is left, also writes it to "released-by",
+//     holder that releases the Lease, when no run is left, also writes it to "released-by",
 //     which the next holder removes.
 //  3. An instance that is named in "holders" behind the first one, or in "released-by", is
-//     dead. No Lease from before its death names it there: a backup of one cannot.
+//     dead. A Lease from before its death does not name it there, nor does a backup of one.
 //  4. An instance that was seen to hold a Lease is dead when the Lease has not changed for
-//     its duration, by the clock of the observer. When the Lease has gone, is empty, has
+//     its duration, by the clock of the observer. If the Lease is deleted, empty, has
 //     another holder or is older than before, the instance may have renewed it until then,
-//     for longer than before: the longest duration counts from when that was noticed, even
+//     with a longer duration: the longest duration counts from when that was noticed, even
 //     if the instance counted as dead already.
 //  5. The first one in "holders" of an empty Lease that it did not release counts as seen.
 //  6. An instance that was never seen to hold the Lease, and is not named by it, is dead one
-//     duration after its state was first asked for.
+//     duration after its state was first requested.
 //  7. An instance takes a Lease when all others that it has seen or found in it are dead. If
-//     it knows nothing of the Lease it waits for two retry periods, in which a live holder
+//     it has never seen the Lease, it waits for two retry periods, in which a live holder
 //     would make it again.
 //  8. A holder that reads another holder in its Lease ends at once.
 //  9. A holder that could not renew its Lease until the renew deadline interrupts its runs.
@@ -49,22 +49,22 @@ type State string
 
 // The states of an instance.
 const (
-	// Alive is an instance that may be running: it holds its Lease, and that was
-	// renewed not too long ago.
+	// Alive is an instance that may be running: it holds its Lease, which was renewed recently
+	// enough.
 	Alive State = "alive"
 
-	// Dead is an instance that runs nothing any more, and never will.
+	// Dead is an instance that runs nothing and never will again.
 	Dead State = "dead"
 
 	// Unknown is the state of an instance whose Lease could not be read. It may be alive.
 	Unknown State = "unknown"
 )
 
-// identitySeparator is between the host and the random part of an identity.
+// identitySeparator separates the host and the random part of an identity.
 const identitySeparator = "_"
 
-// HostOf returns the name of the host of the process with the supplied identity,
-// empty if the identity does not have the form that NewIdentity gives it.
+// HostOf returns the name of the host of the process with the supplied identity. It is empty if
+// the identity does not have the form of NewIdentity.
 func HostOf(identity string) string {
 	i := strings.LastIndex(identity, identitySeparator)
 
@@ -73,11 +73,11 @@ func HostOf(identity string) string {
 
 // A sighting is the knowledge about one instance.
 type sighting struct {
-	// until when it may be alive, by the clock of this process. The times in the Lease
-	// come from the clock of another machine.
+	// until is the time until which it may be alive, by the clock of this process. The times in
+	// the Lease come from the clock of another machine.
 	until time.Time
 
-	// renewed is the latest time of renewal that it wrote, and duration the last one.
+	// renewed is the latest time of renewal that it wrote, and duration the last duration.
 	renewed  time.Time
 	duration time.Duration
 
@@ -85,36 +85,35 @@ type sighting struct {
 	asked bool
 }
 
-// An observation is the knowledge about a Lease so far.
+// An observation is the knowledge about a Lease.
 type observation struct {
-	// fallback is the duration of a Lease without one, and of one whose last duration is
-	// not known.
+	// fallback is the duration of a Lease without one, and of one whose last duration is unknown.
 	fallback time.Duration
 
-	// version of the Lease when it was last read: another one whenever it was written.
+	// version of the Lease at the last read. Every write changes it.
 	version version
 
-	// holder of the Lease when it was last read. Missing says that there was none.
+	// holder of the Lease at the last read. missing says that there was no Lease.
 	holder  string
 	missing bool
 
-	// blank is since when the Lease is missing, or empty, without a known holder.
+	// blank is the time since which the Lease is missing, or empty, without a known holder.
 	blank time.Time
 
 	// names of the instances that held it, the latest first.
 	names []string
 
-	// ended are the instances that the Lease, when it was last read, named as dead.
+	// ended are the instances that the Lease named as dead at the last read.
 	ended []string
 
-	// duration of the Lease when it was last read.
+	// duration of the Lease at the last read.
 	duration time.Duration
 
-	// seen are the instances that held it or were asked for, by identity.
+	// seen are the instances that held it or whose state was requested, by identity.
 	seen map[string]sighting
 }
 
-// newObservation of a Lease of which nothing is known. Its timing is like the supplied one.
+// newObservation returns an empty observation of a Lease. Its timing is like the supplied one.
 func newObservation(t Timing) observation { return observation{fallback: t.Longest()} }
 
 type version struct {
@@ -122,7 +121,7 @@ type version struct {
 	resource string
 }
 
-// see the Lease as it is now, nil if there is none.
+// see records the current Lease, or nil if there is none.
 func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 	if l == nil {
 		if !o.missing {
@@ -170,9 +169,9 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// extend the time for which instances may be alive: since the Lease was last read, they may
-// have renewed it, and for longer than before. That goes for the last holder even if its time
-// is over: this process may not have been able to read the Lease for so long.
+// extend moves the time until which instances may be alive. Since the last read they may have
+// renewed the Lease, and with a longer duration. This includes the last holder even if its time
+// is over: this process may have been unable to read the Lease for so long.
 func (o *observation) extend(now time.Time) {
 	for id, s := range o.seen {
 		last := len(o.names) > 0 && id == o.names[0] && !slices.Contains(o.ended, id)
@@ -183,7 +182,7 @@ func (o *observation) extend(now time.Time) {
 	}
 }
 
-// readNames records the instances that the Lease names as dead, and returns those that
+// readNames records the instances that the Lease names as dead. It returns the instances that
 // have signed it.
 func (o *observation) readNames(l *coordinationv1.Lease) []string {
 	signed := namesIn(l.GetAnnotations()[shard.HoldersAnnotationKey])
@@ -235,10 +234,12 @@ func (o *observation) note(identity string, s sighting) {
 	o.seen[identity] = s
 }
 
-// longest duration that an instance may have that was not seen to renew the Lease.
+// longest returns the longest possible duration of an instance that was not seen to renew the
+// Lease.
 func (o *observation) longest() time.Duration { return max(o.duration, o.fallback) }
 
-// state of the instance with the supplied identity, for a question that is asked now.
+// state returns the state of the instance with the supplied identity, for a question that is
+// asked now.
 func (o *observation) state(identity string, now time.Time) State {
 	_, known := o.seen[identity]
 
@@ -254,14 +255,15 @@ func (o *observation) state(identity string, now time.Time) State {
 	return Alive
 }
 
-// mayLive says whether the instance with the supplied identity was seen or asked for not
-// too long ago.
+// mayLive says whether the instance with the supplied identity was seen or asked for recently
+// enough to be alive.
 func (o *observation) mayLive(identity string, now time.Time) bool {
 	return now.Before(o.seen[identity].until)
 }
 
-// alive returns an instance other than the supplied one that was seen to hold the Lease and
-// may be alive, and until when: of several the one that may be for longest.
+// alive returns an instance other than the supplied one that was seen to hold the Lease and may
+// be alive, and the time until which it may be. Of several it returns the one with the latest
+// time.
 func (o *observation) alive(except string, now time.Time) (string, time.Time) {
 	var (
 		identity string
@@ -277,12 +279,11 @@ func (o *observation) alive(except string, now time.Time) (string, time.Time) {
 	return identity, until
 }
 
-// forgettable says whether an observation of a Lease that is gone can be forgotten: all
-// of its instances have been dead for so long that no question about them is to be
-// expected.
+// forgettable says whether an observation of a deleted Lease can be dropped: all of its instances
+// have been dead for so long that no more questions about them are expected.
 func (o *observation) forgettable(now time.Time) bool {
 	for _, s := range o.seen {
-		if now.Before(s.until.Add(memory)) {
+		if now.Before(s.until.Add(forgetAfter)) {
 			return false
 		}
 	}
@@ -290,6 +291,6 @@ func (o *observation) forgettable(now time.Time) bool {
 	return true
 }
 
-// memory is for how long the death of an instance is remembered after its Lease is gone.
-// To a later question the answer is that it is alive for the duration of another Lease.
-const memory = time.Hour
+// forgetAfter is how long the death of an instance is remembered after its Lease is deleted. After
+// that, the answer for this instance is alive for the duration of another Lease.
+const forgetAfter = time.Hour

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	me       = "host-0_me"
-	somebody = "host-1_somebody"
-	old      = "host-2_old"
+	me    = "host-0_me"
+	rival = "host-1_somebody"
+	old   = "host-2_old"
 )
 
 // A leaseOption changes a Lease.
@@ -36,14 +36,14 @@ func withUID(uid types.UID) leaseOption {
 	return func(l *coordinationv1.Lease) { l.UID = uid }
 }
 
-// signedBy sets who held the Lease, the latest first.
+// signedBy sets the names of the holders, the latest first.
 func signedBy(names string) leaseOption {
 	return func(l *coordinationv1.Lease) {
 		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.HoldersAnnotationKey, names)
 	}
 }
 
-// releasedBy empties the Lease, as its holder does.
+// releasedBy empties the Lease like its holder.
 func releasedBy(name string) leaseOption {
 	return func(l *coordinationv1.Lease) {
 		heldBy("")(l)
@@ -51,7 +51,7 @@ func releasedBy(name string) leaseOption {
 	}
 }
 
-// renewed is when the holder wrote the Lease, and for how long, by its own clock.
+// renewed sets when the holder wrote the Lease, by its own clock, and the duration.
 func renewed(at, duration time.Duration) leaseOption {
 	return func(l *coordinationv1.Lease) {
 		l.Spec.RenewTime = new(metav1.NewMicroTime(time.Unix(0, 0).Add(at)))
@@ -59,7 +59,7 @@ func renewed(at, duration time.Duration) leaseOption {
 	}
 }
 
-// newLease is held by me for 10 seconds, and was written with another clock.
+// newLease returns a Lease that me holds for 10 seconds. It was written with another clock.
 func newLease(o ...leaseOption) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "lease", UID: "uid", ResourceVersion: "1"},
@@ -79,14 +79,14 @@ func newLease(o ...leaseOption) *coordinationv1.Lease {
 func TestObservation(t *testing.T) {
 	t.Parallel()
 
-	// A reading is a Lease as it was at some time; nil if there was none.
+	// A reading is a Lease at some time. It is nil if there was none.
 	type reading struct {
 		at    time.Duration
 		lease *coordinationv1.Lease
 	}
 
 	type want struct {
-		// State of me, and who may hold the Lease.
+		// State of me, and the name of an instance that may hold the Lease.
 		State State
 		Alive string
 	}
@@ -98,19 +98,19 @@ func TestObservation(t *testing.T) {
 		want   want
 	}{
 		"First": {
-			reason: "A Lease that is seen for the first time may have been renewed just now, whatever time it names.",
+			reason: "A Lease that is seen for the first time may have been renewed just now, regardless of its time.",
 			read:   []reading{{lease: newLease()}},
 			at:     10*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"Expired": {
-			reason: "It did not change for as long as it says.",
+			reason: "It did not change for its duration.",
 			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease()}},
 			at:     10 * time.Second,
 			want:   want{State: Dead},
 		},
 		"Renewed": {
-			reason: "A Lease that changed counts from then on.",
+			reason: "The duration of a changed Lease counts from the change.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2)}},
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
@@ -122,7 +122,7 @@ func TestObservation(t *testing.T) {
 			want:   want{State: Alive, Alive: me},
 		},
 		"Shortened": {
-			reason: "A holder that writes a shorter duration counts on nothing longer.",
+			reason: "A holder that writes a shorter duration relies on nothing longer.",
 			read: []reading{
 				{lease: newLease(renewed(0, time.Hour))},
 				{at: time.Second, lease: newLease(version2, renewed(time.Second, 10*time.Second))},
@@ -131,7 +131,7 @@ func TestObservation(t *testing.T) {
 			want: want{State: Dead},
 		},
 		"RestoredShorter": {
-			reason: "A backup of the Lease is no renewal: its holder counts on what it wrote last.",
+			reason: "A backup of the Lease is no renewal: its holder relies on its last write.",
 			read: []reading{
 				{lease: newLease(renewed(time.Second, time.Hour))},
 				{at: time.Second, lease: newLease(version2, renewed(0, 10*time.Second))},
@@ -140,24 +140,24 @@ func TestObservation(t *testing.T) {
 			want: want{State: Alive, Alive: me},
 		},
 		"Succeeded": {
-			reason: "Its successor says that it took the Lease from me.",
-			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(somebody), signedBy(somebody+","+me))}},
+			reason: "Its successor names me as the previous holder.",
+			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(rival), signedBy(rival+","+me))}},
 			at:     time.Second,
-			want:   want{State: Dead, Alive: somebody},
+			want:   want{State: Dead, Alive: rival},
 		},
 		"SucceededLongAgo": {
-			reason: "Its successors pass that on.",
-			read:   []reading{{lease: newLease(heldBy(somebody), signedBy(somebody+","+old+","+me))}},
-			want:   want{State: Dead, Alive: somebody},
+			reason: "Later successors keep the name.",
+			read:   []reading{{lease: newLease(heldBy(rival), signedBy(rival+","+old+","+me))}},
+			want:   want{State: Dead, Alive: rival},
 		},
 		"AnotherHolder": {
-			reason: "Somebody else holds the Lease and does not say that he took it from me: it may come from a backup.",
+			reason: "Another instance holds the Lease and does not name me as the previous holder: the Lease may come from a backup.",
 			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
 			at:     15*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"AnotherHolderExpired": {
-			reason: "I may have renewed it until that was noticed, and not since. That it is renewed by the other one does not matter.",
+			reason: "I may have renewed it until the change was noticed, and not since. Renewals by the other one do not matter.",
 			read: []reading{
 				{lease: newLease()},
 				{at: 5 * time.Second, lease: newLease(version2, heldBy(old), signedBy(old))},
@@ -167,48 +167,48 @@ func TestObservation(t *testing.T) {
 			want: want{State: Dead, Alive: old},
 		},
 		"Released": {
-			reason: "The holder released it, and says so.",
+			reason: "The holder released it, and the Lease says so.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Second, lease: newLease(version2, signedBy(me), releasedBy(me))}},
 			at:     time.Second,
 			want:   want{State: Dead},
 		},
 		"FirstReleased": {
-			reason: "Who has just started reads that, too.",
+			reason: "An instance that has just started reads that, too.",
 			read:   []reading{{lease: newLease(signedBy(me), releasedBy(me))}},
 			want:   want{State: Dead},
 		},
 		"Emptied": {
-			reason: "It was not the holder that emptied it.",
+			reason: "It was not emptied by the holder.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedAndExpired": {
-			reason: "That it was emptied is no sign of life.",
+			reason: "An emptied Lease is no sign of life.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
 			at:     19 * time.Second,
 			want:   want{State: Dead},
 		},
 		"EmptiedUnsigned": {
-			reason: "That goes for a holder that signs nothing.",
+			reason: "The same is true of a holder without signature.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2, heldBy(""))}},
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"FirstEmptied": {
-			reason: "Whoever signed it last may have renewed it just before.",
+			reason: "The last holder that signed it may have renewed it just before.",
 			read:   []reading{{lease: newLease(signedBy(me), heldBy(""))}},
 			at:     10*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedByBackup": {
-			reason: "The backup was made when another one had released it.",
+			reason: "The backup is from a time at which another instance had released it.",
 			read:   []reading{{lease: newLease(signedBy(me + "," + old))}, {at: time.Second, lease: newLease(version2, signedBy(old), releasedBy(old))}},
 			at:     11*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"Deleted": {
-			reason: "Somebody has deleted it. Its holder goes on, and makes it again.",
+			reason: "A person has deleted it. Its holder continues and makes it again.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
@@ -220,25 +220,25 @@ func TestObservation(t *testing.T) {
 			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedAfterLong": {
-			reason: "The same goes for a Lease that was emptied,",
+			reason: "The same is true of a Lease that was emptied.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Minute, lease: newLease(version2, signedBy(me), heldBy(""))}},
 			at:     time.Minute + 10*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"RestoredAfterLong": {
-			reason: "and for one that has another holder, who does not say that he took it from me.",
+			reason: "The same is true of a Lease with another holder that does not name me as the previous holder.",
 			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
 			at:     time.Minute + 10*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"SucceededAfterLong": {
-			reason: "One who does say so is believed.",
-			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(somebody), signedBy(somebody+","+me))}},
+			reason: "A successor that names me as the previous holder proves my death.",
+			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(rival), signedBy(rival+","+me))}},
 			at:     time.Minute,
-			want:   want{State: Dead, Alive: somebody},
+			want:   want{State: Dead, Alive: rival},
 		},
 		"EmptiedAfterTenure": {
-			reason: "The Lease was deleted, made again by its holder, and emptied: who signed it last may have renewed it just before.",
+			reason: "The Lease was deleted, made again by its holder, and emptied: the last holder that signed it may have renewed it just before.",
 			read: []reading{
 				{lease: newLease(signedBy(me))},
 				{at: time.Second},
@@ -248,50 +248,50 @@ func TestObservation(t *testing.T) {
 			want: want{State: Alive, Alive: me},
 		},
 		"DeletedWhenLonger": {
-			reason: "It may have been renewed for longer than before, for as long as any Lease of such instances is.",
+			reason: "The last renewal may have had a longer duration: up to the longest of any Lease of such instances.",
 			read:   []reading{{lease: newLease(renewed(0, 2*time.Second))}, {at: time.Second}},
 			at:     6*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"DeletedAndExpired": {
-			reason: "Nobody has made it again in time.",
+			reason: "The holder has not made it again in time.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
 			at:     19 * time.Second,
 			want:   want{State: Dead},
 		},
 		"StillDeleted": {
-			reason: "That it is still gone is no news.",
+			reason: "A later read without a Lease adds nothing.",
 			read:   []reading{{lease: newLease()}, {at: 5 * time.Second}, {at: 10 * time.Second}},
 			at:     15 * time.Second,
 			want:   want{State: Dead},
 		},
 		"MadeAgain": {
-			reason: "A new Lease begins with a version that may be that of the old one.",
+			reason: "A new Lease may begin with a version of the old one.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(withUID("another"))}},
 			at:     19*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
 		},
 		"Dethroned": {
-			reason: "What is restored does not revive who is dead, except for a while.",
+			reason: "A restored Lease revives a dead instance only for a while.",
 			read: []reading{
-				{lease: newLease(heldBy(somebody), signedBy(somebody+","+me))},
+				{lease: newLease(heldBy(rival), signedBy(rival+","+me))},
 				{at: time.Second, lease: newLease(version2, signedBy(me))},
 			},
 			at:   11 * time.Second,
 			want: want{State: Dead},
 		},
 		"BackFromBackup": {
-			reason: "A dead one that a backup names is dead when its successor has the Lease again.",
+			reason: "A dead instance that a backup names is dead again when its successor has the Lease again.",
 			read: []reading{
-				{lease: newLease(heldBy(somebody), signedBy(somebody+","+me))},
+				{lease: newLease(heldBy(rival), signedBy(rival+","+me))},
 				{at: time.Second, lease: newLease(version2, signedBy(me))},
-				{at: 2 * time.Second, lease: newLease(version3, heldBy(somebody), signedBy(somebody+","+me))},
+				{at: 2 * time.Second, lease: newLease(version3, heldBy(rival), signedBy(rival+","+me))},
 			},
 			at:   2 * time.Second,
-			want: want{State: Dead, Alive: somebody},
+			want: want{State: Dead, Alive: rival},
 		},
 		"NoDuration": {
-			reason: "A Lease that says nothing lasts as long as mine.",
+			reason: "A Lease without a duration lasts as long as mine.",
 			read:   []reading{{lease: newLease(func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = nil })}},
 			at:     5*time.Second - 1,
 			want:   want{State: Alive, Alive: me},
@@ -317,14 +317,14 @@ func TestObservation(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(Dead, o.state("", start.Add(tc.at))); diff != "" {
-				t.Errorf("nobody is alive: -want, +got:\n%s", diff)
+				t.Errorf("noName is alive: -want, +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-// An instance that was never seen to hold the Lease may have held it before it was
-// restored or deleted.
+// TestObservationOfUnseen asks for an instance that was never seen to hold the Lease. It may have
+// held the Lease before the Lease was restored or deleted.
 func TestObservationOfUnseen(t *testing.T) {
 	t.Parallel()
 
@@ -334,27 +334,27 @@ func TestObservationOfUnseen(t *testing.T) {
 		lasts  time.Duration
 	}{
 		"AnotherHolder": {
-			reason: "The holder that is there does not name me.",
-			lease:  newLease(heldBy(somebody), signedBy(somebody+","+old)),
+			reason: "The current holder does not name me.",
+			lease:  newLease(heldBy(rival), signedBy(rival+","+old)),
 			lasts:  10 * time.Second,
 		},
 		"None": {
-			reason: "There is no Lease, and nothing that says how long mine was.",
+			reason: "There is no Lease, and the duration of mine is unknown.",
 			lasts:  5 * time.Second,
 		},
 		"Emptied": {
-			reason: "It was emptied, and signs are missing.",
+			reason: "It was emptied, and there are no signatures.",
 			lease:  newLease(heldBy("")),
 			lasts:  10 * time.Second,
 		},
 		"Short": {
-			reason: "Another holder's duration is not mine.",
-			lease:  newLease(heldBy(somebody), renewed(0, time.Second)),
+			reason: "The duration of another holder is not mine.",
+			lease:  newLease(heldBy(rival), renewed(0, time.Second)),
 			lasts:  5 * time.Second,
 		},
 		"Named": {
 			reason: "I am dead at once if the Lease names me.",
-			lease:  newLease(heldBy(somebody), signedBy(somebody+","+me)),
+			lease:  newLease(heldBy(rival), signedBy(rival+","+me)),
 		},
 	}
 
@@ -364,7 +364,7 @@ func TestObservationOfUnseen(t *testing.T) {
 
 			start := time.Unix(1e9, 0)
 			o := observation{fallback: 5 * time.Second}
-			// The question counts, not for how long the Lease was watched.
+			// The time of the question counts, not how long the Lease was watched.
 			o.see(tc.lease, start.Add(-time.Hour))
 
 			first := Alive

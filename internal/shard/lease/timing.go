@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxInterruptGrace is how long an interrupted run may take to save its state and to
-// release its lock, where the timing of the Lease leaves as much.
+// maxInterruptGrace limits the time in which an interrupted run may save its state and release
+// its lock, if the timing of the Lease leaves as much.
 const maxInterruptGrace = 10 * time.Second
 
 // Timing of a Lease.
@@ -19,14 +19,14 @@ type Timing struct {
 	// Duration after which others take a Lease that was not renewed.
 	Duration time.Duration
 
-	// RenewDeadline is how long the holder tries to renew it before it gives up.
+	// RenewDeadline is the time for which the holder tries to renew it before it gives up.
 	RenewDeadline time.Duration
 
-	// RetryPeriod is the time between two tries.
+	// RetryPeriod is the time between two attempts.
 	RetryPeriod time.Duration
 
-	// ApplyDuration takes the place of Duration while an apply or a destroy is in
-	// progress, if it is longer. The renew deadline is later by the difference.
+	// ApplyDuration replaces Duration while an apply or a destroy is in progress, if it is longer.
+	// The renew deadline is later by the difference.
 	ApplyDuration time.Duration
 }
 
@@ -58,25 +58,24 @@ func (t Timing) Validate() error {
 //	1           others take the Lease.
 func (t Timing) rest() time.Duration { return t.Duration - t.RenewDeadline }
 
-// InterruptGrace is how long an interrupted run may take before it is killed.
+// InterruptGrace is the time that an interrupted run may take before it is killed.
 func (t Timing) InterruptGrace() time.Duration { return min(t.rest()/2, maxInterruptGrace) }
 
-// AbortLimit is how long after the renew deadline reconciles are canceled.
+// AbortLimit is the time from the renew deadline until reconciles are canceled.
 func (t Timing) AbortLimit() time.Duration { return t.rest() * 3 / 4 }
 
-// Longest duration that the Lease is written with.
+// Longest duration that is written to the Lease.
 func (t Timing) Longest() time.Duration { return max(t.Duration, t.ApplyDuration) }
 
-// LongestDeadline is the renew deadline that goes with it.
+// LongestDeadline is the renew deadline for the longest duration.
 func (t Timing) LongestDeadline() time.Duration { return t.deadline(t.Longest()) }
 
-// deadline returns how long after a renewal with the supplied duration the holder gives up.
+// deadline returns the time from a renewal with the supplied duration until the holder gives up.
 func (t Timing) deadline(duration time.Duration) time.Duration { return duration - t.rest() }
 
-// fenced returns how long after a renewal with the supplied duration the process is
-// killed.
+// fenced returns the time from a renewal with the supplied duration until the process is killed.
 func (t Timing) fenced(duration time.Duration) time.Duration { return duration - t.rest()/10 }
 
-// undisturbed is for how long a Lease has to be missing before an instance that knows
-// nothing of it makes it: a live holder makes it again within one retry period.
+// undisturbed is how long a Lease has to be missing before an instance without knowledge of it
+// makes it. A live holder makes it again within one retry period.
 func (t Timing) undisturbed() time.Duration { return 2 * t.RetryPeriod }

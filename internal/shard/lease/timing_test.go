@@ -25,15 +25,15 @@ func TestTimingValidate(t *testing.T) {
 			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second},
 		},
 		"Apply": {
-			reason: "An apply may be given longer.",
+			reason: "An apply may have a longer duration.",
 			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
 		},
 		"Shortest": {
-			reason: "That is as short as it gets.",
+			reason: "These are the shortest values.",
 			t:      Timing{Duration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
 		},
 		"LongestDeadline": {
-			reason: "A quarter is left to stop in.",
+			reason: "A quarter of the duration is left to stop.",
 			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9 * time.Second, RetryPeriod: time.Second},
 		},
 		"ShortDuration": {
@@ -42,17 +42,17 @@ func TestTimingValidate(t *testing.T) {
 			flag:   "--lease-duration",
 		},
 		"PartOfSecond": {
-			reason: "A Lease counts in whole seconds.",
+			reason: "The duration of a Lease is in whole seconds.",
 			t:      Timing{Duration: 2500 * time.Millisecond, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
 			flag:   "--lease-duration",
 		},
 		"PartOfSecondApply": {
-			reason: "That goes for any duration.",
+			reason: "The same is true of any duration.",
 			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9 * time.Second, RetryPeriod: time.Second, ApplyDuration: time.Minute + 1},
 			flag:   "--lease-apply-duration",
 		},
 		"LongDeadline": {
-			reason: "A run that is interrupted too late has no time to save its state.",
+			reason: "A run that is interrupted too late cannot save its state.",
 			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9*time.Second + 1, RetryPeriod: time.Second},
 			flag:   "--lease-renew-deadline",
 		},
@@ -62,12 +62,12 @@ func TestTimingValidate(t *testing.T) {
 			flag:   "--lease-renew-deadline",
 		},
 		"LongRetry": {
-			reason: "One try may fail.",
+			reason: "One attempt may fail.",
 			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2500*time.Millisecond + 1},
 			flag:   "--lease-retry-period",
 		},
 		"NoRetry": {
-			reason: "Without a pause nothing else gets done.",
+			reason: "A pause between attempts is necessary.",
 			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second},
 			flag:   "--lease-retry-period",
 		},
@@ -118,7 +118,7 @@ func TestTimingInterruptGrace(t *testing.T) {
 		want   time.Duration
 	}{
 		"Default": {
-			reason: "A run gets the ten seconds that it has always had.",
+			reason: "A run gets at most ten seconds.",
 			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second},
 			want:   10 * time.Second,
 		},
@@ -128,7 +128,7 @@ func TestTimingInterruptGrace(t *testing.T) {
 			want:   10 * time.Second,
 		},
 		"Short": {
-			reason: "It gets half of what there is.",
+			reason: "It gets half of the rest.",
 			t:      Timing{Duration: 8 * time.Second, RenewDeadline: 4 * time.Second},
 			want:   2 * time.Second,
 		},

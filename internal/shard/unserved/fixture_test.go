@@ -22,17 +22,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
-// stubLeases are those that are held. Nil is not known yet.
+// stubLeases are the held Leases. nil means that they are not known yet.
 type stubLeases []shard.ID
 
 func (l *stubLeases) Serving() ([]shard.ID, bool) { return *l, *l != nil }
 
-// A stubMetrics has what was counted last.
+// A stubMetrics has the last counts.
 type stubMetrics map[string]int
 
 func (m stubMetrics) Unserved(reason string, n int) { m[reason] = n }
 
-// A recorder has the Events, as the name of the Workspace and a text.
+// A recorder has the Events as the name of the Workspace and a text.
 type recorder struct {
 	mu     sync.Mutex
 	events map[string][]string
@@ -52,7 +52,7 @@ func (r *recorder) Event(o runtime.Object, e event.Event) {
 
 func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
 
-// A brokenReader cannot be reached.
+// A brokenReader always fails.
 type brokenReader struct{ client.Reader }
 
 func (brokenReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
@@ -111,7 +111,7 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 	return f
 }
 
-// scan so many times.
+// scan scans the supplied number of times.
 func (f *fixture) scan(t *testing.T, times int) {
 	t.Helper()
 
@@ -122,8 +122,8 @@ func (f *fixture) scan(t *testing.T, times int) {
 	}
 }
 
-// expect fails the test unless the counts are these, and people were told that often
-// of each Workspace of the supplied labels.
+// expect fails the test unless the counts match, and the Workspaces of each label have the
+// supplied number of Events.
 func (f *fixture) expect(t *testing.T, reason string, noShard, noCatchAll int, told map[string]int) {
 	t.Helper()
 

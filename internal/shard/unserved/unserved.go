@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unserved finds Workspaces that no running instance serves, and reports them. No
-// other part would: each instance sees only the Workspaces that it serves.
+// Package unserved finds Workspaces that no running instance serves, and reports them. No other
+// part could: each instance sees only the Workspaces that it serves.
 package unserved
 
 import (
@@ -29,19 +29,19 @@ import (
 
 const reasonUnserved event.Reason = "NobodyServes"
 
-// Reasons why no instance serves a Workspace: values of a metric's label.
+// Reasons why no instance serves a Workspace. They are values of a label of a metric.
 const (
-	// ReasonNoLiveShard is that no instance serves the shard that the label names.
+	// ReasonNoLiveShard means that no instance serves the shard in the label.
 	ReasonNoLiveShard = "no_live_shard"
 
-	// ReasonNoCatchAll is that there is no label, and no instance for those without.
+	// ReasonNoCatchAll means that there is no label, and no instance for Workspaces without one.
 	ReasonNoCatchAll = "no_catch_all"
 )
 
 // Leases lists the live instances.
 type Leases interface {
-	// Serving returns the IDs of all instances that hold their Lease, and false if
-	// that is not known yet.
+	// Serving returns the IDs of all instances that hold their Lease, and false if that is not
+	// known yet.
 	Serving() ([]shard.ID, bool)
 }
 
@@ -50,8 +50,8 @@ type Metrics interface {
 	Unserved(reason string, workspaces int)
 }
 
-// A Watcher scans for Workspaces that no instance serves. Only one instance does it: the
-// one whose Lease has the first name of those that are held.
+// A Watcher scans for Workspaces that no instance serves. Only one instance scans: of all held
+// Leases, its Lease has the first name.
 type Watcher struct {
 	// ID of the instance, which holds its Lease.
 	ID shard.ID
@@ -71,36 +71,34 @@ type Watcher struct {
 	Record  event.Recorder
 	Log     logging.Logger
 
-	// seen is in how many consecutive scans each unserved Workspace was found.
+	// seen counts the consecutive scans in which each unserved Workspace was found.
 	seen map[finding]int
 }
 
-// A finding is a Workspace that no instance serves, and why.
+// A finding is a Workspace that no instance serves, and the reason.
 type finding struct {
 	uid    types.UID
 	reason string
 }
 
-// reportAt is the number of consecutive scans after which a Workspace is reported: while
-// an instance is replaced by its next version, its Workspaces are not served for some
-// seconds.
+// reportAt is the number of consecutive scans after which a Workspace is reported. While an
+// instance is replaced by its next version, its Workspaces are not served for some seconds.
 const reportAt = 2
 
-// Start scans every interval until ctx is done, but not at once: when all instances are
-// started together the others may not have their Leases yet, and their Workspaces would
-// count as unserved.
+// Start scans every interval until ctx is done, but not at once: when all instances are started
+// together, some may not have their Leases yet, and their Workspaces would count as unserved.
 func (w *Watcher) Start(ctx context.Context) error {
 	return periodic.Task{
 		Interval: w.Interval,
 		Do:       w.Scan,
-		Failed:   func(err error) { w.Log.Info("Cannot look for Workspaces that nobody serves", "error", err) },
+		Failed:   func(err error) { w.Log.Info("Cannot scan for unserved Workspaces", "error", err) },
 	}.Start(ctx)
 }
 
-// NeedLeaderElection returns true: only an instance with a Lease may have to scan.
+// NeedLeaderElection returns true: only an instance with a Lease scans.
 func (w *Watcher) NeedLeaderElection() bool { return true }
 
-// Scan once, and report the Workspaces that were found often enough.
+// Scan scans once, and reports the Workspaces that were found in reportAt consecutive scans.
 func (w *Watcher) Scan(ctx context.Context) error {
 	serving, ok := w.Leases.Serving()
 	if !ok {
@@ -132,13 +130,13 @@ func (w *Watcher) Scan(ctx context.Context) error {
 	return nil
 }
 
-// isFirst says whether this instance is the one that scans.
+// isFirst says whether this instance scans.
 func (w *Watcher) isFirst(serving []shard.ID) bool {
 	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.ID.LeaseName() })
 }
 
-// find the Workspaces that none of the supplied instances serves. The API server
-// selects them, so that it costs next to nothing when there are none.
+// find adds the Workspaces that none of the supplied instances serves. The API server selects
+// them, so that a scan without any costs very little.
 func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[finding]int) error {
 	labelled := []string{shard.LabelKey}
 
@@ -186,10 +184,10 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 
 func describe(reason string, o *metav1.PartialObjectMetadata) error {
 	if reason == ReasonNoCatchAll {
-		return errors.Errorf("nobody works on this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all", shard.LabelKey)
+		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all", shard.LabelKey)
 	}
 
 	name := o.GetLabels()[shard.LabelKey]
 
-	return errors.Errorf("nobody works on this Workspace: no instance with --shard-name=%s is running. Start one, or change the label %s", name, shard.LabelKey)
+	return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. Start one, or change the label %s", name, shard.LabelKey)
 }

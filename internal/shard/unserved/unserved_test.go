@@ -19,22 +19,22 @@ import (
 type step struct {
 	reason string
 
-	// leases are the Leases that are held from now on, self is the instance that scans,
-	// and relabel are the labels that change. Unset fields change nothing.
+	// leases are the Leases that are held from now on, self is the scanning instance, and relabel
+	// are the labels that change. Unset fields change nothing.
 	leases  stubLeases
 	self    shard.ID
 	relabel map[string]string
 
 	scans int
 
-	// noShard and noCatchAll are the counts, and told is how often people were told of
-	// each Workspace of a label.
+	// noShard and noCatchAll are the counts. told is the number of Events for each Workspace of a
+	// label.
 	noShard, noCatchAll int
 	told                map[string]int
 }
 
-// TestScan looks with a real API server, which does the selecting. The cases share
-// it, and so come one after the other.
+// TestScan scans with a real API server, which selects the Workspaces. The cases share it and run
+// one after the other.
 func TestScan(t *testing.T) {
 	t.Parallel()
 
@@ -43,31 +43,31 @@ func TestScan(t *testing.T) {
 
 	for name, steps := range map[string][]step{
 		"Twice": {
-			{reason: "An instance that is replaced is away for a moment.", scans: 1},
-			{reason: "Nobody is there for two of the labels, and none for those without.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
-			{reason: "People were told.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "An instance is being replaced.", scans: 1},
+			{reason: "There is no instance for two of the labels, and none for Workspaces without a label.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "The Events were sent before.", scans: 1, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
 		},
 		"CatchAll": {
-			{reason: "Somebody serves those without a label.", leases: stubLeases{shard.CatchAll(), b, c}, scans: 2, noShard: 2, told: map[string]int{"a": 1}},
-			{reason: "There is no shard at all.", leases: stubLeases{shard.CatchAll()}, self: shard.CatchAll(), scans: 2, noShard: 6, told: map[string]int{"a": 1, "b": 1, "c": 1}},
+			{reason: "An instance serves the Workspaces without a label.", leases: stubLeases{shard.CatchAll(), b, c}, scans: 2, noShard: 2, told: map[string]int{"a": 1}},
+			{reason: "There is no shard.", leases: stubLeases{shard.CatchAll()}, self: shard.CatchAll(), scans: 2, noShard: 6, told: map[string]int{"a": 1, "b": 1, "c": 1}},
 		},
 		"FirstOnly": {
-			{reason: "The instance of shard a looks.", leases: stubLeases{b, a}, scans: 2},
-			{reason: "The instance of shard a is gone: it is this one that looks.", leases: stubLeases{b, c}, scans: 2, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "a": 1}},
+			{reason: "The instance of shard a scans.", leases: stubLeases{b, a}, scans: 2},
+			{reason: "The instance of shard a is gone: this instance scans.", leases: stubLeases{b, c}, scans: 2, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "a": 1}},
 		},
 		"Unsharded": {
-			{reason: "Nobody serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "No instance serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
 			{reason: "An unsharded instance serves all.", leases: stubLeases{b, {}}, scans: 1, told: map[string]int{"": 1, "a": 1, "c": 1}},
 		},
 		"Served": {
-			{reason: "Nobody serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
-			{reason: "Somebody serves those of shard a now.", relabel: map[string]string{"a": "b"}, scans: 1, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "b": 1, "c": 1}},
-			{reason: "People are told again of what was served meanwhile, and of the others of shard b.", leases: stubLeases{c}, self: c, scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "b": 3, "c": 1}},
+			{reason: "No instance serves them.", scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "a": 1, "c": 1}},
+			{reason: "An instance serves those of shard a now.", relabel: map[string]string{"a": "b"}, scans: 1, noShard: 2, noCatchAll: 2, told: map[string]int{"": 1, "b": 1, "c": 1}},
+			{reason: "Workspaces that were served in between get another Event, and so do the others of shard b.", leases: stubLeases{c}, self: c, scans: 2, noShard: 4, noCatchAll: 2, told: map[string]int{"": 1, "b": 3, "c": 1}},
 		},
 		"OtherReason": {
-			{reason: "An instance that is replaced is away for a moment.", scans: 1},
+			{reason: "An instance is being replaced.", scans: 1},
 			{reason: "The label was changed a moment ago.", relabel: map[string]string{"": "d"}, scans: 1, noShard: 4, told: map[string]int{"a": 1, "c": 1}},
-			{reason: "Nobody serves that one either.", scans: 1, noShard: 6, told: map[string]int{"a": 1, "c": 1, "d": 1}},
+			{reason: "No instance serves that one either.", scans: 1, noShard: 6, told: map[string]int{"a": 1, "c": 1, "d": 1}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,11 +129,11 @@ func testCannotList(t *testing.T, f *fixture) {
 		t.Error("want the error of the API server")
 	}
 
-	f.expect(t, "What was known is not forgotten.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
+	f.expect(t, "The counts stay.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 
 	f.Live = f.kube
 	f.scan(t, 1)
-	f.expect(t, "People were told before.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
+	f.expect(t, "The Events were sent before.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 }
 
 func testWhatPeopleRead(t *testing.T, f *fixture) {
