@@ -16,9 +16,10 @@ const opApply = "apply"
 type ApplyOptions struct {
 	// PlanFile is the saved plan to apply. Without one, Apply plans by itself.
 	PlanFile string
-	// VarFiles are files with variables; later ones win. A saved plan has them.
+	// VarFiles are files with variables; later ones take precedence. A saved plan already has
+	// them.
 	VarFiles []string
-	// Args are further arguments. They win over VarFiles.
+	// Args are further arguments. They take precedence over VarFiles.
 	Args []string
 	// Progress, if not nil, is called for every event. It must not block.
 	Progress func(Progress)
@@ -28,14 +29,13 @@ type ApplyOptions struct {
 type Applied struct {
 	Summary
 
-	// Outputs of the root module, those that are null excepted. Sensitive ones have
-	// no Value: PullState has it. Nil if the CLI did not tell.
+	// Outputs of the root module, except null ones. Sensitive ones have no Value: PullState has
+	// it. Outputs is nil if the CLI did not print them.
 	Outputs map[string]Output
 }
 
-// Apply applies the saved plan. If the arguments do not go with a saved plan (see
-// AppliesSavedPlan), or there is none, it makes another plan and applies that at once, in
-// the same run.
+// Apply applies the saved plan. If there is none, or the arguments are not valid with a saved
+// plan (see AppliesSavedPlan), Apply makes another plan and applies it at once, in the same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
 	if !AppliesSavedPlan(o.Args, ws.Env...) {
 		o.PlanFile = ""
@@ -74,10 +74,10 @@ func applyCommand(o ApplyOptions) command {
 	return command{op: opApply, args: args, inWorkspace: true}
 }
 
-// AppliesSavedPlan reports whether `apply` with these arguments, and those that
-// TF_CLI_ARGS and TF_CLI_ARGS_apply in env add to them, means the same with a saved plan
-// as without. It does not with arguments that change the plan: those are refused (-var),
-// or, worse, ignored (-refresh-only, -target). Unknown arguments are treated like these.
+// AppliesSavedPlan reports whether `apply` has the same effect with a saved plan as without,
+// given these arguments and those from TF_CLI_ARGS and TF_CLI_ARGS_apply in env. It does not with
+// arguments that change the plan: the CLI refuses them (-var) or, worse, ignores them
+// (-refresh-only, -target). Unknown arguments are treated like these.
 func AppliesSavedPlan(args []string, env ...string) bool {
 	var fromEnv []string
 
@@ -92,7 +92,7 @@ func AppliesSavedPlan(args []string, env ...string) bool {
 	return onlyHow(args) && onlyHow(fromEnv)
 }
 
-// onlyHow reports whether the arguments change only how the plan is applied, and not the
+// onlyHow reports whether the arguments change only the way in which the plan is applied, not the
 // plan.
 func onlyHow(args []string) bool {
 	switches := []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"}

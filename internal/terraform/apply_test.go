@@ -53,8 +53,8 @@ func TestAppliesSavedPlan(t *testing.T) {
 		env    []string
 		want   bool
 	}{
-		"None":           {reason: "nothing to object to", want: true},
-		"How":            {reason: "how to apply is not what to apply", args: []string{"-parallelism=3", "--lock-timeout=3s", "-lock=false", "-no-color", "-compact-warnings", "-input=false"}, want: true},
+		"None":           {reason: "no arguments", want: true},
+		"How":            {reason: "arguments about the way of applying do not change the plan", args: []string{"-parallelism=3", "--lock-timeout=3s", "-lock=false", "-no-color", "-compact-warnings", "-input=false"}, want: true},
 		"ValueApart":     {reason: "a value may be an argument of its own", args: []string{"-parallelism", "3", "-no-color"}, want: true},
 		"ValueMissing":   {reason: "it would take the plan file for its value", args: []string{"-no-color", "-parallelism"}},
 		"Variable":       {reason: "refused by the CLI", args: []string{"-var=x=1"}},
@@ -64,13 +64,13 @@ func TestAppliesSavedPlan(t *testing.T) {
 		"RefreshOnly":    {reason: "ignored by the CLI, which would then apply everything", args: []string{"-refresh-only"}},
 		"Replace":        {reason: "ignored by the CLI", args: []string{"-replace=a.b"}},
 		"Destroy":        {reason: "ignored by the CLI", args: []string{"-destroy"}},
-		"Unknown":        {reason: "what is not known may say what to plan", args: []string{"-new-thing"}},
+		"Unknown":        {reason: "an unknown argument may change the plan", args: []string{"-new-thing"}},
 		"NoFlag":         {reason: "it would be taken for the plan file", args: []string{"x"}},
 		"Dashes":         {reason: "no flag either", args: []string{"--"}},
 		"Dash":           {reason: "no flag either", args: []string{"-"}},
 		"EnvHow":         {reason: "arguments may come from the environment", env: []string{"TF_CLI_ARGS=-no-color", "TF_CLI_ARGS_apply=-parallelism=3 -lock=false"}, want: true},
 		"EnvWhat":        {reason: "as above", env: []string{"TF_CLI_ARGS_apply=-no-color -target=a.b"}},
-		"EnvQuoted":      {reason: "what is quoted is not known", env: []string{`TF_CLI_ARGS="-target=a.b"`}},
+		"EnvQuoted":      {reason: "quoted arguments count as unknown", env: []string{`TF_CLI_ARGS="-target=a.b"`}},
 		"EnvOfOthers":    {reason: "other subcommands have their own", env: []string{"TF_CLI_ARGS_plan=-target=a.b", "X"}, want: true},
 		"EnvKeepsApart":  {reason: "the plan file is not the value of the last one there", args: []string{"3"}, env: []string{"TF_CLI_ARGS=-parallelism"}},
 		"NotForTheValue": {reason: "the value of a switch comes with it", args: []string{"-lock", "false"}},
@@ -238,8 +238,8 @@ resource "terraform_data" "x" {
 	})
 }
 
-// FuzzAppliesSavedPlan checks that no combination of arguments gets through that
-// has one which would not get through alone.
+// FuzzAppliesSavedPlan checks that no combination of arguments is accepted if one of them would
+// be refused alone.
 func FuzzAppliesSavedPlan(f *testing.F) {
 	f.Add("-parallelism\n3", "-no-color")
 	f.Add("-lock=false\n-target=x", "")

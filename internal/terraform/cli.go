@@ -24,16 +24,16 @@ const (
 	OpenTofu  Product = "opentofu"
 )
 
-// DefaultGracePeriod is how long an interrupted run may take to save its state and
-// release its lock before it is killed.
+// DefaultGracePeriod is the time that an interrupted run may take to save its state and release
+// its lock before it is killed.
 const DefaultGracePeriod = 25 * time.Second
 
-// versionTimeout bounds the run that asks a program for its version. Only a program that
-// is neither terraform nor tofu ever reaches it.
+// versionTimeout limits the run that asks a program for its version. Only a program that is
+// neither terraform nor tofu reaches it.
 const versionTimeout = time.Minute
 
-// versionLine is how both products begin to answer `version`. The -json form of
-// the answer does not tell which product it comes from.
+// versionLine is the first line of `version` of both products. The -json form of the answer does
+// not name the product.
 var versionLine = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`)
 
 // A CLI is a terraform or tofu program. It is safe for concurrent use; runs in the
@@ -53,8 +53,8 @@ type CLI struct {
 // An Option configures a CLI.
 type Option func(*CLI)
 
-// WithGracePeriod sets how long an interrupted run may take to end by itself. Not
-// positive means not at all.
+// WithGracePeriod sets the time that an interrupted run may take to end by itself. If it is not
+// positive, the run is killed at once.
 func WithGracePeriod(d time.Duration) Option {
 	return func(c *CLI) { c.grace = max(d, time.Nanosecond) }
 }
@@ -65,15 +65,15 @@ func WithStop(ctx context.Context) Option {
 	return func(c *CLI) { c.stop = ctx }
 }
 
-// WithObserver makes the CLI call observe after every run, with the subcommand, how
-// long it took and the error that ended it. A plan that found changes is no error.
+// WithObserver makes the CLI call observe after every run, with the subcommand, the duration and
+// the error of the run. A plan that found changes is no error.
 func WithObserver(observe func(op string, took time.Duration, err error)) Option {
 	return func(c *CLI) { c.observe = observe }
 }
 
-// Find returns the CLI that name stands for: a program on PATH or an absolute
-// path, or, when name is empty, terraform or else tofu, whichever is on PATH. It
-// asks the program for its version, and refuses one that is neither product.
+// Find returns the CLI with the supplied name: a program on PATH or an absolute path. If name is
+// empty, it is terraform or else tofu, the first that is on PATH. Find asks the program for its
+// version, and refuses one that is neither product.
 func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
 	path, err := locate(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
 // Path returns the absolute path of the program.
 func (c *CLI) Path() string { return c.path }
 
-// Product returns which program it is.
+// Product returns the product that the program is.
 func (c *CLI) Product() Product { return c.product }
 
 // Version returns its version, without a leading v.
@@ -118,7 +118,7 @@ func (c *CLI) Version() string { return c.version }
 // Changing reports whether an apply or a destroy is in progress.
 func (c *CLI) Changing() bool { return c.changing.Load() > 0 }
 
-// locate returns the absolute path of the program that name stands for.
+// locate returns the absolute path of the program with the supplied name.
 func locate(name string) (string, error) {
 	if name == "" {
 		for _, candidate := range []string{"terraform", "tofu"} {

@@ -85,7 +85,7 @@ func TestFind(t *testing.T) {
 			err:    `"./terraform" is neither a name on PATH nor an absolute path`,
 		},
 		"AnotherProgram": {
-			reason: "a program that does not say what it is is refused",
+			reason: "a program that names neither product is refused",
 			path:   none,
 			name:   truth,
 			err:    "is neither terraform nor tofu",

@@ -10,9 +10,9 @@ const opDestroy = "destroy"
 
 // DestroyOptions are the options of Destroy.
 type DestroyOptions struct {
-	// VarFiles are files with variables; later ones win.
+	// VarFiles are files with variables; later ones take precedence.
 	VarFiles []string
-	// Args are further arguments. They win over VarFiles.
+	// Args are further arguments. They take precedence over VarFiles.
 	Args []string
 	// Progress, if not nil, is called for every event. It must not block.
 	Progress func(Progress)

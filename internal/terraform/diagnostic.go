@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Severity tells whether a diagnostic made the run fail.
+// A Severity says whether a diagnostic made the run fail.
 type Severity string
 
 // The severities.
@@ -71,7 +71,7 @@ func (d Diagnostic) says(texts ...string) bool {
 	})
 }
 
-// redacted returns the diagnostic as it may be shown.
+// redacted returns the diagnostic without secrets.
 func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
 	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
 		*text = redact(*text)
@@ -80,8 +80,8 @@ func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
 	return d
 }
 
-// relativeTo returns the diagnostic without the path of dir, which says nothing to
-// a reader and is another one on another day.
+// relativeTo returns the diagnostic without the path of dir, which does not help a reader and may
+// change.
 func (d Diagnostic) relativeTo(dir string) Diagnostic {
 	if dir == "" || dir == "/" {
 		return d
@@ -98,9 +98,9 @@ func (d Diagnostic) relativeTo(dir string) Diagnostic {
 // preamble is the text with which both CLIs introduce the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
-// errorsOf returns the diagnostics that made a run fail, each once, in an order
-// that is the same the next time: the CLI looks at resources and variables in any
-// order. Those about nothing in particular come last, in the order of the run.
+// errorsOf returns the diagnostics that made a run fail, each once, in a stable order: the CLI
+// processes resources and variables in any order. Diagnostics without an object come last, in the
+// order of the run.
 func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	var ds []Diagnostic
 	for _, d := range diagnostics {
@@ -124,7 +124,7 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	return ds
 }
 
-// The objects of diagnostics, in the order in which people want to read them.
+// The kinds of objects of diagnostics, in the order of the message.
 const (
 	rankResource = iota
 	rankLine
@@ -142,7 +142,7 @@ func (d Diagnostic) rank() int {
 	return rankNothing
 }
 
-// jsonDiagnostic is a diagnostic as the -json form of a run has it.
+// jsonDiagnostic is a diagnostic in the -json output of a run.
 type jsonDiagnostic struct {
 	Severity Severity `json:"severity"`
 	Summary  string   `json:"summary"`
@@ -190,8 +190,8 @@ var (
 	box        = regexp.MustCompile(`^[╷╵│] ?`)
 )
 
-// parseText returns the diagnostics in the stderr of a run without -json, which
-// not every subcommand of every version has.
+// parseText returns the diagnostics in the stderr of a run without -json. Not every subcommand of
+// every version has -json.
 func parseText(text string) []Diagnostic {
 	var (
 		ds    []Diagnostic
@@ -211,7 +211,7 @@ func parseText(text string) []Diagnostic {
 		if heading.MatchString(line) {
 			end()
 		} else if block == nil {
-			continue // Something that came before the first one.
+			continue // Text before the first diagnostic.
 		}
 
 		block = append(block, line)

@@ -20,7 +20,7 @@ func TestDiagnosticString(t *testing.T) {
 		d      Diagnostic
 		want   string
 	}{
-		"SummaryOnly": {reason: "some have nothing else", d: Diagnostic{Summary: "execution halted"}, want: "execution halted"},
+		"SummaryOnly": {reason: "some diagnostics have only a summary", d: Diagnostic{Summary: "execution halted"}, want: "execution halted"},
 		"File": {
 			reason: "the place in the configuration is named",
 			d: Diagnostic{
@@ -60,7 +60,7 @@ func TestParseText(t *testing.T) {
 		want   []Diagnostic
 	}{
 		"NoDiagnostic": {
-			reason: "not all that goes wrong has the form of a diagnostic",
+			reason: "not all errors have the form of a diagnostic",
 			text:   "Workspace \"x\" doesn't exist.\n",
 		},
 		"Init": {
@@ -159,7 +159,7 @@ func TestErrorsOf(t *testing.T) {
 		"Others":    {reason: "the rest stays in order", in: []Diagnostic{stopping, halted}, want: []Diagnostic{stopping, halted}},
 		"Once":      {reason: "each comes once", in: []Diagnostic{halted, a, halted, a}, want: []Diagnostic{a, halted}},
 		"Warnings":  {reason: "warnings are no errors", in: []Diagnostic{warning, a}, want: []Diagnostic{a}},
-		"Preamble":  {reason: "an introduction says nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
+		"Preamble":  {reason: "an introduction adds nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestErrorsOf(t *testing.T) {
 	}
 }
 
-// FuzzParseText checks that no text makes the parser panic, and that what it finds
-// fits into a condition.
+// FuzzParseText checks that no text makes the parser panic, and that the parsed diagnostics fit
+// into a condition.
 func FuzzParseText(f *testing.F) {
 	f.Add("\nError: S\n\n  with a.b,\n  on main.tf line 3, in x:\n   3: y\n\nD\n")
 	f.Add("│ Error: S\n│ \n│   on x line 99999999999999999999:\n╵\n")

@@ -17,14 +17,13 @@ import (
 const (
 	// maxMessage is the length of Error.Error in bytes, which a condition can show.
 	maxMessage = 1000
-	// maxNamed is how many diagnostics it has; the others are counted.
+	// maxNamed is the number of diagnostics in it; the others are counted.
 	maxNamed = 3
-	// maxLastLines is how many lines of stderr it has when there is no diagnostic.
+	// maxLastLines is the number of lines of stderr in it when there is no diagnostic.
 	maxLastLines = 5
 )
 
-// An Error is a run that failed. It matches the error of the context that
-// interrupted it, if one did.
+// An Error is a run that failed. It matches the error of the context that interrupted it, if any.
 type Error struct {
 	// Op is the subcommand: init, plan, apply, destroy, "state pull", "workspace
 	// delete", version.
@@ -39,7 +38,7 @@ type Error struct {
 
 	shown       []Diagnostic // The same without secrets.
 	shownStderr string       // The same without secrets.
-	began       bool         // It got to work on resources.
+	began       bool         // The run began to process resources.
 	status      string       // How the process ended, for people.
 	interrupted error        // The error of the context.
 }
@@ -62,7 +61,7 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 
 	if len(errorsOf(reported)) == 0 {
 		e.Diagnostics = append(e.Diagnostics, parseText(e.Stderr)...)
-		// Parts of a text have less of a secret than the text.
+		// Parts of a text contain less of a secret than the whole text, so redact the whole first.
 		e.shown = append(e.shown, parseText(e.shownStderr)...)
 	}
 
@@ -85,7 +84,7 @@ func (e *Error) Error() string {
 
 	text := "interrupted"
 	if e.ExitCode < 0 && e.status != "" {
-		text += " (" + e.status + ")" // It may have left its lock behind.
+		text += " (" + e.status + ")" // A killed run may have left its lock.
 	}
 
 	if said != "" {
@@ -98,7 +97,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
 
-// said returns the text of the CLI about the failure, if there is any.
+// said returns the error text of the CLI, if there is any.
 func (e *Error) said() string {
 	ds := errorsOf(e.shown)
 	if len(ds) == 0 {
@@ -121,7 +120,7 @@ func (e *Error) said() string {
 // logLine matches the lines that the CLI writes to stderr because of TF_LOG.
 var logLine = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
 
-// lastLines returns the last lines of text that say something, as one line.
+// lastLines returns the last lines of text that are not empty, as one line.
 func lastLines(text string) string {
 	var lines []string
 
@@ -150,14 +149,13 @@ func truncate(text string, n int) string {
 	return text[:n] + ellipsis
 }
 
-// NeedsInit reports whether err is the answer of a CLI to a directory that was not
-// initialized, or not for the configuration that is in it now. Init is the remedy,
-// with the option State if NeedsStateInit; if the answer is then the same, there
-// is none.
+// NeedsInit reports whether err is the refusal of a CLI to use a directory that was not
+// initialized, or not for its current configuration. The remedy is Init, with the option State if
+// NeedsStateInit. If the CLI refuses again after that, there is no remedy.
 func NeedsInit(err error) bool {
 	return NeedsStateInit(err) || anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says(
-			"nitialization required", // The backend's, or that of the products' cloud.
+			"nitialization required", // Of the backend or of the cloud.
 			"Module not installed",
 			"Module source has changed",
 			"Module version requirements have changed",
@@ -168,54 +166,52 @@ func NeedsInit(err error) bool {
 	})
 }
 
-// NeedsStateInit reports whether err is the answer of a CLI that misses a provider
-// which the configuration does not need but the state still does, for resources
-// that are no longer in the configuration. See InitOptions.State.
+// NeedsStateInit reports whether err says that a provider is missing which the configuration does
+// not need but the state does, for resources that are no longer in the configuration. See
+// InitOptions.State.
 func NeedsStateInit(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says("This state requires provider", "unavailable provider")
 	})
 }
 
-// IsBackendChange reports whether err is the refusal to initialize a directory that
-// was initialized with another backend. That would leave behind the state there.
+// IsBackendChange reports whether err is the refusal to initialize a directory that was
+// initialized with another backend, because the state there would be left behind.
 func IsBackendChange(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op == opInit && d.says("Backend configuration changed")
 	})
 }
 
-// IsStalePlan reports whether err is the refusal to apply a saved plan because the
-// state has changed since. Planning again is the remedy.
+// IsStalePlan reports whether err is the refusal to apply a saved plan because the state has
+// changed since. The remedy is a new plan.
 func IsStalePlan(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
 		return d.says("Saved plan is stale", "Saved plan does not match the given state")
 	})
 }
 
-// Began reports whether err is that of a destroy that got as far as reading the resources
-// in the state, or destroying them: the configuration and the inputs were good enough for
-// that.
+// Began reports whether err is that of a destroy that has begun to read or destroy the resources
+// in the state: the configuration and the inputs were valid for that.
 func Began(err error) bool {
 	e := &Error{}
 
 	return errors.As(err, &e) && e.began
 }
 
-// LacksWorkspaces reports whether err is the answer of a backend that knows no
-// workspace but the one named default.
+// LacksWorkspaces reports whether err is the answer of a backend that supports only the workspace
+// named default.
 func LacksWorkspaces(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
 }
 
-// CannotLoadState reports whether err is that of a run which could not get at the state:
-// the backend is away, for example, or refuses the credentials.
+// CannotLoadState reports whether err is that of a run that could not load the state: the backend
+// is unavailable, for example, or refuses the credentials.
 func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }
 
-// anyError reports whether err is an *Error with an error diagnostic that match
-// accepts.
+// anyError reports whether err is an *Error with an error diagnostic that match accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 	e := &Error{}
 	if !errors.As(err, &e) {

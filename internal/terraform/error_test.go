@@ -36,7 +36,7 @@ func TestErrorMessage(t *testing.T) {
 		want     string
 	}{
 		"Reported": {
-			reason:   "what the run reported is the message, warnings are not",
+			reason:   "the message has the errors of the run, but no warnings",
 			res:      result{code: 1, stderr: "Error: on stderr\n"},
 			reported: append([]Diagnostic{{Severity: SeverityWarning, Summary: "W"}}, failed("S")...),
 			want:     "S",
@@ -48,7 +48,7 @@ func TestErrorMessage(t *testing.T) {
 			want:     "A; B; C",
 		},
 		"Many": {
-			reason:   "of many the first ones are, and the others are counted",
+			reason:   "of many diagnostics the first ones are named, and the others are counted",
 			res:      result{code: 1},
 			reported: failed("A", "B", "C", "D", "E"),
 			want:     "A; B; C; and 2 more",
@@ -71,7 +71,7 @@ func TestErrorMessage(t *testing.T) {
 			want:   "S: In m/x.tf (on main.tf line 1)",
 		},
 		"NoDiagnostic": {
-			reason: "without any, the last lines are what there is, those of a log excepted",
+			reason: "without any, the message has the last lines, except those of a log",
 			res:    result{code: 1, stderr: "1\n2\n3\n4\n5\n2026-11-21T10:50:09.123Z [DEBUG] x\n\n  6\n"},
 			want:   "2 3 4 5 6",
 		},
@@ -87,23 +87,23 @@ func TestErrorMessage(t *testing.T) {
 			want:   "plan ended with exit status 1",
 		},
 		"Killed": {
-			reason: "a run that somebody else killed",
+			reason: "another process killed the run",
 			res:    result{code: -1, status: "signal: killed"},
 			want:   "plan ended with signal: killed",
 		},
 		"Interrupted": {
-			reason:   "what an interrupted run says comes second",
+			reason:   "the message of an interrupted run comes second",
 			res:      result{code: 1, status: "exit status 1", interrupted: context.Canceled},
 			reported: failed("execution halted"),
 			want:     "interrupted: execution halted",
 		},
 		"InterruptedAndSilent": {
-			reason: "it may say nothing",
+			reason: "an interrupted run may print nothing",
 			res:    result{code: 1, status: "exit status 1", interrupted: context.DeadlineExceeded},
 			want:   "interrupted",
 		},
 		"InterruptedAndKilled": {
-			reason:   "a killed run may have left its lock, so that is told",
+			reason:   "a killed run may have left its lock, so the message says that it was killed",
 			res:      result{code: -1, status: "signal: killed", interrupted: context.Canceled},
 			reported: failed("S"),
 			want:     "interrupted (signal: killed): S",
@@ -133,8 +133,8 @@ func TestErrorMessage(t *testing.T) {
 	}
 }
 
-// The answers of Terraform 1.5.7, 1.11.4 and OpenTofu 1.12.6 that a real run in
-// another test does not produce.
+// TestPredicates checks the answers of Terraform 1.5.7, 1.11.4 and OpenTofu 1.12.6 that no real
+// run in another test produces.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
 
@@ -149,22 +149,22 @@ func TestPredicates(t *testing.T) {
 	}{
 		"OldBackend":       {reason: "as of an older Terraform", summary: `Backend initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
 		"Cloud":            {reason: "Terraform's cloud", summary: `HCP Terraform or Terraform Enterprise initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
-		"TofuCloud":        {reason: "OpenTofu's word for it", summary: `Cloud backend initialization required: please run "tofu init"`, want: want{NeedsInit: true}},
+		"TofuCloud":        {reason: "the term of OpenTofu", summary: `Cloud backend initialization required: please run "tofu init"`, want: want{NeedsInit: true}},
 		"ModuleSource":     {reason: "another source", summary: "Module source has changed", want: want{NeedsInit: true}},
 		"ModuleVersion":    {reason: "another version", summary: "Module version requirements have changed", want: want{NeedsInit: true}},
-		"Plugins":          {reason: "locked but not there", summary: "Required plugins are not installed", want: want{NeedsInit: true}},
-		"Checksum":         {reason: "there, but another one", summary: `failed to read schema for x: the cached package for y 0.14.2 (in .terraform/providers) does not match any of the checksums recorded in the dependency lock file, run tofu init to ensure all providers are correctly installed`, want: want{NeedsInit: true}},
-		"StateProvider":    {reason: "as Terraform has it", summary: "Missing required provider", detail: "This state requires provider registry.terraform.io/hashicorp/time, but that provider isn't available.", want: want{NeedsInit: true, NeedsStateInit: true}},
-		"StateSchema":      {reason: "as older ones and OpenTofu have it", summary: `failed to read schema for time_static.x in r: failed to instantiate provider "r" to obtain schema: unavailable provider "r"`, want: want{NeedsInit: true, NeedsStateInit: true}},
+		"Plugins":          {reason: "locked but not installed", summary: "Required plugins are not installed", want: want{NeedsInit: true}},
+		"Checksum":         {reason: "installed, but with another checksum", summary: `failed to read schema for x: the cached package for y 0.14.2 (in .terraform/providers) does not match any of the checksums recorded in the dependency lock file, run tofu init to ensure all providers are correctly installed`, want: want{NeedsInit: true}},
+		"StateProvider":    {reason: "the answer of Terraform", summary: "Missing required provider", detail: "This state requires provider registry.terraform.io/hashicorp/time, but that provider isn't available.", want: want{NeedsInit: true, NeedsStateInit: true}},
+		"StateSchema":      {reason: "the answer of older versions and of OpenTofu", summary: `failed to read schema for time_static.x in r: failed to instantiate provider "r" to obtain schema: unavailable provider "r"`, want: want{NeedsInit: true, NeedsStateInit: true}},
 		"StateOnDestroy":   {reason: "a destroy has it in the detail", summary: "Failed to load plugin schemas", detail: `Could not load the schema for provider r: unavailable provider "r"..`, want: want{NeedsInit: true, NeedsStateInit: true}},
 		"InitItself":       {reason: "init cannot help init", op: opInit, summary: "Inconsistent dependency lock file"},
 		"Warning":          {reason: "a warning did not stop the run", severity: SeverityWarning, summary: "Module not installed"},
 		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
-		"LockWhileLoading": {reason: "a backend may lock where others read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true, CannotLoadState: true}},
+		"LockWhileLoading": {reason: "some backends lock before they read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true, CannotLoadState: true}},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
-		"NoWorkspaces":     {reason: "the http backend has none", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
+		"NoWorkspaces":     {reason: "the http backend has no workspaces", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
 		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
-		"Other":            {reason: "most are none of these", summary: "Unsupported argument"},
+		"Other":            {reason: "most errors match no predicate", summary: "Unsupported argument"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -15,10 +15,10 @@ type InitOptions struct {
 	// Args are further arguments.
 	Args []string
 	// State makes Init read the state of the workspace, and install the providers of its
-	// resources. OpenTofu requires that the workspace exists then.
+	// resources. OpenTofu then requires that the workspace exists.
 	State bool
-	// Reconfigure makes Init ignore the backend that the directory was initialized with
-	// before. The content of that backend stays there.
+	// Reconfigure makes Init ignore the backend for which the directory was initialized before.
+	// The content of that backend does not change.
 	Reconfigure bool
 }
 
@@ -30,8 +30,8 @@ func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
 	return c.runLogged(ctx, ws, initCommand(o))
 }
 
-// initCommand does without -json, which Terraform has had since 1.9 only: the
-// diagnostics are read from the text.
+// initCommand does not use -json, which Terraform supports from 1.9 only: the diagnostics are
+// parsed from the text.
 func initCommand(o InitOptions) command {
 	args := []string{"init", "-input=false", "-no-color"}
 	if o.BackendConfigFile != "" {

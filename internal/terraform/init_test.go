@@ -50,8 +50,8 @@ func TestInitCommand(t *testing.T) {
 	}
 }
 
-// emptyMirror returns the environment in which providers are looked for in an
-// empty directory instead of a registry.
+// emptyMirror returns an environment in which the CLI gets providers from an empty directory
+// instead of a registry.
 func emptyMirror(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -189,7 +189,7 @@ func TestNeedsInit(t *testing.T) {
 			if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
 				t.Errorf("want init to know nothing of the state, got %v", err)
 			}
-			// The mirror is empty. To look there proves that init has seen the state.
+			// The mirror is empty. The attempt to use it proves that init has read the state.
 			err := c.Init(t.Context(), ws, InitOptions{State: true})
 			if err == nil || !strings.Contains(err.Error(), "registry.example.org/hashicorp/time") {
 				t.Errorf("want init to look for the provider of the state, got %v", err)

@@ -6,9 +6,9 @@ package terraform
 
 import "bytes"
 
-// A lineWriter calls line for every line that is written to it, without its line
-// break. The bytes are valid during the call only. A line longer than max bytes is
-// dropped. Flush hands over a last line that has no line break.
+// A lineWriter calls line for every line that is written to it, without its line break. The bytes
+// are valid during the call only. A line longer than max bytes is dropped. Flush passes on a last
+// line without a line break.
 type lineWriter struct {
 	line func([]byte)
 	max  int

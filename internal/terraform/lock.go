@@ -24,7 +24,7 @@ type Lock struct {
 	Info      string
 }
 
-// Host on which the holder of the lock was, empty if that is not known.
+// Host on which the holder of the lock was. It is empty if that is not known.
 func (l Lock) Host() string {
 	_, host, _ := strings.Cut(l.Who, "@")
 
@@ -37,8 +37,8 @@ func (l Lock) Since() (time.Time, error) {
 	return time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", l.Created)
 }
 
-// ForPlan says whether a plan may have made the lock: one that was asked to, or any with
-// a backend that makes an empty state first. Such a lock guards no change.
+// ForPlan says whether a plan may have made the lock: a plan with a lock, or any plan if the
+// backend makes an empty state first. Such a lock protects no change.
 func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.Operation == "init" }
 
 // IsLocked reports whether err is the refusal to work with a state that another run has
@@ -47,18 +47,18 @@ func IsLocked(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
 }
 
-// IsInitRace reports whether err is that of an init which found another one at work
-// on the same backend: the first one there makes an empty state, and locks it for a
-// moment. To do it again is the remedy.
+// IsInitRace reports whether err is that of an init that ran at the same time as another one on
+// the same backend. The first one makes an empty state, and locks it for a moment. The remedy is
+// to repeat the init.
 func IsInitRace(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		// That backend does not always take a lock that is there for one.
+		// That backend does not always recognize an existing lock as one.
 		return e.Op == opInit && (d.locked() || d.says("lock-tfstate-"+DefaultWorkspace))
 	})
 }
 
-// LockOf returns the lock that made IsLocked(err) true. It is false if the backend does
-// not name the holder.
+// LockOf returns the lock that made IsLocked(err) true. It returns false if the backend does not
+// name the holder.
 func LockOf(err error) (Lock, bool) {
 	e := &Error{}
 	if !errors.As(err, &e) {
@@ -75,14 +75,14 @@ func LockOf(err error) (Lock, bool) {
 }
 
 func (d Diagnostic) locked() bool {
-	// The failure to release a lock tells about it in the same way.
+	// The failure to release a lock has the same lock information.
 	return !d.says("Error releasing the state lock") && d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
 }
 
-// lockField matches a line of the lock information that all backends print alike.
+// lockField matches a line of the lock information, which all backends print in the same form.
 var lockField = regexp.MustCompile(`^\s*(ID|Path|Operation|Who|Version|Created|Info):\s+(.*)$`)
 
-// parseLock returns the lock that text tells about.
+// parseLock returns the lock that is described in text.
 func parseLock(text string) Lock {
 	var l Lock
 

@@ -46,7 +46,7 @@ by multiple users at the same time.`,
 			},
 		},
 		"Partial": {reason: "fields may be missing", text: "Lock Info:\n  ID: x\n", want: Lock{ID: "x"}},
-		"None":    {reason: "a backend may not know", text: "Error message: x\nID: not of a lock"},
+		"None":    {reason: "a backend may not know the lock", text: "Error message: x\nID: not of a lock"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,10 +67,10 @@ func TestLockHost(t *testing.T) {
 		who    string
 		want   string
 	}{
-		"User":     {reason: "what all backends write", who: "root@host-0", want: "host-0"},
+		"User":     {reason: "the form of all backends", who: "root@host-0", want: "host-0"},
 		"NoUser":   {reason: "there may be no name for a user ID", who: "@host-0", want: "host-0"},
 		"NoHost":   {reason: "the host may not be known", who: "root@"},
-		"OnlyUser": {reason: "a name alone is not that of a host", who: "host-0"},
+		"OnlyUser": {reason: "a single name is not that of a host", who: "host-0"},
 		"Nobody":   {reason: "the field may be empty"},
 	}
 	for name, tc := range cases {
@@ -93,9 +93,9 @@ func TestLockSince(t *testing.T) {
 		want    time.Time
 		bad     bool
 	}{
-		"Nanoseconds": {reason: "as both CLIs print it", created: "2026-11-21 10:51:21.563908972 +0000 UTC", want: time.Date(2026, 11, 21, 10, 51, 21, 563908972, time.UTC)},
+		"Nanoseconds": {reason: "the form of both CLIs", created: "2026-11-21 10:51:21.563908972 +0000 UTC", want: time.Date(2026, 11, 21, 10, 51, 21, 563908972, time.UTC)},
 		"Seconds":     {reason: "a fraction of zero is left out", created: "2026-11-21 10:51:21 +0000 UTC", want: time.Date(2026, 11, 21, 10, 51, 21, 0, time.UTC)},
-		"Zone":        {reason: "by any clock", created: "2026-11-21 12:51:21 +0200 CEST", want: time.Date(2026, 11, 21, 10, 51, 21, 0, time.UTC)},
+		"Zone":        {reason: "in any time zone", created: "2026-11-21 12:51:21 +0200 CEST", want: time.Date(2026, 11, 21, 10, 51, 21, 0, time.UTC)},
 		"Other":       {reason: "another form is not guessed at", created: "2026-11-21T10:51:21Z", bad: true},
 		"Empty":       {reason: "the field may be empty", bad: true},
 	}
@@ -120,7 +120,7 @@ func TestLockOfNobodyKnown(t *testing.T) {
 	}
 }
 
-// TestLockKept refuses to take a lock back: it was had, and not refused.
+// TestLockKept has a server that refuses to release a lock that the run held.
 func TestLockKept(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		s := startLockServer(t)
@@ -154,8 +154,8 @@ func TestLockReleased(t *testing.T) {
 		summary string
 		want    bool
 	}{
-		"Acquire": {reason: "somebody else has it", summary: "Error acquiring the state lock", want: true},
-		"Other":   {reason: "all backends print the holder alike", summary: "Error", want: true},
+		"Acquire": {reason: "another process has it", summary: "Error acquiring the state lock", want: true},
+		"Other":   {reason: "all backends print the holder in the same form", summary: "Error", want: true},
 		"Release": {reason: "this run had it", summary: "Error releasing the state lock"},
 	}
 	for name, tc := range cases {

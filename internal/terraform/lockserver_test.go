@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A lockServer is a backend of type http. It keeps a state, and a lock that may have
-// been left behind.
+// A lockServer is a backend of type http. It keeps a state, and a lock that may have been left
+// behind.
 type lockServer struct {
 	url string
 

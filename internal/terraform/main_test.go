@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-// TestMain makes the test binary a CLI when it is started as one: `go test` gives
-// it nothing but flags.
+// TestMain makes the test binary a CLI when it is started as one: `go test` passes only flags to
+// it.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		syscall.Exit(stub(os.Args[1:])) // os.Exit would wait a second for data races.
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stub is a CLI that does what the variable STUB says.
+// stub is a CLI with the behavior that the variable STUB names.
 func stub(args []string) int {
 	if args[0] == "version" {
 		fmt.Println("Terraform v1.2.3-stub")
@@ -115,7 +115,7 @@ func findStub(t *testing.T, o ...Option) *CLI {
 	return c
 }
 
-// stubWorkspace returns a workspace in which the stub does what it is told.
+// stubWorkspace returns a workspace in which the stub has the supplied behavior.
 func stubWorkspace(t *testing.T, do string, env ...string) Workspace {
 	t.Helper()
 
@@ -199,7 +199,7 @@ func mustPull(t *testing.T, c *CLI, ws Workspace) *State {
 	return s
 }
 
-// A childProcess is one that a test wants to see end.
+// A childProcess is a process whose end a test observes.
 type childProcess struct {
 	pid, fd int
 }
@@ -232,7 +232,7 @@ func (p childProcess) ends(within time.Duration) bool {
 	}
 }
 
-// A started is a run in progress, which has said "ready".
+// A started is a run in progress, which has printed "ready".
 type started struct {
 	children []childProcess // Whose ids it has said.
 	done     <-chan error

@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// exitChanges is how a plan with -detailed-exitcode says that there are changes.
+// exitChanges is the exit code of a plan with -detailed-exitcode that has changes.
 const exitChanges = 2
 
 const opPlan = "plan"
 
 // PlanOptions are the options of Plan.
 type PlanOptions struct {
-	// VarFiles are files with variables; later ones win.
+	// VarFiles are files with variables; later ones take precedence.
 	VarFiles []string
-	// Args are further arguments. They win over VarFiles.
+	// Args are further arguments. They take precedence over VarFiles.
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
@@ -32,23 +32,21 @@ type PlanOptions struct {
 
 // A Plan holds the changes that make the infrastructure match the configuration.
 type Plan struct {
-	// File is the saved plan, for Apply. It holds secrets; to remove it is up to
-	// the caller.
+	// File is the saved plan, for Apply. It contains secrets, and the caller must remove it.
 	File string
-	// Changes tells whether there is anything to apply, be it only an output.
+	// Changes says whether there is anything to apply, even if only an output.
 	Changes bool
 	Summary Summary
 	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
-	// Prior is the state that was planned from, as PullState would have returned
-	// it: changes found outside are not in it yet. It is nil if the plan does not
-	// tell, which is so if OpenTofu encrypts plans.
+	// Prior is the state that the plan was made from, as PullState would have returned it, without
+	// the changes that were found outside. It is nil if the plan does not contain it, for example
+	// because OpenTofu encrypts plans.
 	Prior *State
 }
 
-// Plan compares the configuration with the infrastructure. It needs no lock: it
-// changes nothing that an apply in between would not turn into a stale plan. A
-// plan that failed leaves no file.
+// Plan compares the configuration with the infrastructure. It needs no lock: a change by another
+// apply makes the plan stale. A plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
 	path := o.Out
 	if !filepath.IsAbs(path) {
@@ -95,7 +93,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	return p, nil
 }
 
-// planCommand puts the file last, so that no other argument wins over it.
+// planCommand puts the file last, so that it takes precedence over all other arguments.
 func planCommand(o PlanOptions) command {
 	args := []string{"plan", "-json", "-detailed-exitcode", "-input=false"}
 	if !o.Lock {
@@ -107,9 +105,9 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
 }
 
-// createPrivate creates an empty file that only its owner can read. The CLI, which would
-// create it with read permission for all users, writes into an existing file. It replaces
-// any other file of that name: a module may bring a link of that name.
+// createPrivate creates an empty file that only its owner can read. The CLI would create the file
+// with read permission for all users, but writes into an existing file. createPrivate replaces
+// any other file of that name: a module may contain a link of that name.
 func createPrivate(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -35,7 +35,7 @@ func TestPlanCommand(t *testing.T) {
 			want:   []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=f"},
 		},
 		"Full": {
-			reason: "the user's arguments win over files and the lock, but not over where the plan goes",
+			reason: "the user's arguments take precedence over files and the lock, but not over the path of the plan",
 			o:      PlanOptions{Out: "f", VarFiles: []string{"a", "b"}, Args: []string{"-var=x=1", "-lock=true", "-out=g"}},
 			want: []string{
 				"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false",
@@ -67,9 +67,9 @@ output "v" { value = var.v }`,
 			"two.tfvars": `v = "two"`,
 			"elsewhere":  "",
 		})
-		// The operator's arguments must not send the plan elsewhere.
+		// The operator's arguments must not change the path of the plan.
 		ws.Env = append(ws.Env, "TF_CLI_ARGS_plan=-out=elsewhere")
-		// A module may bring a file of any kind under the name of the plan.
+		// A module may contain a file of any kind with the name of the plan.
 		if err := os.Symlink("elsewhere", filepath.Join(ws.Dir, "plan")); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ output "v" { value = var.v }`,
 			return Output{Value: json.RawMessage(`"` + s + `"`), Type: json.RawMessage(`"string"`)}
 		}
 
-		// Nothing is there yet.
+		// The infrastructure does not exist yet.
 		want := &Plan{
 			File: "plan", Changes: true, Summary: Summary{Add: 2},
 			Prior: &State{},
@@ -179,12 +179,12 @@ func TestPlanFails(t *testing.T) {
 			want   string
 		}{
 			"InvalidHCL": {
-				reason: "what is wrong and where",
+				reason: "the error says what is wrong and where",
 				config: "resource \"terraform_data\" \"x\" {\n  foo = 1\n}\n",
 				want:   `Unsupported argument: An argument named "foo" is not expected here. (on main.tf line 2, in resource "terraform_data" "x")`,
 			},
 			"MissingVariables": {
-				reason: "all of them",
+				reason: "the error has all problems",
 				config: "variable \"v\" {}\nvariable \"w\" {}\n",
 				want: `No value for required variable: The root module input variable "v" is not set, and has no default value. ` +
 					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 1); ` +
@@ -192,7 +192,7 @@ func TestPlanFails(t *testing.T) {
 					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 2)`,
 			},
 			"UnknownArgument": {
-				reason: "an argument that there is not",
+				reason: "an unknown argument",
 				args:   []string{"-foo"},
 				want:   "Failed to parse command-line flags: flag provided but not defined: -foo",
 			},
@@ -226,7 +226,7 @@ func TestPlanFails(t *testing.T) {
 
 func TestInterruptedPlan(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
-		// A server that never answers keeps the plan waiting.
+		// A server that never answers blocks the plan.
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestInterruptedPlan(t *testing.T) {
 			cancel()
 
 			if err == nil {
-				_ = conn.Close() // The CLI finishes what it has begun.
+				_ = conn.Close() // The CLI ends the current step.
 			}
 		}()
 

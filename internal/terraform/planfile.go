@@ -13,17 +13,16 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A plan file is a zip with two states in it, both as a state file has them. The
-// one that was read has the resources and outputs that are recorded, but never a
-// lineage and a serial. The one that was refreshed has these, but its outputs are
-// those that the configuration says by now.
+// A plan file is a zip with two states in it, both in the format of a state file. The state as
+// read has the recorded resources and outputs, but never a lineage and a serial. The refreshed
+// state has these, but its outputs are those of the current configuration.
 const (
 	entryRead      = "tfstate-prev"
 	entryRefreshed = "tfstate"
 )
 
-// readPlanFile returns the state that the plan was made from, or nil if it cannot be read
-// for any reason: the format is not a documented interface.
+// readPlanFile returns the state that the plan was made from. It returns nil if that cannot be
+// read for any reason: the format is not a documented interface.
 func readPlanFile(path string) *State {
 	// A program that the module runs during the plan can replace the file.
 	f, err := regular.Open(path)

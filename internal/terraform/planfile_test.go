@@ -53,7 +53,7 @@ func TestReadPlanFile(t *testing.T) {
 		want    *State
 	}{
 		"Both": {
-			reason:  "resources and outputs as recorded, with the identity that only the other entry has",
+			reason:  "recorded resources and outputs, with the identity that only the other entry has",
 			content: zipped(t, map[string]string{entryRead: stateRead, entryRefreshed: stateRefreshed}),
 			want: &State{Lineage: "l", Serial: 7, Resources: 1, Outputs: map[string]Output{
 				"o": {Value: []byte("1"), Type: []byte(`"number"`)},
@@ -62,7 +62,7 @@ func TestReadPlanFile(t *testing.T) {
 		"NotAZip":     {reason: "an encrypted plan is JSON", content: []byte(`{"meta":{},"encrypted_data":"x"}`)},
 		"Empty":       {reason: "a plan that was not written", content: nil},
 		"NoRead":      {reason: "one entry is missing", content: zipped(t, map[string]string{entryRefreshed: stateRefreshed})},
-		"NoRefreshed": {reason: "the other one is", content: zipped(t, map[string]string{entryRead: stateRead})},
+		"NoRefreshed": {reason: "the other entry is missing", content: zipped(t, map[string]string{entryRead: stateRead})},
 		"NotAState":   {reason: "another format", content: zipped(t, map[string]string{entryRead: "{}", entryRefreshed: stateRefreshed})},
 	}
 	for name, tc := range cases {

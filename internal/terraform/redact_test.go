@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
 
-// secretForms returns a secret of each kind, and how it may be printed.
+// secretForms returns a secret of each kind, and a form in which it may be printed.
 func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 	text := func(n int) string {
 		b := make([]byte, n)
@@ -65,12 +65,11 @@ func expectNoPart(t *testing.T, kind, shown, printed string) {
 	}
 }
 
-// TestNoPartOfSecret plants secrets at every offset around each place where something
-// is cut.
+// TestNoPartOfSecret puts secrets at every offset around each place where text is cut.
 func TestNoPartOfSecret(t *testing.T) {
 	t.Parallel()
-	// length is the length of the text before the secret, so that the secret is cut, and
-	// err makes an error of the text.
+	// length is the length of the text before the secret, so that the secret is cut. err makes an
+	// error of the text.
 	places := map[string]struct {
 		length int
 		err    func(ws Workspace, text string) error
@@ -118,7 +117,7 @@ func TestNoPartOfSecret(t *testing.T) {
 	}
 }
 
-// TestNoPartOfSecretInLog has secrets printed in the ways in which the CLI prints text.
+// TestNoPartOfSecretInLog prints secrets in the ways in which the CLI prints text.
 func TestNoPartOfSecretInLog(t *testing.T) {
 	t.Parallel()
 
@@ -150,7 +149,7 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 			}
 
 			expectNoPart(t, kind, err.Error(), s.printed)
-			// Few bytes at the end of a line may be left of what goes on in the next one.
+			// A line may end with a few bytes of a secret that continues in the next line.
 			for _, line := range log {
 				expectNoPart(t, kind, line, s.printed)
 			}

@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 )
 
-// maxDiagnostics is how many diagnostics of a run are kept.
+// maxDiagnostics is the number of diagnostics of a run that are kept.
 const maxDiagnostics = 100
 
 // A Summary counts the planned changes of a plan, or the changes of an apply or a
@@ -18,7 +18,7 @@ type Summary struct {
 	Add, Change, Destroy, Import int
 }
 
-// A Progress tells how far a run is with one resource instance.
+// A Progress says how far a run has got with one resource instance.
 type Progress struct {
 	// Event is apply_start, apply_progress (every 10 seconds), apply_complete or
 	// apply_errored.
@@ -30,10 +30,10 @@ type Progress struct {
 
 // An Output is one output value of the root module.
 type Output struct {
-	// Value as compact JSON, with numbers to the last digit. Nil if it was not
-	// told, as apply does with sensitive ones.
+	// Value as compact JSON, with all digits of numbers. It is nil if the CLI did not print it:
+	// apply omits sensitive values.
 	Value json.RawMessage
-	// Type as the CLIs write types in JSON, such as "string" or ["list","string"].
+	// Type in the JSON form of the CLIs, such as "string" or ["list","string"].
 	Type      json.RawMessage
 	Sensitive bool
 }
@@ -43,7 +43,7 @@ type report struct {
 	progress func(Progress) // May be nil.
 
 	diagnostics []Diagnostic
-	began       bool // There was work on a resource.
+	began       bool // The run began to process a resource.
 	drift       []string
 	summary     *Summary // The last one; nil if there was none.
 	outputs     map[string]Output
@@ -84,8 +84,8 @@ type jsonOutput struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// output returns the value in the form that does not depend on where it came
-// from: states are indented, messages are not.
+// output returns the value in a form that does not depend on its source: states are indented,
+// messages are not.
 func (o jsonOutput) output() Output {
 	return Output{Value: compact(o.Value), Type: compact(o.Type), Sensitive: o.Sensitive}
 }
@@ -103,8 +103,8 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// add takes one line and returns its text for people. A line that is not a message
-// is text itself.
+// add takes one line and returns its text for people. A line that is not a message is text
+// itself.
 func (r *report) add(line []byte) string {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -136,7 +136,7 @@ func (r *report) diagnose(d Diagnostic) {
 	}
 }
 
-// follow passes an event on that tells about progress.
+// follow passes on an event about progress.
 func (r *report) follow(event string, h jsonHook) {
 	switch event {
 	case "apply_start", "apply_progress", "apply_complete", "apply_errored":

@@ -30,15 +30,15 @@ func TestReport(t *testing.T) {
 		want   want
 	}{
 		"Nothing": {
-			reason: "a run may say nothing",
+			reason: "a run may print nothing",
 		},
 		"NotJSON": {
-			reason: "what is no message is text",
+			reason: "a line that is not a message is text",
 			lines:  "panic: oh\n[]\n",
 			want:   want{Text: []string{"panic: oh", "[]"}},
 		},
 		"UnknownType": {
-			reason: "types that are not known, now or yet, are text only",
+			reason: "messages of unknown types are text only",
 			lines:  `{"@level":"info","@message":"Terraform 1.11.4","terraform":"1.11.4","type":"version","ui":"1.2"}`,
 			want:   want{Text: []string{"Terraform 1.11.4"}},
 		},
@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"Apply": {
-			reason: "what an apply did wins over what it planned; numbers are exact",
+			reason: "the result of an apply takes precedence over the plan; numbers are exact",
 			lines: `{"@message":"s","changes":{"add":9},"type":"change_summary"}
 {"@message":"o","outputs":{"n":{"sensitive":false,"action":"create"}},"type":"outputs"}
 {"@message":"s","changes":{"add":1},"type":"change_summary"}
@@ -91,12 +91,12 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"NoOutputs": {
-			reason: "no outputs are not the same as not told",
+			reason: "an empty list of outputs differs from none",
 			lines:  `{"@message":"o","outputs":{},"type":"outputs"}`,
 			want:   want{Text: []string{"o"}, Outputs: map[string]Output{}},
 		},
 		"Progress": {
-			reason: "the steps of an apply are passed on, those of a refresh are not",
+			reason: "the steps of an apply are passed on, but not those of a refresh",
 			lines: `{"@message":"1","hook":{"resource":{"addr":"a.b"},"id_key":"id"},"type":"refresh_start"}
 {"@message":"2","hook":{"resource":{"addr":"a.b"},"action":"create"},"type":"apply_start"}
 {"@message":"3","hook":{"resource":{"addr":"a.b"},"action":"create","elapsed_seconds":10},"type":"apply_progress"}
@@ -131,7 +131,7 @@ func TestReport(t *testing.T) {
 
 			silent := &report{}
 			for line := range strings.Lines(tc.lines) {
-				silent.add([]byte(line)) // Must do without a listener.
+				silent.add([]byte(line)) // A listener is optional.
 			}
 		})
 	}
@@ -150,8 +150,8 @@ func TestReportIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzReport checks that no line makes the parser panic, and that every value it
-// hands out is JSON.
+// FuzzReport checks that no line makes the parser panic, and that every value that it returns is
+// JSON.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"@level":"error","@message":"E","diagnostic":{"severity":"error","summary":"S","range":{"start":{"line":1}}}}`))
 	f.Add([]byte(`{"outputs":{"a":{"type":"string","value":"x"},"b":{"sensitive":true,"type":["map","number"]}},"type":"outputs"}`))

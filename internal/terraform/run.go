@@ -21,23 +21,23 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
-// Limits of the output of a run that is kept. Longer output is not needed for its
-// purpose, or is not plausible.
+// Limits of the output of a run that is kept. Longer output is not necessary, or is not
+// plausible.
 const (
 	maxLine   = 4 << 20   // One line; the longest ones hold all outputs.
-	maxStderr = 64 << 10  // Only its end tells why a run failed.
+	maxStderr = 64 << 10  // Only its end says why a run failed.
 	maxAnswer = 256 << 20 // A state.
 )
 
-// A command describes one run. Functions that return one do nothing else.
+// A command describes one run. Functions that return one have no other effect.
 type command struct {
 	op          string   // Its name in errors.
 	args        []string // Without the program.
 	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
 }
 
-// environ returns the environment of the command in ws. It is never nil, which
-// os/exec would take for the environment of this process.
+// environ returns the environment of the command in ws. It is never nil: os/exec would then use
+// the environment of this process.
 func (cmd command) environ(ws Workspace) []string {
 	env := make([]string, 0, len(ws.Env)+1)
 	for _, kv := range ws.Env {
@@ -93,8 +93,8 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	return nil
 }
 
-// runJSON runs a command that reports in JSON lines, and returns the report. It
-// leaves to the caller which results are failures.
+// runJSON runs a command that reports in JSON lines, and returns the report. The caller decides
+// which results are failures.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	log := serialized(ws.Log)
 	r := &report{progress: progress}
@@ -110,22 +110,21 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	return r, res, nil
 }
 
-// A result is how a run ended.
+// A result says how a run ended.
 type result struct {
 	code        int    // -1 if a signal ended it.
 	status      string // For people: "exit status 1", "signal: killed".
 	stderr      string // The end of it.
-	interrupted error  // The error of the context, if that was done by then.
+	interrupted error  // The error of the context, if it had ended by then.
 }
 
-// execute runs a command to its end. Stdout gets the output of the command, log its
-// stderr, by line; both may be in use at the same time. The error is not nil if there was
-// no run.
+// execute runs a command to its end. stdout gets the output of the command, and log its stderr,
+// by line. Both may be used at the same time. The error is not nil if there was no run.
 //
-// When a context ends, the command gets SIGINT. The command, not its group: the CLI has
-// to talk to its providers, which share the group, until the state is saved and the lock
-// is released. After the grace period it is killed. However it ends, the rest of its
-// group is killed with it: providers, and programs that a provisioner started.
+// When a context ends, the command gets SIGINT. Only the command gets it, not its group: the CLI
+// has to communicate with its providers, which are in the group, until the state is saved and the
+// lock is released. After the grace period it is killed. When it ends, the rest of its group is
+// killed: providers, and programs that a provisioner started.
 func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -152,7 +151,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	}
 
 	if c.stop.Err() != nil {
-		cancel() // AfterFunc would, but perhaps only after the start.
+		cancel() // AfterFunc would cancel, but perhaps only after the start.
 	}
 
 	start := time.Now()
@@ -190,7 +189,8 @@ func (r result) failure(cmd command) error {
 	}
 }
 
-// serialized returns log, made safe for use by several goroutines. Nil stays nil.
+// serialized returns a log function that is safe for use by several goroutines. It returns nil
+// for nil.
 func serialized(log func(string)) func(string) {
 	if log == nil {
 		return nil
@@ -219,8 +219,8 @@ func logText(log func(string), text string) {
 	}
 }
 
-// A limitedBuffer keeps up to max bytes that are written to it. It never refuses more,
-// which would stop the writer, but remembers that there was more.
+// A limitedBuffer keeps up to max bytes that are written to it. It accepts more, because a
+// refusal would stop the writer, and records that there was more.
 type limitedBuffer struct {
 	bytes.Buffer
 

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// soon is more than enough for what happens at once.
+// soon is more than the time in which an immediate effect happens.
 const soon = 20 * time.Second
 
 func TestEnvironmentOfARun(t *testing.T) {
@@ -41,19 +41,19 @@ func TestEnvironmentOfARun(t *testing.T) {
 			want:   []string{"STUB=env", "A=1"},
 		},
 		"InWorkspace": {
-			reason: "the name of the workspace wins over its environment",
+			reason: "the name of the workspace takes precedence over its environment",
 			ws:     Workspace{Name: "mine", Env: []string{"STUB=env", "TF_WORKSPACE=other"}},
 			cmd:    command{inWorkspace: true},
 			want:   []string{"STUB=env", "TF_WORKSPACE=mine"},
 		},
 		"DefaultWorkspace": {
-			reason: "no name is the default, even if another one was selected in the directory",
+			reason: "no name is the default, even if another workspace was selected in the directory",
 			ws:     Workspace{Env: []string{"STUB=env"}},
 			cmd:    command{inWorkspace: true},
 			want:   []string{"STUB=env", "TF_WORKSPACE=default"},
 		},
 		"WithoutWorkspace": {
-			reason: "nothing selects a workspace where the command must not be in one",
+			reason: "a command that must not run in a workspace selects none",
 			ws:     Workspace{Name: "mine", Env: []string{"STUB=env", "TF_WORKSPACE=other"}},
 			want:   []string{"STUB=env"},
 		},
@@ -147,7 +147,7 @@ func TestObserver(t *testing.T) {
 
 		got = append(got, run{Op: op, Failed: err != nil})
 	}))
-	// What the runs are for does not matter, only how they end.
+	// Only the way in which the runs end matters.
 	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: "plan"})
 	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})
 	_, _ = c.PullState(t.Context(), stubWorkspace(t, "say"))
@@ -202,7 +202,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 		want   error
 	}{
 		"Apply": {
-			reason: "what is done is done",
+			reason: "a completed plan has its result",
 			run: func(ctx context.Context, ws Workspace) error {
 				_, err := c.Apply(ctx, ws, ApplyOptions{})
 
@@ -210,7 +210,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 			},
 		},
 		"Plan": {
-			reason: "a plan that was stopped may not have looked at everything",
+			reason: "a plan that was interrupted may be incomplete",
 			run: func(ctx context.Context, ws Workspace) error {
 				_, err := c.Plan(ctx, ws, PlanOptions{Out: "plan"})
 
@@ -234,7 +234,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 	}
 }
 
-// An ending context ends when told, with the error it is told.
+// An ending context ends on request, with the supplied error.
 type ending struct {
 	context.Context //nolint:containedctx // It is a context.
 
@@ -376,7 +376,7 @@ func TestRunDiesWithThisProcess(t *testing.T) {
 	_ = parent.Wait()
 }
 
-// sleeper has a provisioner that stays until it is killed, as does its child.
+// sleeper has a provisioner that runs until it is killed. Its child does, too.
 const sleeper = `
 resource "terraform_data" "before" {}
 resource "terraform_data" "sleeper" {
@@ -434,7 +434,8 @@ func TestInterruptedApply(t *testing.T) {
 	})
 }
 
-// FuzzLineWriter checks that the way the output is cut into writes means nothing.
+// FuzzLineWriter checks that the result does not depend on the division of the output into
+// writes.
 func FuzzLineWriter(f *testing.F) {
 	f.Add("a\nbb\n\nccc", 1)
 	f.Add(strings.Repeat("x", 20)+"\ny\n", 7)

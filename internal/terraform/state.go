@@ -19,22 +19,22 @@ const stateVersion = 4
 // A State is the recorded infrastructure of a workspace. The zero value is the state of a
 // workspace that has none.
 type State struct {
-	// Lineage is given to a state when it is first written, and stays.
+	// Lineage is set when a state is first written, and never changes.
 	Lineage string
 	// Serial grows with every change.
 	Serial uint64
 	// Resources counts resource instances, data sources included.
 	Resources int
-	// Managed counts those of them that are not data sources: creating the infrastructure
-	// again would duplicate these.
+	// Managed counts the resource instances that are not data sources: another creation of the
+	// infrastructure would duplicate them.
 	Managed int
-	// Outputs of the root module, those that are null excepted. The values of
-	// sensitive ones are there too. Nil if there are none.
+	// Outputs of the root module, except null ones, with the values of sensitive ones. It is nil
+	// if there are none.
 	Outputs map[string]Output
 }
 
-// PullState reads the state of the workspace. No state, or no workspace, is a zero
-// State. The workspace is not locked.
+// PullState reads the state of the workspace. It returns a zero State if there is no state or no
+// workspace. The workspace is not locked.
 func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	raw, err := c.run(ctx, ws, pullStateCommand())
 	if err != nil {
@@ -54,7 +54,7 @@ func pullStateCommand() command {
 	return command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true}
 }
 
-// ParseState parses a state file. One that is encrypted is an error.
+// ParseState parses a state file. An encrypted one is an error.
 func ParseState(raw []byte) (*State, error) {
 	var file struct {
 		Version   int                   `json:"version"`
@@ -97,8 +97,8 @@ func ParseState(raw []byte) (*State, error) {
 	return s, nil
 }
 
-// Empty reports whether there is nothing in the state, neither resources nor
-// outputs. A nil state, of which nothing is known, counts as empty.
+// Empty reports whether the state has neither resources nor outputs. A nil state, which is
+// unknown, counts as empty.
 func (s *State) Empty() bool {
 	return s == nil || (s.Resources == 0 && len(s.Outputs) == 0)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ErroredStateFile is the file in which a CLI leaves the state, in the directory of the
-// root module, if it could not save it: the resources that it has just created are
-// recorded nowhere else. PushState is the remedy.
+// ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a
+// state that it could not save. No other record of the resources that it has just created exists.
+// PushState saves it.
 const ErroredStateFile = "errored.tfstate"
 
-// PushState makes the state in the file at the supplied path that of the workspace.
-// It fails if the workspace has a newer one, or one of another lineage.
+// PushState replaces the state of the workspace with the one in the file at the supplied path. It
+// fails if the workspace has a newer one, or one of another lineage.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
 	return c.runLogged(ctx, ws, pushStateCommand(path))
 }
@@ -26,8 +26,8 @@ func pushStateCommand(path string) command {
 	return command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true}
 }
 
-// IsNewerState reports whether err is the refusal to replace a state by one that is
-// older, has another lineage, or is a different one of the same age.
+// IsNewerState reports whether err is the refusal to replace a state with one that is older, has
+// another lineage, or differs at the same serial.
 func IsNewerState(err error) bool {
 	e := &Error{}
 	if !errors.As(err, &e) {

@@ -32,7 +32,7 @@ func TestPushState(t *testing.T) {
 			return c.PushState(t.Context(), ws, path)
 		}
 		push := func(serial, lineage string) error { return pushValue(serial, lineage, serial) }
-		// The serial is that of the CLI: it may count the push, too.
+		// The serial is set by the CLI, which may count the push, too.
 		expect := func(reason, serial string) {
 			t.Helper()
 

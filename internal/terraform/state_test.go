@@ -24,12 +24,12 @@ func TestParseState(t *testing.T) {
 		err    string
 	}{
 		"Empty": {
-			reason: "a state with nothing in it",
+			reason: "an empty state",
 			raw:    `{"version":4,"serial":2,"lineage":"l","outputs":{},"resources":[]}`,
 			want:   &State{Lineage: "l", Serial: 2},
 		},
 		"Indented": {
-			reason: "values do not depend on how the file is laid out; numbers are exact",
+			reason: "values do not depend on the layout of the file; numbers are exact",
 			raw: `{
   "version": 4, "serial": 18446744073709551615, "lineage": "l",
   "outputs": {
@@ -43,7 +43,7 @@ func TestParseState(t *testing.T) {
 			}}},
 		},
 		"Instances": {
-			reason: "instances count, of resources and data sources; one that is being replaced counts once",
+			reason: "instances of resources and data sources count; one that is being replaced counts once",
 			raw: `{"version":4,"resources":[
 				{"mode":"data","type":"t","name":"d","instances":[{}]},
 				{"mode":"managed","type":"t","name":"none","instances":[]},
@@ -53,8 +53,8 @@ func TestParseState(t *testing.T) {
 			want: &State{Resources: 6, Managed: 5},
 		},
 		"OtherVersion": {reason: "an older format", raw: `{"version":3}`, err: "version 3 of the state file is not supported, only 4 is"},
-		"NotJSON":      {reason: "no state at all", raw: `x`, err: "not a state file: "},
-		"Null":         {reason: "no state at all", raw: `null`, err: "version 0"},
+		"NotJSON":      {reason: "not a state", raw: `x`, err: "not a state file: "},
+		"Null":         {reason: "not a state", raw: `null`, err: "version 0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ output "o" { value = 1 }`})
 	})
 }
 
-// FuzzParseState checks that a state that is accepted has values that are JSON.
+// FuzzParseState checks that the values of an accepted state are JSON.
 func FuzzParseState(f *testing.F) {
 	f.Add([]byte(stateRead))
 	f.Add([]byte(`{"version":4,"outputs":{"a":{"value":null},"b":{"value":[ 1e999, "x" ],"sensitive":true}},"resources":[{"instances":[{"index_key":1},{"index_key":"1"}]}]}`))

@@ -6,8 +6,8 @@ package terraform
 
 import "context"
 
-// Unlock removes the lock of the supplied ID from the state of the workspace, regardless
-// of its holder. It fails if that lock is not there (any more).
+// Unlock removes the lock of the supplied ID from the state of the workspace, regardless of its
+// holder. It fails if that lock does not exist (any more).
 func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string) error {
 	return c.runLogged(ctx, ws, unlockCommand(id))
 }

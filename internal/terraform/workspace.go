@@ -17,8 +17,8 @@ import (
 // the only one of a backend that has no named workspaces.
 const DefaultWorkspace = "default"
 
-// A Workspace is one root module directory and one named Terraform workspace, with
-// everything that a run in it needs.
+// A Workspace is one root module directory and one named Terraform workspace, with everything
+// that a run in it needs.
 type Workspace struct {
 	// Dir is the absolute path of the root module.
 	Dir string
@@ -26,16 +26,16 @@ type Workspace struct {
 	Name string
 	// Env is the complete environment of a run, as KEY=VALUE. See Environ.
 	Env []string
-	// Log, if not nil, gets the output of a run, line by line and as a person would see
-	// it. It is never called by two goroutines at once during one run. The lines may hold
-	// anything that the configuration prints, except for the secrets that Redact hides.
+	// Log, if not nil, gets the output of a run, line by line, in the form for people. During one
+	// run it is never called by two goroutines at the same time. The lines may contain anything
+	// that the configuration prints, except the secrets that Redact hides.
 	Log func(line string)
-	// Redact, if not nil, hides secrets in the output of a run, before it is cut,
-	// collapsed or split into lines to be shown. It must ignore white space.
+	// Redact, if not nil, hides secrets in the output of a run, before the output is cut,
+	// collapsed or split into lines. It must ignore white space.
 	Redact func(text string) string
 }
 
-// redacted returns text as it may be shown.
+// redacted returns text without secrets.
 func (ws Workspace) redacted(text string) string {
 	if ws.Redact == nil {
 		return text
@@ -47,9 +47,8 @@ func (ws Workspace) redacted(text string) string {
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 
 // forgetSelection drops the workspace that was selected in this directory with `workspace
-// select`: the selection would decide for runs without TF_WORKSPACE, and a selected
-// workspace cannot be deleted. If it cannot be dropped, the run that follows reports the
-// error.
+// select`: the selection would apply to runs without TF_WORKSPACE, and a selected workspace
+// cannot be deleted. If it cannot be dropped, the next run reports the error.
 func (ws Workspace) forgetSelection() {
 	dataDir := ".terraform"
 
@@ -58,7 +57,7 @@ func (ws Workspace) forgetSelection() {
 			dataDir = dir
 		}
 	}
-	// Through a Root, because the module decides where .terraform points to.
+	// A Root is necessary, because the module decides where .terraform points to.
 	root, err := os.OpenRoot(ws.Dir)
 	if err != nil {
 		return
@@ -68,16 +67,15 @@ func (ws Workspace) forgetSelection() {
 	_ = root.Remove(filepath.Join(dataDir, "environment"))
 }
 
-// Environ returns the environment of a run: base, then variables that keep the CLI from
-// asking for input and from calling home, then extra. The last value of a key wins. The
+// Environ returns the environment of a run: base, then variables that keep the CLI from asking
+// for input and from calling home, then extra. The last value of a key takes precedence. The
 // result is sorted, without duplicates, and equal for equal arguments.
 //
-// Base is the environment of this process. Variables that would change the state or the
-// files of a run (TF_WORKSPACE, TF_DATA_DIR) are not taken from it. Everything else is
-// the choice of the operator of this process and stays, such as proxies, TF_LOG,
-// TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS with its relatives: the CLI puts those before the
-// arguments of the run, which therefore win. Extra may set anything but the workspace,
-// which is always that of the Workspace.
+// base is the environment of this process, without the variables that would change the state or
+// the files of a run (TF_WORKSPACE, TF_DATA_DIR). The operator of this process sets the rest,
+// such as proxies, TF_LOG, TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS and similar variables: the CLI
+// puts those before the arguments of the run, which therefore take precedence. extra may set
+// anything except the workspace, which is always that of the Workspace.
 func Environ(base []string, extra ...string) []string {
 	env := map[string]string{}
 	set := func(kvs ...string) {

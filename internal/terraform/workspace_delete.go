@@ -12,10 +12,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// DeleteWorkspace deletes the workspace and its state. One that tracks resources
-// is not deleted; that is an error. A workspace that is not there, cannot be there
-// (the backend has no named workspaces), or is the default one, which always is,
-// is success.
+// DeleteWorkspace deletes the workspace and its state. It returns an error for a workspace with
+// resources. It succeeds if the workspace does not exist, if it cannot exist because the backend
+// has no named workspaces, and if it is the default one, which always exists.
 func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	if ws.name() == DefaultWorkspace {
 		return nil
@@ -31,8 +30,8 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	return err
 }
 
-// deleteWorkspaceCommand runs without the workspace: the one that a run is in is
-// not deleted.
+// deleteWorkspaceCommand does not run in the workspace: the CLI does not delete its current
+// workspace.
 func deleteWorkspaceCommand(name string) command {
 	return command{op: "workspace delete", args: []string{"workspace", "delete", "-no-color", "--", name}}
 }
@@ -43,8 +42,8 @@ func IsNotEmpty(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Workspace is not empty") })
 }
 
-// noWorkspace reports whether the CLI, asked to delete a workspace, says that there
-// is none. Terraform does so without the form of a diagnostic.
+// noWorkspace reports whether the CLI, asked to delete a workspace, says that there is none.
+// Terraform prints that without the form of a diagnostic.
 func noWorkspace(err error, name string) bool {
 	e := &Error{}
 	if !errors.As(err, &e) || e.interrupted != nil {

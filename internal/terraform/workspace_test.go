@@ -26,16 +26,16 @@ func TestEnviron(t *testing.T) {
 		want   []string
 	}{
 		"Empty": {
-			reason: "automation is told to the CLI in any case",
+			reason: "these settings always tell the CLI that it runs in automation",
 			want:   always,
 		},
 		"DroppedFromBase": {
-			reason: "the process must not choose the state or the files of a run by accident",
+			reason: "a variable of the process must not choose the state or the files of a run",
 			base:   []string{"TF_WORKSPACE=x", "TF_DATA_DIR=x", "TF_INPUT=1", "TF_IN_AUTOMATION=", "CHECKPOINT_DISABLE="},
 			want:   always,
 		},
 		"KeptFromBase": {
-			reason: "what the operator set for all runs stays",
+			reason: "the operator's settings for all runs stay",
 			base:   []string{"TF_CLI_ARGS_plan=-parallelism=3", "TF_LOG=TRACE", "TF_PLUGIN_CACHE_DIR=/p", "HOME=/h"},
 			want: []string{
 				"CHECKPOINT_DISABLE=1", "HOME=/h", "TF_CLI_ARGS_plan=-parallelism=3",
@@ -43,18 +43,18 @@ func TestEnviron(t *testing.T) {
 			},
 		},
 		"LastWins": {
-			reason: "extra wins over base, and later over earlier",
+			reason: "extra takes precedence over base, and later over earlier",
 			base:   []string{"A=1", "A=2", "B=1", "C=1"},
 			extra:  []string{"B=2", "B=3", "C=", "D=a=b"},
 			want:   []string{"A=2", "B=3", "C=", "CHECKPOINT_DISABLE=1", "D=a=b", "TF_INPUT=0", "TF_IN_AUTOMATION=1"},
 		},
 		"ExtraDecides": {
-			reason: "extra may set what base may not",
+			reason: "extra may set variables that base may not",
 			extra:  []string{"TF_DATA_DIR=d", "TF_INPUT=1"},
 			want:   []string{"CHECKPOINT_DISABLE=1", "TF_DATA_DIR=d", "TF_INPUT=1", "TF_IN_AUTOMATION=1"},
 		},
 		"NotVariables": {
-			reason: "what is not KEY=VALUE is dropped",
+			reason: "entries that are not KEY=VALUE are dropped",
 			base:   []string{"", "A", "=B"},
 			want:   always,
 		},
@@ -78,7 +78,7 @@ func TestForgetSelection(t *testing.T) {
 		reason string
 		env    []string
 		file   string // Relative to the directory of the workspace.
-		link   string // A link to make, to outside.
+		link   string // A link to make, to a directory outside.
 		kept   bool
 	}{
 		"Default": {
@@ -86,12 +86,12 @@ func TestForgetSelection(t *testing.T) {
 			file:   ".terraform/environment",
 		},
 		"DataDir": {
-			reason: "the environment may say where else",
+			reason: "the environment may name another directory",
 			env:    []string{"TF_DATA_DIR=data"},
 			file:   "data/environment",
 		},
 		"Link": {
-			reason: "a link that a module brought does not lead to another directory",
+			reason: "a link in a module does not lead to another directory",
 			link:   ".terraform",
 			file:   ".terraform/environment",
 			kept:   true,

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-// An argument is what a variable of some type is given.
+// An argument is the value of a variable of some type.
 type argument struct {
 	typ  string // as in the module, empty for none
 	text string
@@ -105,8 +105,8 @@ func TestRenderLikeArgument(t *testing.T) {
 	}
 }
 
-// TestRenderRefusedArgument gives real CLIs what they refuse as -var. It must not
-// go through as a file either.
+// TestRenderRefusedArgument gives real CLIs values that they refuse as -var. They must refuse
+// them in a file, too.
 func TestRenderRefusedArgument(t *testing.T) {
 	t.Parallel()
 
@@ -115,16 +115,16 @@ func TestRenderRefusedArgument(t *testing.T) {
 		argument argument
 		key      string
 	}{
-		"NotANumber":        {reason: "A text that is no number.", argument: argument{typ: "number", text: `a`}},
+		"NotANumber":        {reason: "The text is not a number.", argument: argument{typ: "number", text: `a`}},
 		"QuotedNumber":      {reason: "Quotes are a part of a literal text.", argument: argument{typ: "number", text: `"1"`}},
-		"NoNumber":          {reason: "Nothing is no number.", argument: argument{typ: "number", text: ``}},
-		"NotABool":          {reason: "A text that is no bool.", argument: argument{typ: "bool", text: `yes`}},
-		"Unquoted":          {reason: "A word is the name of something else.", argument: argument{typ: "any", text: `a`}},
-		"Call":              {reason: "There are no functions in values.", argument: argument{typ: "any", text: `upper("a")`}},
-		"NotAList":          {reason: "A value of another type.", argument: argument{typ: "list(string)", text: `"a"`}},
-		"NoExpression":      {reason: "Nothing is no expression.", argument: argument{typ: "list(string)", text: ``}},
-		"Unfinished":        {reason: "Half an expression.", argument: argument{typ: "list(string)", text: `["a"`}},
-		"TwoLines":          {reason: "An expression and something else.", argument: argument{typ: "any", text: "1\nother = 2"}},
+		"NoNumber":          {reason: "An empty text is not a number.", argument: argument{typ: "number", text: ``}},
+		"NotABool":          {reason: "The text is not a bool.", argument: argument{typ: "bool", text: `yes`}},
+		"Unquoted":          {reason: "A word is a reference.", argument: argument{typ: "any", text: `a`}},
+		"Call":              {reason: "Values have no functions.", argument: argument{typ: "any", text: `upper("a")`}},
+		"NotAList":          {reason: "The value has another type.", argument: argument{typ: "list(string)", text: `"a"`}},
+		"NoExpression":      {reason: "An empty text is not an expression.", argument: argument{typ: "list(string)", text: ``}},
+		"Unfinished":        {reason: "The expression is incomplete.", argument: argument{typ: "list(string)", text: `["a"`}},
+		"TwoLines":          {reason: "An expression and another attribute.", argument: argument{typ: "any", text: "1\nother = 2"}},
 		"TwoByteOrderMarks": {reason: "Only one of them is skipped.", argument: argument{typ: "any", text: "\ufeff\ufeff1"}},
 		"Undeclared":        {reason: "A variable that the module does not declare.", key: "undeclared"},
 	}
@@ -164,7 +164,8 @@ func TestRenderRefusedArgument(t *testing.T) {
 	}
 }
 
-// Which declarations count when a module has several of the same variable.
+// TestDeclaredLikeCLI checks which declaration counts when a module has several of the same
+// variable.
 func TestDeclaredLikeCLI(t *testing.T) {
 	t.Parallel()
 
@@ -189,7 +190,7 @@ func TestDeclaredLikeCLI(t *testing.T) {
 			dir := t.TempDir()
 
 			for file, content := range files {
-				// Terraform does not know the one, and takes the other.
+				// Terraform ignores *.tofu and reads the other file.
 				if name == "terraform" && strings.HasPrefix(file, "both.") {
 					continue
 				}
@@ -279,7 +280,8 @@ func write(t *testing.T, dir string, data []byte) string {
 	return path
 }
 
-// outputs of the module when it is applied, from nothing, with these arguments.
+// outputs returns the outputs of the module after an apply from an empty state, with these
+// arguments.
 func outputs(t *testing.T, cli, dir string, args ...string) map[string]any {
 	t.Helper()
 
@@ -313,12 +315,11 @@ func run(t *testing.T, cli, dir string, args ...string) (string, error) {
 
 	cmd := exec.CommandContext(t.Context(), cli, args...)
 	cmd.Dir = dir
-	// Nothing of this machine's own configuration of the CLI.
+	// The CLI must not read its configuration on this machine.
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "CHECKPOINT_DISABLE=1", "NO_COLOR=1"}
 	out, err := cmd.CombinedOutput()
 
-	// A test of what the CLI refuses must not be content with a CLI that is not
-	// there.
+	// A missing CLI is not the same as a refusal.
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

@@ -15,15 +15,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Kind says how the CLI reads the text that it is given for a variable.
+// A Kind says how the CLI parses the text of a variable.
 type Kind int
 
 const (
-	// Literal text is the value. That is so for variables of the types string,
-	// number and bool, and for those that are declared without a type.
+	// Literal text is the value. The variable has the type string, number or bool, or no type.
 	Literal Kind = iota
 
-	// Expression text is an HCL expression. That is so for all other types.
+	// Expression text is an HCL expression. The variable has any other type.
 	Expression
 )
 
@@ -31,16 +30,16 @@ const (
 type Declarations struct {
 	kinds map[string]Kind
 
-	// complete says that the whole module could be read, so that a variable that
-	// is not in kinds is not declared.
+	// complete says that the whole module could be read, so that a variable that is not in kinds
+	// is not declared.
 	complete bool
 }
 
-// Declared returns the variables that the root module in dir declares. Files that
-// cannot be read or parsed are left out: the CLI complains about them better.
+// Declared returns the variables that the root module in dir declares. Files that cannot be read
+// or parsed are left out: the error of the CLI about them is better.
 //
-// Terraform does not read *.tofu, and OpenTofu reads them in place of *.tf of the
-// same name. Both are read here, and *.tofu wins.
+// Terraform does not read *.tofu, and OpenTofu reads them in place of *.tf of the same name. Both
+// are read here, and *.tofu takes precedence.
 func Declared(dir fs.FS) (Declarations, error) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
@@ -65,7 +64,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 	// In the order of names, in which *.tofu comes after *.tf.
 	for i, file := range slices.Concat(files, overrides) {
 		for name, typ := range d.read(dir, file) {
-			// An override without a type leaves the type of the variable.
+			// An override without a type keeps the type of the variable.
 			if typ != nil || i < len(files) {
 				d.kinds[name] = kindOf(typ)
 			}
@@ -75,8 +74,8 @@ func Declared(dir fs.FS) (Declarations, error) {
 	return d, nil
 }
 
-// configuration returns the name of a file without its extension if the CLI reads
-// it as a part of the module.
+// configuration returns the name of a file without its extension if the CLI reads it as a part of
+// the module.
 func configuration(name string) (string, bool) {
 	// Hidden files and backup files of editors.
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
@@ -92,8 +91,8 @@ func configuration(name string) (string, bool) {
 	return "", false
 }
 
-// read returns the types, nil where there is none, of the variables that one file
-// declares. If that may not be all of them, the declarations are not complete.
+// read returns the types of the variables that one file declares, or nil for no type. If the list
+// may be incomplete, so are the declarations.
 func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
 	if err != nil {

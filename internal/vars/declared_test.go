@@ -21,7 +21,7 @@ func TestDeclared(t *testing.T) {
 		want   Declarations
 	}{
 		"Nothing": {
-			reason: "A module without variables declares none, and that is all there is to know.",
+			reason: "A module without variables declares none, and the result is complete.",
 			module: map[string]string{"main.tf": `output "a" { value = 1 }`},
 			want:   Declarations{kinds: map[string]Kind{}, complete: true},
 		},
@@ -120,7 +120,7 @@ func TestDeclared(t *testing.T) {
 			},
 		},
 		"Broken": {
-			reason: "A file that does not parse is left out, and so nobody knows all that is declared.",
+			reason: "A file that does not parse is left out, so the declarations are incomplete.",
 			module: map[string]string{
 				"a.tf": `variable "a" { type = any }`,
 				"b.tf": `variable "b" {`,
@@ -136,7 +136,7 @@ func TestDeclared(t *testing.T) {
 			want: Declarations{kinds: map[string]Kind{"a": Expression}},
 		},
 		"BrokenBlock": {
-			reason: "A variable without a name is one that nobody knows.",
+			reason: "A variable without a name makes the declarations incomplete.",
 			module: map[string]string{"main.tf": `
 				variable {}
 				variable "a" {}
@@ -144,7 +144,7 @@ func TestDeclared(t *testing.T) {
 			want: Declarations{kinds: map[string]Kind{"a": Literal}},
 		},
 		"OtherBlocks": {
-			reason: "What else a module has, known or not, does not matter.",
+			reason: "Other blocks, known or not, do not matter.",
 			module: map[string]string{"main.tf": `
 				terraform { required_version = ">= 1" }
 				locals { a = 1 }
@@ -179,7 +179,7 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// A link that leads nowhere is a file that the CLI cannot read either.
+// TestDeclaredUnreadable ensures that a broken link is a file that cannot be read.
 func TestDeclaredUnreadable(t *testing.T) {
 	t.Parallel()
 

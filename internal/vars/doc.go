@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vars gets the variables of a Workspace, those of its module and those of
-// its environment, out of its specification and the ConfigMaps and Secrets that it
-// refers to, into the form that the CLI reads.
+// Package vars converts the variables of a Workspace, of its module and of its environment, into
+// the form that the CLI reads. They come from its specification and from the ConfigMaps and
+// Secrets that it refers to.
 package vars

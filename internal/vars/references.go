@@ -21,7 +21,7 @@ import (
 type File struct {
 	Data []byte
 
-	// JSON says that Data is JSON, as opposed to HCL.
+	// JSON says that Data is JSON. Otherwise it is HCL.
 	JSON bool
 
 	// Secret says that Data comes from a Secret.
@@ -37,8 +37,9 @@ type Variable struct {
 	Secret bool
 }
 
-// Env resolves the supplied environment variables, in their order. A value that is not empty wins over a ConfigMap, and that over a Secret;
-// with none of them the variable is empty.
+// Env resolves the supplied environment variables, in their order. A value that is not empty
+// takes precedence over a ConfigMap, and a ConfigMap over a Secret. Without any of them the
+// variable is empty.
 func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]Variable, error) {
 	env := make([]Variable, 0, len(vars))
 
@@ -69,8 +70,8 @@ func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) (
 	return env, nil
 }
 
-// Files resolves the files of variables of a Workspace, in the order in which the
-// CLI is to read them: varFiles, then varmap, which wins.
+// Files resolves the files of variables of a Workspace, in the order in which the CLI reads them:
+// varFiles, then varmap, which takes precedence.
 func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters) ([]File, error) {
 	files := make([]File, 0, len(p.VarFiles)+1)
 

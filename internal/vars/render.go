@@ -19,11 +19,10 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// Render returns a .tfvars file with the same meaning as an argument -var=key=value for
-// each of the supplied variables, in HCL. Of several values of one variable the last one
-// wins. A variable that the module does not declare is an error, and so is a value that
-// is not exactly one expression. Errors name the variable and never its value, which may
-// be a secret.
+// Render returns a .tfvars file, in HCL, with the same meaning as an argument -var=key=value for
+// each of the supplied variables. Of several values of one variable, the last one counts. A
+// variable that the module does not declare is an error, and so is a value that is not exactly
+// one expression. Errors name the variable and never its value, which may be a secret.
 func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 	last := make(map[string]int, len(vars))
 	for i, v := range vars {
@@ -62,7 +61,7 @@ func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 	return file, nil
 }
 
-// literal returns an HCL expression whose value is the text, as it stands.
+// literal returns an HCL expression whose value is the text.
 func literal(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("it is not UTF-8")
@@ -71,15 +70,14 @@ func literal(text string) (string, error) {
 	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()), nil
 }
 
-// expression returns the HCL expression that the text is. It must be one, and
-// nothing but one: it must not be able to end, and then to set another variable.
+// expression returns the text as an HCL expression. The text must be exactly one expression: it
+// must not be able to end and then set another variable.
 func expression(text string) (string, error) {
 	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
 		return "", errors.Errorf("its type takes an HCL expression: %s: %s", diags[0].Subject, diags[0].Summary)
 	}
 
-	// The CLI reads an argument as if it were in parentheses, that is, over as
-	// many lines as it has, and skips a byte order mark, which only it may begin
-	// with. A comment at the end goes to the end of its line.
+	// The CLI reads an argument as if it were in parentheses, over all of its lines. It skips a
+	// byte order mark at the start. A comment at the end ends with its line.
 	return "(" + strings.TrimPrefix(text, "\ufeff") + "\n)", nil
 }

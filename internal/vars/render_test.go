@@ -39,7 +39,7 @@ func TestRender(t *testing.T) {
 			declared: declared,
 		},
 		"Literal": {
-			reason:   "Text is a string, whatever it looks like.",
+			reason:   "Text is a string, regardless of its content.",
 			declared: declared,
 			vars:     []commonv1beta1.Var{{Key: "text", Value: `a "b" ${c} %{d} \n`}, {Key: "other", Value: "1"}},
 			want:     want{File: "text = \"a \\\"b\\\" $${c} %%{d} \\\\n\"\nother = \"1\"\n"},
@@ -67,19 +67,19 @@ func TestRender(t *testing.T) {
 			want:     want{Err: cmpopts.AnyError},
 		},
 		"Unknown": {
-			reason:   "Nobody knows whether a module that is broken declares a variable: the CLI says what is wrong with it.",
+			reason:   "A broken module may declare a variable or not: the CLI reports its error.",
 			declared: Declarations{kinds: map[string]Kind{"list": Expression}},
 			vars:     []commonv1beta1.Var{{Key: "undeclared", Value: "hidden"}, {Key: "list", Value: "[]"}},
 			want:     want{File: "undeclared = \"hidden\"\nlist = ([]\n)\n"},
 		},
 		"EmptyKey": {
-			reason:   "Nothing is not a name.",
+			reason:   "An empty text is not a name.",
 			declared: Declarations{},
 			vars:     []commonv1beta1.Var{{Key: "", Value: "hidden"}},
 			want:     want{Err: cmpopts.AnyError},
 		},
 		"KeySmuggles": {
-			reason:   "A name cannot set another variable, even if nobody knows what is declared.",
+			reason:   "A name cannot set another variable, even if the declarations are unknown.",
 			declared: Declarations{},
 			vars:     []commonv1beta1.Var{{Key: "a = 1\nb", Value: "hidden"}},
 			want:     want{Err: cmpopts.AnyError},
@@ -97,13 +97,13 @@ func TestRender(t *testing.T) {
 			want:     want{Err: cmpopts.AnyError},
 		},
 		"ExpressionOpensComment": {
-			reason:   "An expression cannot hide what comes after it.",
+			reason:   "An expression cannot hide the text after it.",
 			declared: declared,
 			vars:     []commonv1beta1.Var{{Key: "list", Value: "hidden /*"}, {Key: "text", Value: "a"}},
 			want:     want{Err: cmpopts.AnyError},
 		},
 		"ExpressionEmpty": {
-			reason:   "Nothing is not an expression.",
+			reason:   "An empty text is not an expression.",
 			declared: declared,
 			vars:     []commonv1beta1.Var{{Key: "list", Value: ""}},
 			want:     want{Err: cmpopts.AnyError},
@@ -183,7 +183,7 @@ func FuzzRenderExpression(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, text string) {
 		data, err := Render(Declarations{kinds: map[string]Kind{"a": Expression}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
-		// That is how the CLI reads the same argument.
+		// The CLI parses the argument in this way.
 		expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 		if diff := cmp.Diff(diags.HasErrors(), err != nil); diff != "" {
 			t.Fatalf("whether %q is refused: -CLI, +Render:\n%s\nby the CLI: %v\nby Render: %v", text, diff, diags, err)

@@ -13,12 +13,11 @@ import (
 	"slices"
 )
 
-// Digest returns the SHA-256, in hexadecimal, of the names and contents of the files,
-// independently of their order, and of the extra strings in their order. No two different
-// inputs are encoded the same before they are hashed.
+// Digest returns the SHA-256, in hexadecimal, of the names and contents of the files, regardless
+// of their order, and of the extra strings in their order. Different inputs have different
+// encodings before they are hashed.
 func Digest(files map[string]File, extra ...string) string {
-	// The count and the lengths come first, so that no content can look like the
-	// beginning of the next.
+	// The count and the lengths come first, so that content cannot be mistaken for the next entry.
 	b := fmt.Appendf(nil, "%d,", len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		b = fmt.Appendf(b, "%d:%s,%d:%s,", len(name), name, len(files[name].Data), files[name].Data)
@@ -33,11 +32,10 @@ func Digest(files map[string]File, extra ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Encode returns an unambiguous text for values of plain types, or of those of an API, for
-// Digest.
+// Encode returns an unambiguous text, for Digest, for values of plain types or of API types.
 func Encode(values ...any) string {
-	// Marshalling strings, booleans and slices of them cannot fail, nor can JSON that the
-	// API server has accepted.
+	// JSON encoding of strings, booleans and slices of them cannot fail, nor can that of JSON that
+	// the API server has accepted.
 	b, _ := json.Marshal(values)
 
 	return string(b)

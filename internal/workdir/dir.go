@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// ownPrefix begins the names that no input may have anywhere in the directory.
+	// ownPrefix begins the names that are reserved in the whole directory.
 	ownPrefix = ".crossplane"
 
 	tempName = ".crossplane-temporary"
@@ -34,34 +34,34 @@ type File struct {
 	Secret bool
 }
 
-// A Dir is the directory of one Workspace, until it is closed. Its methods must not be
-// called concurrently: only the one reconcile of the Workspace may use it.
+// A Dir is the directory of one Workspace, until it is closed. Its methods must not be called
+// concurrently: only the one reconcile of the Workspace may use it.
 //
-// The CLI and the programs that a module makes it run can write to the directory as well.
-// So its content is not trusted: no symbolic link is followed on the way to an input, and
-// nothing outside is touched.
+// The CLI and the programs that a module runs can write to the directory, too. Its content is
+// therefore not trusted: no symbolic link is followed on the way to an input, and files outside
+// are never touched.
 type Dir struct {
 	root *Root
 	uid  string
 
-	// dir is open from the beginning, so that it stays the same directory.
+	// dir stays open, so that it is always the same directory.
 	dir *os.Root
 }
 
 // Path of the directory, absolute.
 func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 
-// Sync makes the inputs in the directory those that are given, by their slash separated
-// names relative to the directory. It writes those that differ, and removes those that an
-// earlier Sync wrote and that are not given now. Each file is replaced as a whole, has
-// mode 0600, and keeps its modification time if its content stays. Files that no Sync
-// wrote are left alone unless a given name is theirs.
+// Sync replaces the inputs in the directory with the given ones, by their slash separated names
+// relative to the directory. It writes the files that differ, and removes the inputs of an
+// earlier Sync that are not given now. Each file is replaced as a whole, has mode 0600, and keeps
+// its modification time if its content does not change. Sync leaves files of other writers alone
+// unless a given name is theirs.
 //
-// Later are the names of secret files that the next Sync is going to be given: they count
-// as given, but are not written yet.
+// later are the names of secret files that the next Sync will get: they count as given, but are
+// not written yet.
 //
-// Names that lead out of the directory, or that are reserved for files of the provider
-// itself, are refused before anything is written.
+// Names that lead out of the directory, or that are reserved for files of the provider, are
+// refused before anything is written.
 func (d *Dir) Sync(files map[string]File, later ...string) error {
 	listed := newInputs(files, later...)
 	for name := range listed {
@@ -75,8 +75,8 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 		return err
 	}
 
-	// The new files are recorded before they are written: at any point of failure the
-	// next Sync knows every file that is there.
+	// The new files are recorded before they are written: after a failure at any point, the next
+	// Sync knows every file in the directory.
 	all := newInputs(nil)
 	maps.Copy(all, m.Inputs)
 	maps.Copy(all, listed)
@@ -104,7 +104,7 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 	return d.recordInputs(m, listed)
 }
 
-// newInputs lists the files, and more that are secret.
+// newInputs lists the files, and the names of further secret files.
 func newInputs(files map[string]File, secret ...string) map[string]input {
 	listed := make(map[string]input, len(files)+len(secret))
 	for name, f := range files {
@@ -118,7 +118,7 @@ func newInputs(files map[string]File, secret ...string) map[string]input {
 	return listed
 }
 
-// recordInputs in the manifest, unless they are recorded already: a poll does not wait for
+// recordInputs writes the inputs to the manifest, unless it has them: a poll does not wait for
 // the disk.
 func (d *Dir) recordInputs(m *manifest, inputs map[string]input) error {
 	if maps.Equal(m.Inputs, inputs) {
@@ -130,16 +130,16 @@ func (d *Dir) recordInputs(m *manifest, inputs map[string]input) error {
 	return d.writeManifest(m)
 }
 
-// RemoveSecrets removes the secret files that Sync wrote, and temporary directories,
-// which may have credentials in them. It is called when a run is over, however it
-// ended. It succeeds if there is nothing to remove.
+// RemoveSecrets removes the secret files that Sync wrote, and temporary directories, which may
+// contain credentials. It is called after every run, also after a failed one. It succeeds if
+// there is nothing to remove.
 func (d *Dir) RemoveSecrets() error {
 	m, err := d.readManifest()
 	if err != nil {
 		return err
 	}
 
-	// The file that a Sync was interrupted in may hold half of a secret.
+	// The file that an interrupted Sync was writing may contain a part of a secret.
 	errs := []error{removeInput(d.dir, tempName), d.sweepTempDirs()}
 
 	for name, in := range m.Inputs {
@@ -151,13 +151,12 @@ func (d *Dir) RemoveSecrets() error {
 	return errors.Join(errs...)
 }
 
-// badEntrypoint names the field that people know it by.
+// badEntrypoint names the field of the specification.
 const badEntrypoint = "cannot use spec.forProvider.entrypoint %q"
 
-// Entrypoint returns the absolute path of a directory below this one. An empty
-// entrypoint is this directory itself, and so is a slash: a leading one has
-// always been ignored. The path has no symbolic links below Path, so that it can
-// serve, made relative to Path again, as the beginning of names for Sync.
+// Entrypoint returns the absolute path of a directory below this one. An empty entrypoint or a
+// slash is this directory itself: a leading slash is ignored. The path has no symbolic links
+// below Path. Relative to Path, it can therefore begin names for Sync.
 func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -175,7 +174,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 		return "", err
 	}
 
-	// To open a pipe would block.
+	// Opening a pipe would block.
 	info, err := d.dir.Stat(rel)
 	if err != nil {
 		return "", err
@@ -185,8 +184,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 		return "", errors.New("not a directory")
 	}
 
-	// os.Root ensures that the path stays inside. The rest of this function only computes
-	// it.
+	// os.Root ensures that the path stays inside. The rest of this function only computes it.
 	sub, err := d.dir.OpenRoot(rel)
 	if err != nil {
 		return "", err
@@ -215,9 +213,9 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	return rel, nil
 }
 
-// CleanEntrypoint returns the path of the entrypoint relative to the directory of the
-// Workspace, "." for that directory itself. Unlike Dir.Entrypoint it does not access the
-// directory, and so can name files for a Sync that has yet to make it.
+// CleanEntrypoint returns the path of the entrypoint relative to the directory of the Workspace,
+// "." for that directory itself. Unlike Dir.Entrypoint it does not access the directory. It can
+// therefore name files for the Sync that creates the directory.
 func CleanEntrypoint(entrypoint string) (string, error) {
 	rel, err := clean(entrypoint)
 
@@ -239,7 +237,7 @@ func (d *Dir) Close() error { return d.dir.Close() }
 // checkName refuses the names that Sync cannot use.
 func checkName(name string) error {
 	switch {
-	// The manifest is JSON, which cannot hold every name that a file can have.
+	// The manifest is JSON, which cannot contain every possible name of a file.
 	case name == "", name == ".", !filepath.IsLocal(name), path.Clean(name) != name, !utf8.ValidString(name):
 		return errors.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
 	case strings.Contains("/"+name, "/"+ownPrefix):
@@ -249,7 +247,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// writeInput writes a file unless it is there already, and as it should be.
+// writeInput writes a file unless it exists with the right content and mode.
 func writeInput(root *os.Root, name string, f File) error {
 	if err := mkParents(root, name); err != nil {
 		return err
@@ -262,8 +260,7 @@ func writeInput(root *os.Root, name string, f File) error {
 	return replaceFile(root, name, f.Data, !f.Secret)
 }
 
-// mkParents creates the directories that name is in. Where one of them is a
-// symbolic link it fails.
+// mkParents creates the parent directories of name. It fails if one of them is a symbolic link.
 func mkParents(root *os.Root, name string) error {
 	for _, dir := range parents(name) {
 		err := root.Mkdir(dir, 0o700)
@@ -279,8 +276,8 @@ func mkParents(root *os.Root, name string) error {
 	return nil
 }
 
-// removeInput removes a file if it is there. If one of its parent directories was
-// replaced by something else, the file behind that is not the written one, and stays.
+// removeInput removes a file if it exists. If one of its parent directories was replaced, the
+// file below is not the written one, and stays.
 func removeInput(root *os.Root, name string) error {
 	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
 		return nil
@@ -317,9 +314,9 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	return string(got) == string(data), err
 }
 
-// replaceFile writes a file in place of any other of that name. The content is complete,
-// and, if it is to be durable, on disk, before the file gets the name: other content may be
-// lost if the machine fails.
+// replaceFile writes a file in place of any other of that name. The content is complete before
+// the file gets the name. If it is to be durable, it is also on disk by then: other content may
+// be lost if the machine fails.
 func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err
@@ -350,7 +347,7 @@ func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	return err
 }
 
-// checkDir fails unless name is a directory, as opposed to a link to one.
+// checkDir fails unless name is a directory. A link to a directory does not count.
 func checkDir(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if err != nil {

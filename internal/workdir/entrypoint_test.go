@@ -31,13 +31,13 @@ func TestEntrypoint(t *testing.T) {
 		"Directory":     {reason: "A directory of the module.", entrypoint: "envs/prod", want: want{Path: "envs/prod"}},
 		"LeadingSlash":  {reason: "A leading slash has always meant the module itself.", entrypoint: "/envs/prod", want: want{Path: "envs/prod"}},
 		"TrailingSlash": {reason: "A trailing slash changes nothing.", entrypoint: "envs/prod/", want: want{Path: "envs/prod"}},
-		"RoundTrip":     {reason: "What stays inside on the whole is inside.", entrypoint: "envs/../envs/prod", want: want{Path: "envs/prod"}},
+		"RoundTrip":     {reason: "A path that stays inside as a whole is inside.", entrypoint: "envs/../envs/prod", want: want{Path: "envs/prod"}},
 		"LinkInside":    {reason: "A link to a directory of the module is followed, and the path has no link left.", entrypoint: "link-inside/prod", want: want{Path: "envs/prod"}},
 		"Parent":        {reason: "The parent is outside.", entrypoint: "..", want: want{Err: cmpopts.AnyError}},
 		"Outside":       {reason: "Another Workspace's directory is outside.", entrypoint: "../" + uidB, want: want{Err: cmpopts.AnyError}},
 		"OutsideSlash":  {reason: "A leading slash does not help to get out.", entrypoint: "/../" + uidB, want: want{Err: cmpopts.AnyError}},
-		"Back":          {reason: "A way out and in again would tell what is outside.", entrypoint: "../" + uidA + "/envs", want: want{Err: cmpopts.AnyError}},
-		"Dots":          {reason: "Dots that a careless filter would make two of are a name as any other.", entrypoint: "....//....//etc", want: want{Err: cmpopts.AnyError}},
+		"Back":          {reason: "A path that leaves the directory and comes back would reveal names outside.", entrypoint: "../" + uidA + "/envs", want: want{Err: cmpopts.AnyError}},
+		"Dots":          {reason: "A name of four dots, which a naive filter would turn into two, is an ordinary name.", entrypoint: "....//....//etc", want: want{Err: cmpopts.AnyError}},
 		"LinkOutside":   {reason: "A link that leads out is refused.", entrypoint: "link-outside", want: want{Err: cmpopts.AnyError}},
 		"LinkBelow":     {reason: "A path through a link that leads out is refused.", entrypoint: "link-outside/" + uidB, want: want{Err: cmpopts.AnyError}},
 		"LinkAbsolute":  {reason: "A link to an absolute path is refused.", entrypoint: "link-absolute", want: want{Err: cmpopts.AnyError}},
@@ -76,7 +76,8 @@ func TestEntrypoint(t *testing.T) {
 	}
 }
 
-// The root may be reached through a link, as a mounted volume may.
+// TestEntrypointBelowLinkedRoot has a root that is reached through a link, like some mounted
+// volumes.
 func TestEntrypointBelowLinkedRoot(t *testing.T) {
 	t.Parallel()
 
@@ -116,8 +117,8 @@ func TestCleanEntrypoint(t *testing.T) {
 	}{
 		"Empty":   {reason: "The module itself is the default.", entrypoint: "", want: want{Path: "."}},
 		"Slashes": {reason: "Leading and trailing slashes change nothing.", entrypoint: "//a/b/", want: want{Path: "a/b"}},
-		"Dots":    {reason: "What stays inside on the whole is inside.", entrypoint: "./a/../b", want: want{Path: "b"}},
-		"Outside": {reason: "What leads out is refused.", entrypoint: "a/../../b", want: want{Err: cmpopts.AnyError}},
+		"Dots":    {reason: "A path that stays inside as a whole is inside.", entrypoint: "./a/../b", want: want{Path: "b"}},
+		"Outside": {reason: "A path that leads out is refused.", entrypoint: "a/../../b", want: want{Err: cmpopts.AnyError}},
 	}
 
 	for name, tc := range cases {
@@ -138,7 +139,7 @@ func TestCleanEntrypoint(t *testing.T) {
 	}
 }
 
-// No entrypoint leads out of the directory, with any links in it.
+// FuzzEntrypoint checks that no entrypoint leads out of the directory, with any links in it.
 func FuzzEntrypoint(f *testing.F) {
 	for _, entrypoint := range []string{"", ".", "/", "in", "/in/", "in/../in", "..", "a/../..", "....//....//etc", "out", "out/x", "link", "a\x00b", "a\\..\\b", "\xb2"} {
 		f.Add(entrypoint)

@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// Files returns the files in the directory, regardless of their writer, except for those
-// whose slash separated names are left out, and for those that no module may bring: files
-// in which the CLI keeps state or data, and files of the provider itself. The history of
-// a repository is left out, too. The content in the result is a digest of the content,
-// for a file, and the target, for a symbolic link: a module may be larger than memory.
+// Files returns the files in the directory, regardless of their writer. It omits the slash
+// separated names in leftOut, and files that no module may contain: files in which the CLI keeps
+// state or data, and files of the provider. It also omits the history of a repository. The
+// content in the result is a digest of the content of a file, or the target of a symbolic link: a
+// module may be larger than memory.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 	files := map[string]File{}
 	err := fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {

@@ -68,8 +68,8 @@ func removeSecrets(t *testing.T, d *Dir) {
 	}
 }
 
-// content of all files below a directory, but for those that the package keeps
-// for itself. A symbolic link has the base name of its target for content.
+// content returns all files below a directory, except those of the package itself. The content of
+// a symbolic link is the base name of its target.
 func content(t *testing.T, dir string) files {
 	t.Helper()
 

@@ -16,15 +16,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// backendName is the file in dataDir that init records the configuration of the
-// backend in, with the values of a partial one and the credentials among them.
+// backendName is the file in dataDir in which init records the configuration of the backend,
+// including the values of a partial one and credentials.
 const backendName = "terraform.tfstate"
 
-// Forget removes files that may have credentials in them although no run is going on: the
-// inputs, and the backend configuration that init recorded. States are not removed. The
-// next user of the directory writes the inputs, and initializes, again.
+// Forget removes files that may contain credentials although no run is in progress: the inputs,
+// and the backend configuration that init recorded. It does not remove states. The next user of
+// the directory writes the inputs and initializes again.
 func (d *Dir) Forget() error {
-	// First, so that no later step leaves a record of files that are gone.
+	// This goes first, so that a failed later step leaves no record of missing files.
 	if err := d.ClearInitialized(); err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func forgetBackend(root *os.Root, name string) error {
 	return root.Remove(name)
 }
 
-// LastRun returns when the last run in the directory was, as far as it can be told: a
-// run makes and removes files there. One in the future is of a clock that was ahead: it
-// counts as now, from now on.
+// LastRun returns the time of the last run in the directory, as far as it is known: a run makes
+// and removes files there. A time in the future comes from a clock that was ahead. It is set to
+// now.
 func (d *Dir) LastRun() (time.Time, error) {
 	info, err := d.dir.Stat(".")
 	if err != nil {

@@ -20,39 +20,39 @@ func TestForget(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// inputs are given to Sync, and present is what others wrote.
+		// inputs are given to Sync. present are files of other writers.
 		inputs  map[string]File
 		present files
 		want    files
 	}{
 		"Inputs": {
-			reason:  "A partial backend configuration is an input. What else is there is somebody else's.",
+			reason:  "A partial backend configuration is an input. Other files are not the provider's.",
 			inputs:  map[string]File{"main.tf": text("a"), "sub/backend": text("password"), "creds": secret("s")},
 			present: files{"terraform.tfstate": "state", "terraform.tfstate.d/w/terraform.tfstate": "state", "errored.tfstate": "state"},
 			want:    files{"terraform.tfstate": "state", "terraform.tfstate.d/w/terraform.tfstate": "state", "errored.tfstate": "state"},
 		},
 		"Backend": {
-			reason:  "Init records what it got.",
+			reason:  "Init records the backend configuration.",
 			present: files{".terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "http", "config": {"password": "p"}}}`, ".terraform/modules/modules.json": "{}"},
 			want:    files{".terraform/modules/modules.json": "{}"},
 		},
 		"Entrypoint": {
-			reason:  "It does so in the directory that it runs in.",
+			reason:  "Init records it in the directory that it runs in.",
 			present: files{"envs/prod/.terraform/terraform.tfstate": `{"backend": {}}`, "envs/prod/main.tf": "m"},
 			want:    files{"envs/prod/main.tf": "m"},
 		},
 		"NoBackend": {
-			reason:  "Without a configuration there is nothing to hide.",
+			reason:  "Without a configuration there is no secret.",
 			present: files{".terraform/terraform.tfstate": `{"version": 3, "backend": null}`},
 			want:    files{".terraform/terraform.tfstate": `{"version": 3, "backend": null}`},
 		},
 		"Unknown": {
-			reason:  "What cannot be read may be anything.",
+			reason:  "A file that cannot be read may contain a secret.",
 			present: files{".terraform/terraform.tfstate": "password"},
 			want:    files{},
 		},
 		"Nothing": {
-			reason: "There may be nothing.",
+			reason: "The directory may be empty.",
 			want:   files{},
 		},
 	}
@@ -97,7 +97,7 @@ func TestLastRun(t *testing.T) {
 		t.Errorf("LastRun(): want %s, got %s and error %v", want, got, err)
 	}
 
-	// A clock was ahead, which must not protect the directory until then.
+	// A clock that was ahead must not protect the directory until that time.
 	future := time.Now().Add(24 * time.Hour)
 	if err := os.Chtimes(d.Path(), future, future); err != nil {
 		t.Fatal(err)

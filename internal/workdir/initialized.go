@@ -10,11 +10,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// dataDir is the directory to which init installs, in the directory that it ran in.
+// dataDir is the directory to which init installs, below the directory that it runs in.
 const dataDir = ".terraform"
 
-// MarkInitialized records that init succeeded in the entrypoint, and the digest of
-// everything that its result depends on. An earlier mark is forgotten.
+// MarkInitialized records that init succeeded in the entrypoint, and the digest of everything
+// that its result depends on. It replaces an earlier mark.
 func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -31,9 +31,8 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	return d.writeManifest(m)
 }
 
-// Initialized returns the digest that MarkInitialized recorded for the entrypoint. It is
-// empty if there is none, or if the result of init is no longer there: in both cases init
-// has to run.
+// Initialized returns the digest that MarkInitialized recorded for the entrypoint. It is empty if
+// there is none, or if the result of init does not exist any more: in both cases init has to run.
 func (d *Dir) Initialized(entrypoint string) string {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -48,8 +47,8 @@ func (d *Dir) Initialized(entrypoint string) string {
 	return m.Initialized.Digest
 }
 
-// ClearInitialized removes the record of MarkInitialized. It is called before init, which
-// may fail halfway.
+// ClearInitialized removes the record of MarkInitialized. It is called before init, which may
+// fail after some steps.
 func (d *Dir) ClearInitialized() error {
 	m, err := d.readManifest()
 	if err != nil || m.Initialized == nil {
@@ -61,8 +60,8 @@ func (d *Dir) ClearInitialized() error {
 	return d.writeManifest(m)
 }
 
-// Initialized returns the absolute paths of all directories that init ran in, as
-// MarkInitialized recorded it.
+// Initialized returns the absolute paths of all directories in which init ran, as MarkInitialized
+// recorded them.
 func (r *Root) Initialized() ([]string, error) {
 	uids, err := r.List()
 	if err != nil {
@@ -74,7 +73,7 @@ func (r *Root) Initialized() ([]string, error) {
 	for _, uid := range uids {
 		d, err := r.open(uid)
 		if err != nil {
-			continue // It is gone, or has to be initialized again.
+			continue // It was removed, or has to be initialized again.
 		}
 
 		if m, err := d.readManifest(); err == nil && m.Initialized != nil {

@@ -25,7 +25,7 @@ func TestInitialized(t *testing.T) {
 			want:   map[string]string{"": "", "sub": ""},
 		},
 		"NoMark": {
-			reason: "What an init that failed left does not count.",
+			reason: "The result of a failed init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
@@ -53,7 +53,7 @@ func TestInitialized(t *testing.T) {
 			want: map[string]string{"": "", "sub": "one", "/sub/": "one", "link": "one"},
 		},
 		"Gone": {
-			reason: "A mark does not count without what init installed.",
+			reason: "A mark without the result of init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mark(t, d, "", "one")
@@ -61,7 +61,7 @@ func TestInitialized(t *testing.T) {
 			want: map[string]string{"": ""},
 		},
 		"NotADirectory": {
-			reason: "Something else in the place of what init installed does not count.",
+			reason: "A file in the place of the result of init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				write(t, filepath.Join(d.Path(), dataDir), "")
@@ -70,7 +70,7 @@ func TestInitialized(t *testing.T) {
 			want: map[string]string{"": ""},
 		},
 		"Cleared": {
-			reason: "A mark can be taken back, more than once.",
+			reason: "A mark can be removed, more than once.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
@@ -94,7 +94,7 @@ func TestInitialized(t *testing.T) {
 			want: map[string]string{"": ""},
 		},
 		"KeptBySync": {
-			reason: "Sync decides about inputs only.",
+			reason: "Sync changes inputs only.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
@@ -171,7 +171,7 @@ func TestRootInitialized(t *testing.T) {
 		t.Errorf("Initialized(): -want, +got:\n%s", diff)
 	}
 
-	// It is read from a place that modules can write to.
+	// The record is in a place that modules can write to.
 	write(t, filepath.Join(dirs[uidB].Path(), manifestName), `{"initialized": {"entrypoint": "../x", "digest": "d"}}`)
 
 	if got, err = r.Initialized(); err != nil || len(got) != 1 {

@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// manifestName is the file that the manifest is in. It is replaced as a whole, so that
-	// there is never half of one.
+	// manifestName is the file of the manifest. It is replaced as a whole, so that it is always
+	// complete.
 	manifestName = ".crossplane.json"
 
-	// maxManifest is the size of the largest manifest. It lists all files of a module, at
-	// most.
+	// maxManifest is the size of the largest manifest. It lists at most all files of a module.
 	maxManifest = 64 * regular.MiB
 )
 
-// A manifest is what the provider records in a directory for later runs.
+// A manifest is the provider's record in a directory, for later runs.
 type manifest struct {
 	// Inputs that Sync wrote, by name.
 	Inputs map[string]input `json:"inputs,omitempty"`
@@ -36,7 +35,7 @@ type manifest struct {
 	// Initialized is nil unless init succeeded.
 	Initialized *initialized `json:"initialized,omitempty"`
 
-	// Run is what WriteRun recorded.
+	// Run is the record of WriteRun.
 	Run json.RawMessage `json:"run,omitempty"`
 }
 
@@ -44,13 +43,13 @@ type input struct {
 	Secret bool `json:"secret,omitempty"`
 }
 
-// A module is the one in the directory. It names every file, so that other files, above
-// all a state that the CLI wrote between them, are never touched.
+// A module is the one in the directory. It lists every file, so that other files, such as a state
+// that the CLI wrote between them, are never touched.
 type module struct {
 	// Revision of the module. Empty while its files are being replaced.
 	Revision string `json:"revision,omitempty"`
 
-	// Files that are, or may be, there because of a module.
+	// Files that exist, or may exist, because of a module.
 	Files []string `json:"files,omitempty"`
 }
 
@@ -60,7 +59,7 @@ type initialized struct {
 	Digest     string `json:"digest"`
 }
 
-// readManifest returns the manifest of the directory, empty if there is none.
+// readManifest returns the manifest of the directory. It is empty if there is none.
 func (d *Dir) readManifest() (*manifest, error) {
 	m := &manifest{}
 
@@ -80,8 +79,8 @@ func (d *Dir) readManifest() (*manifest, error) {
 	return m, errors.Wrapf(m.check(), "cannot use the record of the working directory, %q", manifestName)
 }
 
-// check the names in the manifest, which programs of a module can write, too: files of
-// these names get deleted.
+// check checks the names in the manifest: files of these names are deleted, and programs of a
+// module can write to the manifest, too.
 func (m *manifest) check() error {
 	for name := range m.Inputs {
 		if err := checkName(name); err != nil {
@@ -111,8 +110,8 @@ func (d *Dir) writeManifest(m *manifest) error {
 	return errors.Wrap(replaceFile(d.dir, manifestName, data, true), "cannot write the record of the working directory")
 }
 
-// WriteRun records something about a run, in place of what was recorded about an earlier
-// one. It is on disk when WriteRun returns.
+// WriteRun records a run, in place of the record of an earlier one. The record is on disk when
+// WriteRun returns.
 func (d *Dir) WriteRun(run any) error {
 	m, err := d.readManifest()
 	if err != nil {
@@ -126,7 +125,7 @@ func (d *Dir) WriteRun(run any) error {
 	return d.writeManifest(m)
 }
 
-// ReadRun decodes what WriteRun recorded, and says whether it recorded anything.
+// ReadRun decodes the record of WriteRun, and says whether there is one.
 func (d *Dir) ReadRun(run any) (bool, error) {
 	m, err := d.readManifest()
 	if err != nil || m.Run == nil {

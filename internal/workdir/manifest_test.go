@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRun ensures that the record of a run is the last one, or none, and that it outlives
-// changes of everything else that is recorded in the directory.
+// TestRun ensures that the record of a run is the last one, or none, and that it is kept when
+// other records in the directory change.
 func TestRun(t *testing.T) {
 	t.Parallel()
 
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("ReadRun(...): -want, +got:\n%s", diff)
 	}
 
-	// The run is recorded while all else stays, too.
+	// The other records stay when the run is recorded.
 	if err := d.WriteRun(run{}); err != nil {
 		t.Fatal(err)
 	}

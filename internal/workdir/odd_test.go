@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A file that a run leaves in the place of a record must not block a reader, nor fill the
-// memory.
+// TestOddRecords ensures that a special file in the place of a record neither blocks a reader nor
+// fills the memory.
 func TestOddRecords(t *testing.T) {
 	t.Parallel()
 

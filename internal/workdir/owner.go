@@ -14,12 +14,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ownerName is the file, below the root, that says which cluster the root belongs to. A
-// root without it is one of a version that had none.
+// ownerName is the file, below the root, that names the cluster of the root. Older versions wrote
+// no such file.
 const ownerName = ".cluster"
 
-// Own marks the root as that of a cluster. It fails if it belongs to another one: the
-// directories of that cluster's Workspaces would be taken for garbage.
+// Own marks the root as that of a cluster. It fails if the root belongs to another one: the
+// directories of that cluster's Workspaces would be removed as garbage.
 func (r *Root) Own(cluster string) error {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -44,12 +44,13 @@ func (r *Root) Own(cluster string) error {
 	return nil
 }
 
-// markOwner unless the root is marked. Of several that do so at once one is the owner.
+// markOwner marks the root unless it is marked. Of several concurrent calls, one becomes the
+// owner.
 func markOwner(root *os.Root, cluster string) error {
 	if _, err := root.Lstat(ownerName); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// The file appears with its whole content.
+	// The file gets its name when its content is complete.
 	temp := ownerName + "-" + rand.Text()
 	defer root.Remove(temp) //nolint:errcheck // It may have got its name.
 
@@ -61,6 +62,6 @@ func markOwner(root *os.Root, cluster string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	// There are file systems without such links.
+	// Some file systems have no hard links.
 	return root.Rename(temp, ownerName)
 }

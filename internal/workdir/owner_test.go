@@ -21,7 +21,7 @@ func TestOwn(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		before func(t *testing.T, r *Root)
-		// want is in the error, empty if there is to be none.
+		// want is in the error. It is empty if there must be none.
 		want  []string
 		owner string
 	}{
@@ -31,7 +31,7 @@ func TestOwn(t *testing.T) {
 			owner:  "b",
 		},
 		"Unmarked": {
-			reason: "A root of an earlier version belongs to whoever is first.",
+			reason: "A root of an older version belongs to the first cluster that starts.",
 			before: func(t *testing.T, r *Root) {
 				t.Helper()
 				dirOf(t, r, uidA)
@@ -47,7 +47,7 @@ func TestOwn(t *testing.T) {
 			owner: "b",
 		},
 		"Other": {
-			reason: "Another cluster is refused, and told what to do.",
+			reason: "Another cluster is refused, and the error says how to proceed.",
 			before: func(t *testing.T, r *Root) {
 				t.Helper()
 				write(t, filepath.Join(r.Path(), ".cluster"), "a\n")
@@ -82,7 +82,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestOwnAtOnce lets several clusters start on one root: one of them may.
+// TestOwnAtOnce lets several clusters start on one root: exactly one becomes the owner.
 func TestOwnAtOnce(t *testing.T) {
 	t.Parallel()
 

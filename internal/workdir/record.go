@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	// maxUse is the longest duration that the record of a use may have: the content of a
-	// directory is not trusted.
+	// maxUse is the longest duration in a valid record of a use: the content of a directory is not
+	// trusted.
 	maxUse = 24 * time.Hour
 
-	// maxRecord is how large the record of a use may be.
+	// maxRecord is the size of the largest record of a use.
 	maxRecord = 4 << 10
 
 	// bootID changes whenever the machine starts. It is the same in all its containers.
 	bootID = "/proc/sys/kernel/random/boot_id"
 )
 
-// A use is the record in a directory while it is used. There are file systems on which
-// several machines see the same files, but not the locks of one another. The record of
-// another machine is believed, even if the lock seems to be free.
+// A use is the record in a directory while it is used. On some file systems, several machines see
+// the same files but not the locks of one another. A record of another machine is honored even if
+// the lock seems to be free.
 type use struct {
-	// Host is the machine whose kernel has the lock, as long as it runs.
+	// Host is the machine whose kernel holds the lock while the machine runs.
 	Host string `json:"host"`
 
-	// Nonce is another one for every use.
+	// Nonce is unique to each use.
 	Nonce string `json:"nonce"`
 
-	// Longest is how long it takes at most.
+	// Longest is the longest duration of the use.
 	Longest time.Duration `json:"longest"`
 }
 
-// hostID returns the boot ID of the kernel of this machine. If it cannot be read, every
-// process counts as on a host of its own.
+// hostID returns the boot ID of the kernel of this machine. If it cannot be read, every process
+// counts as a separate host.
 func hostID() string {
 	data, err := os.ReadFile(bootID)
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
@@ -52,7 +52,7 @@ func hostID() string {
 	return rand.Text()
 }
 
-// record a use in the file that is locked, and return a function that erases the record.
+// record writes the record of a use to the locked file, and returns a function that erases it.
 func (d *Dir) record() (erase func(), err error) {
 	u := use{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}
 
@@ -62,7 +62,7 @@ func (d *Dir) record() (erase func(), err error) {
 	}
 
 	return func() {
-		// Another use may have begun meanwhile.
+		// Another use may have begun in the meantime.
 		if f, err := d.openUse(); err == nil {
 			defer f.Close() //nolint:errcheck // Nothing depends on it: the record gets old.
 
@@ -73,8 +73,8 @@ func (d *Dir) record() (erase func(), err error) {
 	}, errors.Wrap(err, "cannot record that the working directory is used")
 }
 
-// writeRecord replaces the content of the file that is locked, but not the file. Other
-// machines see the record when the file is closed.
+// writeRecord replaces the content of the locked file, but not the file. Other machines see the
+// record when the file is closed.
 func (d *Dir) writeRecord(data []byte) error {
 	f, err := d.openUse()
 	if err != nil {
@@ -95,20 +95,20 @@ func readRecord(f *os.File) []byte {
 
 	n, err := f.ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		// This is not the content of a record.
+		// A record never has this content.
 		return []byte(err.Error())
 	}
 
 	return data[:n]
 }
 
-// usedFor returns for how long a directory that is not locked may still be used by
-// another machine, according to the supplied record. It relies on the observations of
-// this process, and not on times that other machines have written down.
+// usedFor returns how long another machine may still use a directory that is not locked,
+// according to the supplied record. It relies on the observations of this process, not on times
+// that other machines have written.
 func (r *Root) usedFor(uid string, data []byte) time.Duration {
 	u := use{}
 	broken := json.Unmarshal(data, &u) != nil
-	// The lock tells about uses on this machine.
+	// The lock covers uses on this machine.
 	if len(data) == 0 || !broken && u.Host == r.host {
 		r.forgetUse(uid)
 
@@ -144,7 +144,7 @@ func (r *Root) forgetUse(uid string) {
 	delete(r.seen, uid)
 }
 
-// A sighting is a record of another machine and since when it has been seen.
+// A sighting is a record of another machine, and the time since which it was seen.
 type sighting struct {
 	record string
 	since  time.Time

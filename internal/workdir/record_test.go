@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// useElsewhere uses a directory on another machine: the record is seen here, the lock is not.
+// useElsewhere uses a directory on another machine: its record is visible here, its lock is not.
 func useElsewhere(t *testing.T, d *Dir, host string, longest time.Duration) (done func()) {
 	t.Helper()
 
@@ -41,34 +41,34 @@ func TestOtherHost(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		leave  func(t *testing.T, d *Dir)
-		// again is done halfway.
+		// again is called halfway.
 		again func(t *testing.T, d *Dir)
 		want  time.Duration
 	}{
-		"Nothing": {reason: "Nobody uses it.", leave: func(*testing.T, *Dir) {}},
-		"Used":    {reason: "A run on another machine has its secrets for as long as it may take.", leave: elsewhere, want: longest},
+		"Nothing": {reason: "The directory is not used.", leave: func(*testing.T, *Dir) {}},
+		"Used":    {reason: "A run on another machine keeps its secrets for its longest duration.", leave: elsewhere, want: longest},
 		"UsedAgain": {
-			reason: "The next run on another machine has them, too.",
+			reason: "The next run on another machine keeps them, too.",
 			leave:  elsewhere,
 			again:  elsewhere,
 			want:   longest + longest/2,
 		},
 		"Released": {
-			reason: "Nobody needs them when the run is over.",
+			reason: "After the run the secrets are not needed.",
 			leave: func(t *testing.T, d *Dir) {
 				t.Helper()
 				useElsewhere(t, d, "other", longest)()
 			},
 		},
 		"Killed": {
-			reason: "The lock tells all about what ran on this machine.",
+			reason: "The lock covers all runs on this machine.",
 			leave: func(t *testing.T, d *Dir) {
 				t.Helper()
 				useElsewhere(t, d, d.root.host, longest)
 			},
 		},
 		"Absurd": {
-			reason: "What a module can write is not believed for ever.",
+			reason: "A record that a module can write does not count for ever.",
 			leave: func(t *testing.T, d *Dir) {
 				t.Helper()
 				useElsewhere(t, d, "other", 1000*longest)
@@ -136,8 +136,8 @@ func TestOtherHost(t *testing.T) {
 	}
 }
 
-// TestRecord ensures that a use is recorded from its beginning to its end, and that the end
-// of one leaves the record of another alone.
+// TestRecord ensures that a use is recorded from its beginning to its end, and that its end does
+// not change the record of another use.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 

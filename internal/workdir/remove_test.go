@@ -26,7 +26,7 @@ func TestRemove(t *testing.T) {
 		want    []string
 	}{
 		"Directory": {
-			reason: "The directory is removed with all that is in it, and no other.",
+			reason: "The directory is removed with its content, and no other.",
 			prepare: func(t *testing.T, root string) {
 				t.Helper()
 				write(t, filepath.Join(root, uidA, ".terraform", "modules", "a"), "a")
@@ -36,12 +36,12 @@ func TestRemove(t *testing.T) {
 			want: []string{uidB},
 		},
 		"Missing": {
-			reason: "There is nothing to do for a directory that is not there.",
+			reason: "A missing directory is no error.",
 			uid:    uidA,
 			want:   []string{},
 		},
 		"Interrupted": {
-			reason: "What an earlier removal left of the same directory is not in the way.",
+			reason: "The remains of an earlier removal of the same directory are no obstacle.",
 			prepare: func(t *testing.T, root string) {
 				t.Helper()
 				write(t, filepath.Join(root, ".deleting-"+uidA, "main.tf"), "")
@@ -51,7 +51,7 @@ func TestRemove(t *testing.T) {
 			want: []string{},
 		},
 		"InterruptedOther": {
-			reason: "What an earlier removal left of another directory goes too: nobody lists it any more.",
+			reason: "The remains of an earlier removal of another directory are removed, too: no list contains them.",
 			prepare: func(t *testing.T, root string) {
 				t.Helper()
 				write(t, filepath.Join(root, ".deleting-"+uidB, "main.tf"), "")
@@ -60,7 +60,7 @@ func TestRemove(t *testing.T) {
 			want: []string{},
 		},
 		"Foreign": {
-			reason: "Hidden names that no removal left are somebody else's.",
+			reason: "Other hidden names are not the provider's.",
 			prepare: func(t *testing.T, root string) {
 				t.Helper()
 				write(t, filepath.Join(root, ".deleting-plugins", "a"), "")
@@ -117,7 +117,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Symbolic links in a directory are removed, and not what they point to.
+// TestRemoveKeepsLinkTargets ensures that symbolic links in a directory are removed, but not
+// their targets.
 func TestRemoveKeepsLinkTargets(t *testing.T) {
 	t.Parallel()
 
@@ -140,8 +141,8 @@ func TestRemoveKeepsLinkTargets(t *testing.T) {
 	}
 }
 
-// A removal that cannot be finished is reported, and the directory is no longer
-// taken for one of a Workspace.
+// TestRemoveHalfway ensures that an incomplete removal is reported, and that the rest does not
+// count as the directory of a Workspace.
 func TestRemoveHalfway(t *testing.T) {
 	t.Parallel()
 

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workdir keeps one directory for each Workspace, named after its UID, below a
-// common root that several instances may share. For all names that it is given, it
-// touches nothing outside of the directory that they belong to.
+// Package workdir keeps one directory for each Workspace, named after its UID, below a common
+// root that several instances may share. It never touches files outside of the directory to which
+// a given name belongs.
 package workdir
 
 import (
@@ -30,7 +30,7 @@ const deleting = ".deleting-"
 type Root struct {
 	path string
 
-	// host that this process is on, and the longest that it uses a directory.
+	// host of this process, and the longest time that it uses a directory.
 	host    string
 	longest time.Duration
 
@@ -42,7 +42,7 @@ type Root struct {
 // An Option configures a Root.
 type Option func(*Root)
 
-// WithLongestUse says how long this process uses a directory at most.
+// WithLongestUse sets the longest time that this process uses a directory.
 func WithLongestUse(d time.Duration) Option {
 	return func(r *Root) { r.longest = d }
 }
@@ -91,8 +91,7 @@ func probe(path string) error {
 // Path of the root, absolute.
 func (r *Root) Path() string { return r.path }
 
-// Dir opens the directory of the Workspace with this UID. It is created if it
-// does not exist.
+// Dir opens the directory of the Workspace with this UID. It creates a missing one.
 func (r *Root) Dir(uid string) (*Dir, error) {
 	if !isUID(uid) {
 		return nil, errors.Errorf("%q is not the UID of a Workspace", uid)
@@ -116,8 +115,8 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 	return r.open(uid)
 }
 
-// open the directory of a Workspace, which must exist: the directory itself, and not the
-// target of a symbolic link in its place.
+// open opens the directory of a Workspace, which must exist. It does not follow a symbolic link
+// in its place.
 func (r *Root) open(uid string) (*Dir, error) {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -137,7 +136,7 @@ func (r *Root) open(uid string) (*Dir, error) {
 	return &Dir{root: r, uid: uid, dir: dir}, nil
 }
 
-// restrict takes all access to a directory from all other users.
+// restrict removes the permissions of all other users on a directory.
 func restrict(root *os.Root, name string) error {
 	if err := checkDir(root, name); err != nil {
 		return err
@@ -146,8 +145,8 @@ func restrict(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
-// List returns the UIDs for which there is a directory. Everything else below the root,
-// symbolic links included, is not the provider's.
+// List returns the UIDs that have a directory. Everything else below the root, including symbolic
+// links, does not belong to the provider.
 func (r *Root) List() ([]string, error) {
 	entries, err := os.ReadDir(r.path)
 	if err != nil {
@@ -164,13 +163,13 @@ func (r *Root) List() ([]string, error) {
 	return uids, nil
 }
 
-// Remove removes the directory of the Workspace with this UID, unless it is in use, and
-// the rest of any removal that was interrupted earlier. It succeeds if there is none, and
-// says whether there is none now.
+// Remove removes the directory of the Workspace with this UID, unless it is in use, and the
+// remains of any interrupted removal. It succeeds if the directory does not exist, and says
+// whether it is gone.
 //
-// A Workspace whose finalizer was removed by hand disappears in the middle of its run.
-// The directory has the only copy of a state that the run cannot save. Such states are
-// kept: see Unsaved.
+// A Workspace whose finalizer was removed by hand disappears in the middle of its run. The
+// directory then has the only copy of a state that the run cannot save. Such states are kept: see
+// Unsaved.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
@@ -210,7 +209,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 	return true, sweep(root)
 }
 
-// sweep removes the directories that are marked for it.
+// sweep removes the directories that are marked for deletion.
 func sweep(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -231,16 +230,16 @@ func sweep(root *os.Root) error {
 	return nil
 }
 
-// isUID reports whether s is a UID the way Kubernetes writes it. The many other
-// forms of a UUID are refused: two names must never mean the same Workspace.
+// isUID reports whether s is a UID in the form of Kubernetes. Other forms of a UUID are refused:
+// no two names may stand for the same Workspace.
 func isUID(s string) bool {
 	u, err := uuid.Parse(s)
 
 	return err == nil && u.String() == s
 }
 
-// reason is the cause of an error, without the operation and the path that package os
-// puts before it, for messages that name the path in the words of the user.
+// reason returns the cause of an error, without the operation and the path that package os puts
+// before it. Messages name the path in the user's terms.
 func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err

@@ -25,11 +25,11 @@ func TestOpen(t *testing.T) {
 		message []string
 	}{
 		"Exists": {
-			reason: "A directory that is there is used.",
+			reason: "An existing directory is used.",
 			path:   func(dir string) string { return dir },
 		},
 		"Missing": {
-			reason: "A missing directory is created, with all above it.",
+			reason: "A missing directory is created with its parents.",
 			path:   func(dir string) string { return filepath.Join(dir, "a", "b") },
 		},
 		"NotADirectory": {
@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 			message: []string{"/file", "not a directory", "XP_TF_DIR"},
 		},
 		"NotWritable": {
-			reason:  "A directory in which nothing can be made is refused, even if it can be read.",
+			reason:  "A directory in which no file can be made is refused, even if it can be read.",
 			path:    func(_ string) string { return "/proc/self" },
 			message: []string{`"/proc/self"`, "XP_TF_DIR", "write"},
 		},
@@ -88,7 +88,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// The CLI runs in another directory than the provider.
+// TestOpenRelative ensures that the path is absolute: the CLI runs in another directory than the
+// provider.
 func TestOpenRelative(t *testing.T) {
 	t.Chdir(t.TempDir())
 
@@ -117,7 +118,7 @@ func TestRootDir(t *testing.T) {
 			uid:    uidA,
 		},
 		"Again": {
-			reason: "The directory stays what it is, but nobody else may read it.",
+			reason: "The directory stays, but other users may not read it.",
 			uid:    uidA,
 			prepare: func(t *testing.T, root, _ string) {
 				t.Helper()
@@ -125,7 +126,7 @@ func TestRootDir(t *testing.T) {
 			},
 		},
 		"Empty": {
-			reason: "No UID would mean the root itself.",
+			reason: "An empty UID would stand for the root itself.",
 			uid:    "",
 			err:    cmpopts.AnyError,
 		},
@@ -241,8 +242,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// An empty list would be the answer of a root without Workspaces, and that is not
-// what a missing one is.
+// TestListMissing ensures that a missing root is an error: an empty list stands for a root
+// without Workspaces.
 func TestListMissing(t *testing.T) {
 	t.Parallel()
 

@@ -24,27 +24,27 @@ func TestRemoveSecrets(t *testing.T) {
 		want    files
 	}{
 		"Nothing": {
-			reason: "A directory that nothing was written to has no secrets.",
+			reason: "An empty directory has no secrets.",
 			want:   files{},
 		},
 		"Secrets": {
-			reason: "Secrets go, wherever they are; the rest stays.",
+			reason: "Secrets are removed at any depth, and other files stay.",
 			sync:   []map[string]File{{"main.tf": text("a"), "creds": secret("s"), "sub/creds": secret("s")}},
 			want:   files{"main.tf": "a"},
 		},
 		"NoLongerSecret": {
-			reason: "It is the last Sync that says what is secret.",
+			reason: "The last Sync decides which files are secret.",
 			sync:   []map[string]File{{"a": secret("s"), "b": text("t")}, {"a": text("s"), "b": secret("t")}},
 			want:   files{"a": "s"},
 		},
 		"Changed": {
-			reason:  "A secret that the module changed is still one.",
+			reason:  "A secret file that the module has changed is still secret.",
 			sync:    []map[string]File{{"creds": secret("s")}},
 			present: files{"creds": "refreshed token"},
 			want:    files{},
 		},
 		"Interrupted": {
-			reason:  "What an interrupted Sync was writing may be a secret.",
+			reason:  "The file that an interrupted Sync was writing may be secret.",
 			sync:    []map[string]File{{"main.tf": text("a")}},
 			present: files{tempName: "half a secr"},
 			want:    files{"main.tf": "a"},
@@ -75,7 +75,8 @@ func TestRemoveSecrets(t *testing.T) {
 	}
 }
 
-// The garbage collector may have been faster.
+// TestRemoveSecretsWithoutDirectory ensures that a missing directory is no error: the garbage
+// collector may have been faster.
 func TestRemoveSecretsWithoutDirectory(t *testing.T) {
 	t.Parallel()
 
@@ -89,7 +90,8 @@ func TestRemoveSecretsWithoutDirectory(t *testing.T) {
 	}
 }
 
-// What a fetch was killed in has the credentials for it.
+// TestRemoveSecretsOfFetch ensures that the remains of a killed fetch, which contain its
+// credentials, are removed.
 func TestRemoveSecretsOfFetch(t *testing.T) {
 	t.Parallel()
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What a module leaves in the place of an input must not make Sync write, remove
-// or compare anything elsewhere.
+// TestSyncPlanted ensures that files that a module puts in the place of an input do not make Sync
+// write, remove or compare anything elsewhere.
 func TestSyncPlanted(t *testing.T) {
 	t.Parallel()
 
@@ -25,8 +25,8 @@ func TestSyncPlanted(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// plant something after {"main.tf": "a", "sub/creds": "s"} was written;
-		// outside has a file "main.tf" and a file "creds".
+		// plant is called after {"main.tf": "a", "sub/creds": "s"} was written. outside has a file
+		// "main.tf" and a file "creds".
 		plant func(t *testing.T, dir, outside string)
 		sync  map[string]File
 		want  want
@@ -38,13 +38,13 @@ func TestSyncPlanted(t *testing.T) {
 			want:   want{Files: files{"main.tf": "b"}},
 		},
 		"FileOutsideSameContent": {
-			reason: "A link to a file of the right content is not what was asked for.",
+			reason: "A link to a file of the right content is replaced by a file.",
 			plant:  linkMain,
 			sync:   map[string]File{"main.tf": text("outside")},
 			want:   want{Files: files{"main.tf": "outside"}},
 		},
 		"RemovedFileOutside": {
-			reason: "A link in the place of a file that is to go is removed, its target stays.",
+			reason: "A link in the place of a file that is no longer given is removed, and its target stays.",
 			plant:  linkMain,
 			sync:   map[string]File{},
 			want:   want{Files: files{}},
@@ -102,7 +102,7 @@ func TestSyncPlanted(t *testing.T) {
 			want: want{Files: files{"main.tf": "b"}},
 		},
 		"ManifestLeadsOut": {
-			reason: "A list that names files outside is not believed.",
+			reason: "A list that names files outside is refused.",
 			plant: func(t *testing.T, dir, _ string) {
 				t.Helper()
 				write(t, filepath.Join(dir, manifestName), `{"inputs": {"../outside/main.tf":{},"main.tf":{}}}`)
@@ -111,7 +111,7 @@ func TestSyncPlanted(t *testing.T) {
 			want: want{Err: cmpopts.AnyError, Files: files{"main.tf": "a", "sub/creds": "s"}},
 		},
 		"ManifestBroken": {
-			reason: "Without the list nobody knows what has to go: going on would keep it.",
+			reason: "Without the list, Sync cannot know which files to remove: it fails instead of keeping them.",
 			plant: func(t *testing.T, dir, _ string) {
 				t.Helper()
 				write(t, filepath.Join(dir, manifestName), `{`)
@@ -156,7 +156,7 @@ func linkSub(t *testing.T, dir, outside string) {
 	symlink(t, outside, filepath.Join(dir, "sub"))
 }
 
-// A module could also put a link in the place of its whole directory.
+// TestSyncPlantedDirectory puts a link in the place of the whole directory.
 func TestSyncPlantedDirectory(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,8 @@ func TestSync(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// earlier are the sets of earlier calls, and present are files that were written
-		// after them by another program.
+		// earlier are the sets of earlier calls. present are files that another program wrote after
+		// them.
 		earlier []map[string]File
 		present files
 		sync    map[string]File
@@ -65,7 +65,7 @@ func TestSync(t *testing.T) {
 			want:    files{"main.tf.json": "{}"},
 		},
 		"RemovedCredentials": {
-			reason:  "A credential that the ProviderConfig lost is gone.",
+			reason:  "A credential that was removed from the ProviderConfig is removed.",
 			earlier: []map[string]File{{"main.tf": text("a"), "sub/creds": secret("s")}},
 			sync:    map[string]File{"main.tf": text("a")},
 			want:    files{"main.tf": "a"},
@@ -77,34 +77,34 @@ func TestSync(t *testing.T) {
 			want:    files{},
 		},
 		"RemembersAll": {
-			reason:  "It is the last Sync that counts, and no file of any before it stays.",
+			reason:  "Only the files of the last Sync stay.",
 			earlier: []map[string]File{{"a": text("1")}, {"b": text("2")}, {"c": text("3")}},
 			sync:    map[string]File{"d": text("4")},
 			want:    files{"d": "4"},
 		},
 		"ForgetsRemoved": {
-			reason:  "A file that somebody else writes under a name that was once given stays.",
+			reason:  "A file that another writer has under a formerly given name stays.",
 			earlier: []map[string]File{{"main.tf": text("a")}, {"other.tf": text("b")}},
 			present: files{"main.tf": "theirs"},
 			sync:    map[string]File{"other.tf": text("b")},
 			want:    files{"main.tf": "theirs", "other.tf": "b"},
 		},
 		"AlreadyGone": {
-			reason:  "A file that is to be removed may be gone already.",
+			reason:  "A file that is no longer given may be missing already.",
 			earlier: []map[string]File{{"main.tf": text("a"), "old": text("o")}},
 			present: files{"old": ""},
 			sync:    map[string]File{"main.tf": text("a")},
 			want:    files{"main.tf": "a"},
 		},
 		"Foreign": {
-			reason:  "What the CLI and the module wrote stays.",
+			reason:  "Files of the CLI and the module stay.",
 			earlier: []map[string]File{{"main.tf": text("a")}},
 			present: files{".terraform.lock.hcl": "lock", ".terraform/modules/modules.json": "{}"},
 			sync:    map[string]File{"main.tf.json": text("{}")},
 			want:    files{"main.tf.json": "{}", ".terraform.lock.hcl": "lock", ".terraform/modules/modules.json": "{}"},
 		},
 		"Overwritten": {
-			reason:  "What somebody else made of a file is put right.",
+			reason:  "Other changes to a given file are reverted.",
 			earlier: []map[string]File{{"main.tf": text("a")}},
 			present: files{"main.tf": "b"},
 			sync:    map[string]File{"main.tf": text("a")},
@@ -152,16 +152,16 @@ func TestSyncRefuses(t *testing.T) {
 		"Dot":            {reason: "A dot names the directory itself.", name: "."},
 		"Parent":         {reason: "The parent is outside.", name: ".."},
 		"Outside":        {reason: "A file of the parent is outside.", name: "../escape"},
-		"OutsideDeep":    {reason: "What leads out at any depth is outside.", name: "a/../../escape"},
+		"OutsideDeep":    {reason: "A path that leads out at any depth is outside.", name: "a/../../escape"},
 		"Absolute":       {reason: "An absolute path is outside.", name: "/tmp/escape"},
-		"NotClean":       {reason: "One file has one name: the same file under two would be written and removed.", name: "a/../b"},
-		"LeadingDot":     {reason: "One file has one name.", name: "./a"},
-		"DoubleSlash":    {reason: "One file has one name.", name: "a//b"},
-		"TrailingSlash":  {reason: "A directory is no file.", name: "a/"},
+		"NotClean":       {reason: "A file must have one name: under two names, it would be both written and removed.", name: "a/../b"},
+		"LeadingDot":     {reason: "A file must have one name.", name: "./a"},
+		"DoubleSlash":    {reason: "A file must have one name.", name: "a//b"},
+		"TrailingSlash":  {reason: "A directory is not a file.", name: "a/"},
 		"NotUTF8":        {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
-		"Manifest":       {reason: "The list of what was written is not an input.", name: manifestName},
-		"Temporary":      {reason: "What is used to write the others is not an input.", name: tempName},
-		"ReservedFuture": {reason: "What begins like these belongs to the provider, too.", name: ".crossplane.tfplan"},
+		"Manifest":       {reason: "The manifest is not an input.", name: manifestName},
+		"Temporary":      {reason: "The temporary file of Sync is not an input.", name: tempName},
+		"ReservedFuture": {reason: "Names with this prefix belong to the provider, too.", name: ".crossplane.tfplan"},
 		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
 		"ReservedAbove":  {reason: "A reserved name is not allowed for a directory either.", name: ".crossplane-fetch/a"},
 	}
@@ -240,7 +240,7 @@ func TestSyncModes(t *testing.T) {
 	}
 }
 
-// What stays the same keeps its time, so that nothing looks new that is not.
+// TestSyncUnchanged ensures that an unchanged file keeps its time, so that it does not look new.
 func TestSyncUnchanged(t *testing.T) {
 	t.Parallel()
 
@@ -273,7 +273,7 @@ func TestSyncUnchanged(t *testing.T) {
 	}
 }
 
-// A run that is like the one before writes nothing but its secrets.
+// TestSyncPolled ensures that a run with the inputs of the last one writes only its secrets.
 func TestSyncPolled(t *testing.T) {
 	t.Parallel()
 
@@ -328,7 +328,7 @@ func TestSyncPolled(t *testing.T) {
 	}
 }
 
-// A secret that is to be written later is removed, too, if it never is.
+// TestSyncLater ensures that a secret that is announced but never written is removed, too.
 func TestSyncLater(t *testing.T) {
 	t.Parallel()
 
@@ -346,8 +346,8 @@ func TestSyncLater(t *testing.T) {
 	}
 }
 
-// A Sync that fails, and so does not remove anything, leaves nothing behind that
-// the next one does not know of.
+// TestSyncInterrupted ensures that the next Sync knows all files of a failed one, which removes
+// nothing.
 func TestSyncInterrupted(t *testing.T) {
 	t.Parallel()
 
@@ -369,7 +369,8 @@ func TestSyncInterrupted(t *testing.T) {
 	}
 }
 
-// No name makes Sync touch anything outside, and what it accepts it writes.
+// FuzzSync checks that no name makes Sync touch anything outside, and that it writes every name
+// that it accepts.
 func FuzzSync(f *testing.F) {
 	for _, name := range []string{"main.tf", "", ".", "..", "../a", "a/../../b", "/a", "a//b", "a\x00b", manifestName, "a/" + tempName, "a\\..\\b", "\xb2"} {
 		f.Add(name)

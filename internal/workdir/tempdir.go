@@ -16,9 +16,9 @@ import (
 // fetchPrefix begins the names of temporary directories.
 const fetchPrefix = ".crossplane-fetch-"
 
-// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to move
-// into place, and returns its absolute path. The caller removes it. Directories that a
-// killed process left behind are removed here.
+// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to move into
+// place, and returns its absolute path. The caller removes it. TempDir also removes directories
+// that a killed process left behind.
 func (d *Dir) TempDir() (string, error) {
 	if err := d.sweepTempDirs(); err != nil {
 		return "", err
@@ -32,8 +32,8 @@ func (d *Dir) TempDir() (string, error) {
 	return filepath.Join(d.Path(), name), nil
 }
 
-// inTempDir returns the path of src relative to this directory. It fails if that
-// is not inside of a temporary directory.
+// inTempDir returns the path of src relative to this directory. It fails if src is not inside a
+// temporary directory.
 func (d *Dir) inTempDir(src string) (string, error) {
 	rel, err := filepath.Rel(d.Path(), src)
 	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
@@ -47,7 +47,7 @@ func (d *Dir) inTempDir(src string) (string, error) {
 func (d *Dir) sweepTempDirs() error {
 	entries, err := fs.ReadDir(d.dir.FS(), ".")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // The whole directory is gone.
+		return nil // The whole directory was removed.
 	}
 
 	if err != nil {

@@ -17,23 +17,22 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// gitDir holds the history of a module. Its files belong together: it is
-// replaced as a whole.
+// gitDir has the history of a module. Its files depend on each other: it is replaced as a whole.
 const gitDir = ".git"
 
-// ReplaceTree makes the files below src, a directory inside of one that TempDir returned,
-// the module in this directory, and records its revision, which must not be empty. Files
-// of the earlier module that are not part of the new one are removed, directories that
-// become empty with them.
+// ReplaceTree moves the files below src, a directory inside one that TempDir returned, into place
+// as the module in this directory. It records their revision, which must not be empty. Files of
+// the earlier module that are not part of the new one are removed, and so are directories that
+// become empty.
 //
-// Files that no module brought stay in all directories. If one of them has a name that
-// the new module uses, it is replaced, and no longer counts as written by Sync. The files
-// in which the CLI keeps state are the exception: a module never brings, replaces or
-// removes terraform.tfstate*, errored.tfstate, .terraform or a .crossplane* file, at any
-// depth. Such entries of src are left out, as are names that are not UTF-8.
+// Files that do not come from a module stay in all directories. If one of them has a name that
+// the new module uses, it is replaced, and no longer counts as written by Sync. The files in
+// which the CLI keeps state are the exception: a module never adds, replaces or removes
+// terraform.tfstate*, errored.tfstate, .terraform or a .crossplane* file, at any depth. Such
+// entries of src are left out, and so are names that are not UTF-8.
 //
-// Until everything is in place and on disk the record has no revision, so that a tree
-// that is half replaced, for any reason, does not count as a module.
+// Until everything is in place and on disk, the record has no revision, so that a partly replaced
+// tree does not count as a module.
 func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A list of steps, each of which may fail.
 	if revision == "" {
 		return errors.New("cannot replace module: it has no revision")
@@ -101,8 +100,8 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	return d.writeManifest(m)
 }
 
-// RemoveTree removes the files of the module that ReplaceTree put here, and the remains
-// of any other. It succeeds if there are none.
+// RemoveTree removes the files of the module that ReplaceTree moved here, and the remains of any
+// other. It succeeds if there are none.
 func (d *Dir) RemoveTree() error {
 	if err := d.sweepTempDirs(); err != nil {
 		return err
@@ -122,16 +121,16 @@ func (d *Dir) RemoveTree() error {
 	return d.writeManifest(m)
 }
 
-// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there
-// is no complete tree: none at all, one that is half replaced, one that misses a
-// file, or one with a file that an input written by Sync covers. The last is
-// because Sync removes its inputs when they are no longer wanted, and has nothing
-// to put in their place; whether it will do so next is not known here. A module
-// that has a file of the same name as an input is therefore fetched for every run.
+// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there is no
+// complete tree: none at all, one that is partly replaced, one without some of its files, or one
+// with a file that an input of Sync has replaced. In the last case, Sync removes the input when
+// it is no longer given and cannot restore the file, and this package does not know whether that
+// happens next. A module with a file of the same name as an input is therefore fetched for every
+// run.
 func (d *Dir) TreeRevision() string { return d.completeTree().Revision }
 
-// TreeFiles returns the slash separated names of the files of the tree, in order,
-// relative to the directory; none if the tree is not complete.
+// TreeFiles returns the slash separated names of the files of the tree, in order, relative to the
+// directory. It returns none if the tree is not complete.
 func (d *Dir) TreeFiles() []string { return d.completeTree().Files }
 
 // completeTree returns the module if it is complete, and an empty one otherwise.
@@ -154,9 +153,8 @@ func (d *Dir) completeTree() module {
 	return m.Module
 }
 
-// listTree returns the names, relative to dir, of the directories below it, each
-// before those inside, and of the files. Names that a module may not use are left
-// out.
+// listTree returns the names, relative to dir, of the directories and files below it. Each
+// directory comes before those inside. Names that a module may not use are left out.
 func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 	err = fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -195,8 +193,8 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 	return dirs, files, err
 }
 
-// reserved reports whether no module may have a file of that name in any directory,
-// because the CLI or this package keeps data there.
+// reserved reports whether no module may have a file of that name in any directory, because the
+// CLI or this package keeps data there.
 func reserved(base string) bool {
 	return base == dataDir || base == "errored.tfstate" ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
@@ -207,9 +205,9 @@ func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
 }
 
-// syncFilesystem writes everything to disk that was changed in the file system of
-// root. A record that outlives a power failure its files do not survive would be
-// wrong, and one call is cheaper than one for every file.
+// syncFilesystem writes all changes in the file system of root to disk. After a power failure,
+// the record must not be there without its files, and one call is cheaper than one for every
+// file.
 func syncFilesystem(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -220,7 +218,7 @@ func syncFilesystem(root *os.Root) error {
 	return unix.Syncfs(int(dir.Fd()))
 }
 
-// union returns the strings of both, sorted, each once.
+// union returns the strings of both lists, sorted, each once.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

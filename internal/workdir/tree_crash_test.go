@@ -17,12 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// crashVariable has the path of the root in which TestReplaceTreeCrash replaces
-// trees until it is killed.
+// crashVariable has the path of the root in which TestReplaceTreeCrash replaces trees until it is
+// killed.
 const crashVariable = "WORKDIR_TEST_CRASH"
 
-// TestReplaceTreeCrash kills a process that replaces one tree by another, over and
-// over, while a replacement is under way.
+// TestReplaceTreeCrash repeatedly kills a process during the replacement of one tree by another.
 func TestReplaceTreeCrash(t *testing.T) {
 	trees := map[string]files{"a": {}, "b": {}}
 	for i := range 300 {
@@ -62,7 +61,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// The file is never there by half: it is replaced by a rename.
+		// The file is always complete: a rename replaces it.
 		deadline := time.Now().Add(30 * time.Second)
 		for !bytes.HasPrefix(record(d), []byte(`{"module":{"files"`)) {
 			if time.Now().After(deadline) {

@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// checkReplaceable fails if name, which is a file in the new module, is a directory with
-// a state in it: replacing the directory would lose the state.
+// checkReplaceable fails if name, a file in the new module, is a directory with a state in it: a
+// replacement would lose the state.
 func checkReplaceable(root *os.Root, name string) error {
 	if path.Base(name) == gitDir || checkDir(root, name) != nil {
-		return nil //nolint:nilerr // Anything but a directory can be replaced.
+		return nil //nolint:nilerr // Everything except a directory can be replaced.
 	}
 
 	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
@@ -27,7 +27,7 @@ func checkReplaceable(root *os.Root, name string) error {
 		case err != nil:
 			return errors.Wrapf(err, "cannot look for a state in %q", name)
 		case e.Name() == dataDir:
-			// Its file of that name merely says which backend is used.
+			// Its file of that name only records the backend.
 			return fs.SkipDir
 		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
 			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
@@ -37,8 +37,8 @@ func checkReplaceable(root *os.Root, name string) error {
 	})
 }
 
-// removeFiles removes these files of a tree, those that are there, and the
-// directories that they leave empty.
+// removeFiles removes the existing ones of these files of a tree, and directories that become
+// empty.
 func removeFiles(root *os.Root, files []string) error {
 	emptied := map[string]bool{}
 
@@ -56,7 +56,7 @@ func removeFiles(root *os.Root, files []string) error {
 			emptied[dir] = true
 		}
 	}
-	// The deepest come first: a directory sorts before its content.
+	// The deepest directories come first: a directory sorts before its content.
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(emptied))) {
 		if checkDir(root, dir) == nil {
 			_ = root.Remove(dir) // It is not always empty.
@@ -66,7 +66,7 @@ func removeFiles(root *os.Root, files []string) error {
 	return nil
 }
 
-// placeDir makes sure that name is a directory. Its parents are.
+// placeDir makes sure that name is a directory. Its parents already are.
 func placeDir(root *os.Root, name string) error {
 	err := root.Mkdir(name, 0o700)
 	if !errors.Is(err, fs.ErrExist) || checkDir(root, name) == nil {
@@ -88,11 +88,11 @@ func ignoreExist(err error) error {
 	return err
 }
 
-// placeFile moves a file of the new tree to its place, and replaces anything there. Its
-// parents are directories.
+// placeFile moves a file of the new tree to its place, and replaces anything there. Its parents
+// are directories.
 func placeFile(root *os.Root, from, to string) error {
-	// A file or a history of the new tree may be a directory now, and the other way
-	// around; a rename replaces only like with like, and no directory with files.
+	// A file or a history may replace a directory, or the reverse. A rename replaces neither, nor
+	// a directory with files.
 	if checkDir(root, from) == nil || checkDir(root, to) == nil {
 		if err := root.RemoveAll(to); err != nil {
 			return err

@@ -31,27 +31,27 @@ func TestTreeRevision(t *testing.T) {
 		want   string
 	}{
 		"Complete": {
-			reason: "What was recorded is returned.",
+			reason: "The recorded tree is returned.",
 			want:   "v1",
 		},
 		"Inputs": {
-			reason: "Inputs beside the module change nothing.",
+			reason: "Inputs beside the module do not matter.",
 			then:   []func(*testing.T, *Dir){sync(map[string]File{"vars.tfvars": text("v"), "sub/other": secret("s")})},
 			want:   "v1",
 		},
 		"Covered": {
-			reason: "Nobody knows whether the next Sync will remove what covers a file.",
+			reason: "It is unknown whether the next Sync will remove the input that replaced a file.",
 			then:   []func(*testing.T, *Dir){sync(map[string]File{"sub/creds": secret("s")})},
 		},
 		"CoveredNoMore": {
-			reason: "The file was removed by the Sync that no longer wanted it.",
+			reason: "The Sync that no longer had the input removed the file.",
 			then: []func(*testing.T, *Dir){
 				sync(map[string]File{"sub/creds": secret("s")}),
 				sync(nil),
 			},
 		},
 		"CoveredByRemovedSecret": {
-			reason: "Neither is the file there when the run is over.",
+			reason: "The file is missing after the run, too.",
 			then: []func(*testing.T, *Dir){
 				sync(map[string]File{"sub/creds": secret("s")}),
 				removeSecrets,
@@ -66,7 +66,7 @@ func TestTreeRevision(t *testing.T) {
 			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "sub")) }},
 		},
 		"Removed": {
-			reason: "There is no tree after it was removed.",
+			reason: "After its removal there is no tree.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
 
@@ -76,14 +76,14 @@ func TestTreeRevision(t *testing.T) {
 			}},
 		},
 		"HalfReplaced": {
-			reason: "A record without a revision is that of a replacement that was interrupted.",
+			reason: "A record without a revision comes from an interrupted replacement.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
 				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"files":["main.tf","sub/creds"]}}`)
 			}},
 		},
 		"NoRecord": {
-			reason: "What cannot be read is no record.",
+			reason: "An unreadable record does not count.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
 				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"revision":"v1"`)
@@ -118,8 +118,7 @@ func TestTreeRevision(t *testing.T) {
 	}
 }
 
-// TestTreeRecord ensures that a record that was tampered with removes no file that does
-// not belong to a module.
+// TestTreeRecord ensures that a manipulated record only removes files of a module.
 func TestTreeRecord(t *testing.T) {
 	t.Parallel()
 

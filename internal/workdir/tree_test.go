@@ -21,8 +21,8 @@ func TestReplaceTree(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// earlier are the trees of earlier calls. After them there is a Sync of inputs,
-		// and present are the files that another program wrote.
+		// earlier are the trees of earlier calls. After them there is a Sync of inputs. present are
+		// files that another program wrote.
 		earlier []files
 		inputs  map[string]File
 		present files
@@ -41,13 +41,13 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"main.tf": "new", "a/b.tf": "new"},
 		},
 		"Deleted": {
-			reason:  "What was deleted upstream disappears, directories as well.",
+			reason:  "Files and directories that were deleted upstream are removed.",
 			earlier: []files{{"main.tf": "m", "old.tf": "o", "old/deep/x.tf": "x", "both/a.tf": "a", "both/b.tf": "b"}},
 			tree:    files{"main.tf": "m", "both/b.tf": "b"},
 			want:    files{"main.tf": "m", "both/b.tf": "b"},
 		},
 		"RemembersOnlyTheLast": {
-			reason:  "No file of any tree before stays.",
+			reason:  "No file of an earlier tree stays.",
 			earlier: []files{{"a.tf": "1"}, {"b.tf": "2"}},
 			tree:    files{"c.tf": "3"},
 			want:    files{"c.tf": "3"},
@@ -76,7 +76,7 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"main.tf": "m", "sub/terraform.tfstate": "s"},
 		},
 		"NoStateComesIn": {
-			reason:  "A module brings no state and nothing that the CLI or the provider keeps for itself.",
+			reason:  "A module adds no state and no files of the CLI or the provider.",
 			present: files{"terraform.tfstate": "mine"},
 			tree: files{
 				"main.tf": "m", "terraform.tfstate": "theirs", "terraform.tfstate.d/ws/terraform.tfstate": "t", "sub/errored.tfstate": "e", "sub/main.tf": "s",
@@ -91,7 +91,7 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"main.tf": "m", ".terraform.lock.hcl": "new"},
 		},
 		"ForeignStays": {
-			reason:  "What a resource wrote stays, unless it is in the way.",
+			reason:  "A file that a resource wrote stays, unless the module has one of the same name.",
 			earlier: []files{{"main.tf": "m"}},
 			present: files{"kubeconfig": "k", "out/a": "a", "b.tf": "theirs"},
 			tree:    files{"main.tf": "m", "b.tf": "ours"},
@@ -104,7 +104,7 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"a/b.tf": "b", "main.tf": "m"},
 		},
 		"DirectoryToFile": {
-			reason:  "A directory becomes a file, and what the CLI can install again goes with it.",
+			reason:  "A directory becomes a file, and data that the CLI can install again is removed with it.",
 			earlier: []files{{"a/b.tf": "b", "main.tf": "m"}},
 			inputs:  map[string]File{"a/creds": secret("c")},
 			present: files{"a/.terraform/terraform.tfstate": "backend", "a/c": "c"},
@@ -118,7 +118,7 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"main.tf": "m", "a.tf": "a", "b.tf": "-> main.tf", "dir/y.tf": "y", "sub": "-> dir"},
 		},
 		"PlantedLink": {
-			reason:  "A directory that somebody replaced by a link is put right, not followed.",
+			reason:  "A link in the place of a directory is replaced, not followed.",
 			earlier: []files{{"main.tf": "m"}},
 			present: files{"other/x.tf": "other", "sub": "-> other"},
 			tree:    files{"main.tf": "m", "sub/x.tf": "ours"},
@@ -132,7 +132,7 @@ func TestReplaceTree(t *testing.T) {
 			want:    files{"main.tf": "m", ".git/HEAD": "new", "sub/.git/HEAD": "h"},
 		},
 		"NoHistoryAnyMore": {
-			reason:  "A history goes when the next tree has none.",
+			reason:  "A history is removed when the next tree has none.",
 			earlier: []files{{"main.tf": "m", ".git/HEAD": "old"}},
 			tree:    files{"main.tf": "m"},
 			want:    files{"main.tf": "m"},
@@ -189,7 +189,7 @@ func TestReplaceTreeRefuses(t *testing.T) {
 		present  files
 		tree     files
 		revision string
-		// dir is the tree, relative to the directory, instead of a new one.
+		// dir is the tree, relative to the directory. By default it is a new one.
 		dir  string
 		want string
 	}{
@@ -200,26 +200,26 @@ func TestReplaceTreeRefuses(t *testing.T) {
 			want:     "cannot use module: it is empty",
 		},
 		"NoRevision": {
-			reason: "A tree without a revision would count as none.",
+			reason: "A tree without a revision would not count.",
 			tree:   files{"main.tf": "new"},
 			want:   "cannot replace module: it has no revision",
 		},
 		"StateInTheWay": {
-			reason:   "A state is not lost because a directory became a file.",
+			reason:   "A state is not lost because a directory becomes a file.",
 			present:  files{"sub/terraform.tfstate.d/ws/terraform.tfstate": "s"},
 			tree:     files{"main.tf": "new", "sub": "file"},
 			revision: "new",
 			want:     `cannot use module: "sub" is a file in it, but a directory with a state here: move "sub/terraform.tfstate.d" away`,
 		},
 		"NotTemporary": {
-			reason:   "Only what is in a temporary directory is moved.",
+			reason:   "Only files in a temporary directory are moved.",
 			present:  files{"sub/x.tf": "x"},
 			dir:      "sub",
 			revision: "new",
 			want:     "it is not in a temporary directory of",
 		},
 		"TemporaryItself": {
-			reason:   "The temporary directory itself holds more than the module.",
+			reason:   "The temporary directory itself contains more than the module.",
 			present:  files{".crossplane-fetch-x/x.tf": "x"},
 			dir:      ".crossplane-fetch-x",
 			revision: "new",
@@ -264,8 +264,8 @@ func TestReplaceTreeRefuses(t *testing.T) {
 	}
 }
 
-// TestTreeTakesInputs ensures that Sync leaves alone what has become a file of the
-// module: here it is the next Sync, in the same reconcile, that has one input less.
+// TestTreeTakesInputs ensures that Sync leaves a file alone that has become part of the module.
+// Here the next Sync, in the same reconcile, has one input less.
 func TestTreeTakesInputs(t *testing.T) {
 	t.Parallel()
 
@@ -308,8 +308,7 @@ func TestRemoveTree(t *testing.T) {
 	}
 }
 
-// emptyDirs returns the directories below dir with nothing in them, but for those
-// that are temporary.
+// emptyDirs returns the empty directories below dir, except temporary ones.
 func emptyDirs(t *testing.T, dir string) []string {
 	t.Helper()
 

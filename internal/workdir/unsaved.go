@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// unsavedDir, below the root, has the states that no run could save, of Workspaces
-	// that no longer exist, by UID. This provider never removes anything there.
+	// unsavedDir, below the root, has the states that no run could save, of Workspaces that no
+	// longer exist, by UID. This provider never removes anything there.
 	unsavedDir = ".unsaved-states"
 
 	// unsavedName begins the names of such states.
 	unsavedName = "errored.tfstate"
 )
 
-// keepStates moves the states that no run could save out of a directory that is about to
-// be removed. They may be the only record of the infrastructure.
+// keepStates moves the states that no run could save out of a directory that is about to be
+// removed. They may be the only record of the infrastructure.
 func keepStates(root *os.Root, uid string) error {
 	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {

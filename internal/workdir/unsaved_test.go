@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestRemoveKeepsStates removes a directory with states that no run could save, wherever in it
-// they are. What only looks like one is removed with all else.
+// TestRemoveKeepsStates removes a directory with states that no run could save, at several
+// depths. Other files of similar names are removed.
 func TestRemoveKeepsStates(t *testing.T) {
 	t.Parallel()
 

@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// useName is the file that a process locks while it uses the directory, and records
-	// the use in. The lock ends with the process in any case; the record does not.
+	// useName is the file that a process locks while it uses the directory, and in which it
+	// records the use. The lock ends with the process in any case, the record does not.
 	useName = ".crossplane-use"
 
-	// useRetry is how often to look whether a sweep, which takes no time, is over.
+	// useRetry is the interval of attempts while a sweep, which is short, has the directory.
 	useRetry = 20 * time.Millisecond
 )
 
-// Use prevents that Sweep and Remove, of this process and of others, touch the directory
-// until the returned function is called. Another machine may not see the lock: there the
-// directory is protected no longer than the maximum use that the root was told. On a file
-// system without locks Sweep does nothing, but Remove relies on the records of other
-// machines.
+// Use prevents Sweep and Remove, of this process and of others, from touching the directory until
+// the returned function is called. Another machine may not see the lock: there the directory is
+// protected no longer than the longest use of the root. On a file system without locks Sweep does
+// nothing, but Remove relies on the records of other machines.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	f, err := d.openUse()
 	if err != nil {
@@ -88,9 +87,9 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	return wait, errors.Join(errs...)
 }
 
-// unused calls fn if the directory of a Workspace is not in use, and prevents its use until fn returns.
-// On a file system without locks this cannot be known: guess decides then. It returns for
-// how long another machine may still be using the directory.
+// unused calls fn if the directory of a Workspace is not in use, and prevents its use until fn
+// returns. On a file system without locks this is unknown: guess decides then. unused returns how
+// long another machine may still be using the directory.
 func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duration, error) {
 	d, err := r.open(uid)
 	if err != nil {
@@ -122,7 +121,7 @@ func (d *Dir) openUse() (*os.File, error) {
 	return f, errors.Wrap(err, "cannot open the file that says who uses the working directory")
 }
 
-// lock a file if that is possible at once.
+// lock locks a file if that is possible at once.
 func lock(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)

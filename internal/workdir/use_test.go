@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// swept returns the UIDs of the directories that a sweep comes to.
+// swept returns the UIDs of the directories that a sweep visits.
 func swept(t *testing.T, r *Root) []string {
 	t.Helper()
 
@@ -102,7 +102,7 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestSweepVanished removes a directory between the listing and the look at it.
+// TestSweepVanished removes a directory between its listing and its sweep.
 func TestSweepVanished(t *testing.T) {
 	t.Parallel()
 
