@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dircache is a cache of directories: a caller that needs the same directory as
-// an earlier one gets the entry of that one.
+// Package dircache is a cache of directories. A caller that needs the same directory as an
+// earlier one gets its entry.
 package dircache
 
 import (
@@ -23,38 +23,37 @@ import (
 // TempPrefix begins the name of a directory that is not an entry yet, or no longer.
 const TempPrefix = ".tmp-"
 
-// ErrGone says that an entry was removed while it was used: the caller may have seen a
-// part of it only.
+// ErrGone says that an entry was removed during its use: the caller may have seen only a part of
+// it.
 var ErrGone = errors.New("the entry was removed")
 
-// A Cache is a directory of entries, each a directory under a key, which is the name
-// of a file. Any number of processes may use it: an entry appears, and disappears, as
-// a whole.
+// A Cache is a directory of entries, each a directory named after its key. Any number of
+// processes may use it: an entry appears, and disappears, as a whole.
 type Cache struct {
-	// Dir is made when it is needed.
+	// Dir is created when needed.
 	Dir string
 
-	// MaxAge is how old an entry gets, since it was added or last touched.
+	// MaxAge is the maximum age of an entry, since it was added or last touched.
 	MaxAge time.Duration
 
-	// MaxEntries and MaxBytes bound the size of the cache. Zero is no bound.
+	// MaxEntries and MaxBytes limit the size of the cache. Zero means no limit.
 	MaxEntries int
 	MaxBytes   int64
 
-	// MinAge is how old an entry has to be so that it can be one too many.
+	// MinAge is the minimum age of an entry that is evicted because of a limit.
 	MinAge time.Duration
 
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// Path of the entry under a key, whether or not there is one.
+// Path returns the path of the entry under a key, which need not exist.
 func (c *Cache) Path(key string) string { return filepath.Join(c.Dir, key) }
 
-// Use calls fn with the path of an entry that is not too old. The error is
-// fs.ErrNotExist if there is none, and ErrGone if there was.
+// Use calls fn with the path of an entry that is not too old. The error is fs.ErrNotExist if
+// there is none, and ErrGone if it was removed during the use.
 func (c *Cache) Use(key string, fn func(dir string) error) error {
-	// As long as it is open, nothing else is taken for it.
+	// While it is open, its inode is not reused.
 	entry, err := os.Open(c.Path(key))
 	if err != nil {
 		return err
@@ -79,13 +78,13 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 	return err
 }
 
-// Add is Put. Entries that are too old, or too many, are removed even if that fails.
+// Add is Put. Even if Put fails, entries beyond the age and the limits are removed.
 func (c *Cache) Add(key string, fill func(dir string) error) error {
 	return errors.Join(c.Put(key, fill), c.Evict())
 }
 
-// Put an entry into the cache: fill writes it to an empty directory. An existing entry
-// stays as it is.
+// Put adds an entry to the cache: fill writes it to an empty directory. An existing entry does
+// not change.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
@@ -116,15 +115,15 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 	return err
 }
 
-// Touch makes an entry as old as a new one.
+// Touch makes an entry as young as a new one.
 func (c *Cache) Touch(key string) error {
 	now := c.Now()
 
 	return os.Chtimes(c.Path(key), now, now)
 }
 
-// Remove an entry, if there is one. Its name is removed first, so that no reader finds
-// half of it.
+// Remove removes an entry, if there is one. It removes the name first, so that no reader finds a
+// part of it.
 func (c *Cache) Remove(key string) error {
 	temp := c.temp()
 
@@ -140,8 +139,7 @@ func (c *Cache) Remove(key string) error {
 	return os.RemoveAll(temp)
 }
 
-// Evict removes the entries that are too old, and then the oldest ones as long as
-// there are too many.
+// Evict removes the entries that are too old, and then the oldest ones until the limits are kept.
 func (c *Cache) Evict() error {
 	entries, err := c.entries()
 	if err != nil {
@@ -172,14 +170,14 @@ func (c *Cache) Evict() error {
 	return nil
 }
 
-// An entry, or a directory that is going to be one or was one.
+// An entry, or a directory that will become or was an entry.
 type entry struct {
 	info  fs.FileInfo
 	bytes int64
 }
 
-// entries returns all entries, newest first. One that is not an entry yet, or no longer,
-// has no size, because another process may be working on it.
+// entries returns all entries, newest first. A directory that is not an entry yet, or no longer,
+// counts without its size, because another process may be working on it.
 func (c *Cache) entries() ([]entry, error) {
 	found, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,15 +209,15 @@ func (c *Cache) entries() ([]entry, error) {
 	return all, nil
 }
 
-// Age returns how old a file is. One from the future was made when a clock was ahead: it is
-// new, and is made to age from now on, or it would be new until then.
+// Age returns the age of a file. A time in the future comes from a clock that was ahead: such a
+// file counts as new, and gets the current time. Otherwise it would be new until that time.
 func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
 	age := now.Sub(info.ModTime())
 	if age >= 0 {
 		return age
 	}
 
-	// Without permission to touch the entry, make a new one.
+	// Without permission the entry stays new: callers replace it.
 	_ = os.Chtimes(path, now, now)
 
 	return 0
@@ -227,7 +225,7 @@ func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
 
 func (c *Cache) temp() string { return filepath.Join(c.Dir, TempPrefix+rand.Text()) }
 
-// Size of the files below dir, as far as they can be read.
+// Size returns the size of the files below dir, as far as they can be read.
 func Size(dir string) int64 {
 	var n int64
 
@@ -246,10 +244,10 @@ func Size(dir string) int64 {
 	return n
 }
 
-// syncFilesystem writes everything to disk that was changed in the file system of
-// dir. An entry must not outlive a failure of the machine that its files do not.
+// syncFilesystem writes all changes in the file system of dir to disk. After a failure of the
+// machine, an entry must not be there without its files.
 func syncFilesystem(dir string) error {
-	f, err := os.Open(dir) //nolint:gosec // It is ours.
+	f, err := os.Open(dir) //nolint:gosec // The directory belongs to this package.
 	if err != nil {
 		return err
 	}

@@ -34,20 +34,20 @@ func TestUse(t *testing.T) {
 		want   string
 	}{
 		"There":   {reason: "An entry has what it was filled with.", key: "key", want: "text"},
-		"Missing": {reason: "There may be none.", key: "other", err: fs.ErrNotExist},
-		"NotOld":  {reason: "An entry is used for a while.", key: "key", age: time.Hour, want: "text"},
-		"Old":     {reason: "It is not used for ever.", key: "key", age: time.Hour + time.Second, err: fs.ErrNotExist},
+		"Missing": {reason: "An entry may be missing.", key: "other", err: fs.ErrNotExist},
+		"NotOld":  {reason: "An entry is used until its maximum age.", key: "key", age: time.Hour, want: "text"},
+		"Old":     {reason: "An older entry is not used.", key: "key", age: time.Hour + time.Second, err: fs.ErrNotExist},
 		"Future":  {reason: "A clock that was ahead makes no entry older.", key: "key", age: -24 * time.Hour, want: "text"},
-		"Fails":   {reason: "What fails does.", key: "key", during: func(*Cache) error { return errBoom }, err: errBoom, want: "text"},
+		"Fails":   {reason: "An error is returned.", key: "key", during: func(*Cache) error { return errBoom }, err: errBoom, want: "text"},
 		"Removed": {
-			reason: "Who uses what is removed is told.",
+			reason: "The removal of a used entry is reported.",
 			key:    "key",
 			during: func(c *Cache) error { return c.Remove("key") },
 			err:    ErrGone,
 			want:   "text",
 		},
 		"Replaced": {
-			reason: "So is who uses what is another one by then, even if that is why it failed.",
+			reason: "So is the replacement of a used entry, even if it is the reason of a failure.",
 			key:    "key",
 			during: func(c *Cache) error {
 				return errors.Join(c.Remove("key"), c.Add("key", fill("other")), errBoom)
@@ -92,8 +92,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestClockAhead ensures that an entry of a clock that was ahead ages like any other once it
-// has been seen, whichever method saw it.
+// TestClockAhead ensures that an entry from a clock that was ahead ages like any other from its
+// first access, by either method.
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
 
@@ -168,20 +168,20 @@ func TestEvict(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(c *Cache)
-		// later is when the entries, which are a minute apart, are looked at.
+		// later is the time of the eviction. The entries are a minute apart.
 		later time.Duration
 		want  []string
 	}{
-		"Fine":    {reason: "What there may be stays.", change: func(*Cache) {}, want: []string{"a", "b", "c"}},
-		"Age":     {reason: "What is too old goes.", change: func(*Cache) {}, later: 58 * time.Minute, want: []string{"b", "c"}},
-		"All":     {reason: "So does what is left of a process that was killed.", change: leaveTemp, later: 2 * time.Hour, want: []string{}},
-		"Temp":    {reason: "It may be in progress.", change: leaveTemp, want: []string{TempPrefix + "x", "a", "b", "c"}},
-		"Entries": {reason: "The oldest are too many.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
-		"Bytes":   {reason: "They may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},
-		"Enough":  {reason: "What is just small enough stays.", change: func(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }, want: []string{"a", "b", "c"}},
-		"MinAge":  {reason: "What is young stays, however many there are.", change: func(c *Cache) { c.MaxEntries, c.MinAge = 1, 3*time.Minute }, want: []string{"b", "c"}},
+		"Fine":    {reason: "Entries within the limits stay.", change: func(*Cache) {}, want: []string{"a", "b", "c"}},
+		"Age":     {reason: "An entry that is too old is removed.", change: func(*Cache) {}, later: 58 * time.Minute, want: []string{"b", "c"}},
+		"All":     {reason: "The remains of a killed process are removed, too.", change: leaveTemp, later: 2 * time.Hour, want: []string{}},
+		"Temp":    {reason: "The temporary directory may be in use.", change: leaveTemp, want: []string{TempPrefix + "x", "a", "b", "c"}},
+		"Entries": {reason: "The oldest entries beyond the limit are removed.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
+		"Bytes":   {reason: "The entries may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},
+		"Enough":  {reason: "Entries of exactly the maximum size stay.", change: func(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }, want: []string{"a", "b", "c"}},
+		"MinAge":  {reason: "Young entries stay, regardless of their number.", change: func(c *Cache) { c.MaxEntries, c.MinAge = 1, 3*time.Minute }, want: []string{"b", "c"}},
 		"Touched": {
-			reason: "What was touched is new.",
+			reason: "A touched entry is new.",
 			change: func(c *Cache) {
 				c.MaxEntries = 1
 				_ = c.Touch("a")
@@ -217,7 +217,7 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// TestEvictFull ensures that a disk without room does not stay that way.
+// TestEvictFull ensures that entries are evicted from a full disk.
 func TestEvictFull(t *testing.T) {
 	t.Parallel()
 

@@ -26,8 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A fixture is a volume, and Workspaces that have directories in it. All share an
-// API server.
+// A fixture is a volume, and Workspaces with directories in it. All share an API server.
 type fixture struct {
 	env  *envtest.Environment
 	live client.Client
@@ -107,7 +106,7 @@ func (f *fixture) directory(t *testing.T, uid string) string {
 	return uid
 }
 
-// expect that these directories, whole, and no others are there.
+// expect exactly these directories, with all of their files.
 func (f *fixture) expect(t *testing.T, reason string, want ...string) {
 	t.Helper()
 
@@ -169,7 +168,7 @@ func (f *fixture) user(t *testing.T, group string) client.Reader {
 
 	c := apiserver.Client(t, user.Config())
 
-	// The authorizer learns of the binding a little later.
+	// The authorizer sees the binding a little later.
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1beta1", Kind: "WorkspaceList"})
 

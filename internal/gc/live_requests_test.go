@@ -20,7 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
-// The parameters of a list decide whether the answer is complete, and its cost.
+// testRequests checks the parameters of a list: they decide whether the answer is complete, and
+// its cost.
 func testRequests(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -80,25 +81,25 @@ func testSecondPage(t *testing.T, env *envtest.Environment) {
 		answer apiserver.Hook
 	}{
 		"Gone": {
-			reason: "The rest of a snapshot that is no longer there cannot be had.",
+			reason: "The rest of an expired snapshot is not available.",
 			answer: func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return status(r, http.StatusGone, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`), nil
 			},
 		},
 		"ConnectionLost": {
-			reason: "Nobody answered.",
+			reason: "There was no answer.",
 			answer: func(_ *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return nil, errors.New("connection lost")
 			},
 		},
 		"CutOff": {
-			reason: "The answer stops in the middle.",
+			reason: "The answer ends in the middle.",
 			answer: func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return status(r, http.StatusOK, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[`), nil
 			},
 		},
 		"Empty": {
-			reason: "An answer without content is not one without Workspaces.",
+			reason: "An empty answer does not mean that there are no Workspaces.",
 			answer: func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return status(r, http.StatusOK, ``), nil
 			},
@@ -141,7 +142,7 @@ func testSecondPage(t *testing.T, env *envtest.Environment) {
 	}
 }
 
-// status returns an answer that the API server did not give.
+// status returns an answer that does not come from the API server.
 func status(r *http.Request, code int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: code,

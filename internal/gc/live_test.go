@@ -38,7 +38,7 @@ func TestLive(t *testing.T) {
 	env := apiserver.Environment(t)
 	kinds := workspace.GroupVersionKinds()
 
-	// The order counts: kinds of Workspaces do not go away again.
+	// The order matters: an installed kind of Workspaces stays.
 	t.Run("NoKind", func(t *testing.T) {
 		f := newFixture(t, env)
 		orphan := f.orphan(t)
@@ -48,7 +48,7 @@ func TestLive(t *testing.T) {
 			t.Error("an API server that knows of no kind of Workspace was asked for all of them, and there was no error")
 		}
 
-		f.expect(t, "Where no Workspace can be, none is known to be gone.", orphan)
+		f.expect(t, "Without any kind of Workspace, no Workspace is known to be deleted.", orphan)
 	})
 
 	install(t, env.Config, clusterCRD)
@@ -77,8 +77,8 @@ func TestLive(t *testing.T) {
 	t.Run("CreatedMeanwhile", func(t *testing.T) { t.Parallel(); testCreatedMeanwhile(t, newFixture(t, env)) })
 }
 
-// The cache of the manager that the Collector runs in holds one shard. The volume
-// holds the directories of all.
+// testFilteredCache has a manager whose cache contains one shard. The volume has the directories
+// of all shards.
 func testFilteredCache(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -115,7 +115,7 @@ func testFilteredCache(t *testing.T, f *fixture) {
 
 	background.Run(t, mgr.Start)
 
-	// What the test is about: there is a client at hand that sees one shard.
+	// The client of the cache sees one shard only.
 	for _, k := range workspace.Kinds() {
 		list, _ := k.List.DeepCopyObject().(client.ObjectList)
 
@@ -141,8 +141,8 @@ func testFilteredCache(t *testing.T, f *fixture) {
 	f.expect(t, "Directories of other shards, of no shard, and of Workspaces that are being deleted are in use.", want...)
 }
 
-// A user who may list one kind only is one whose Role was forgotten when the other
-// kind came.
+// testForbidden has a user who may list only one kind, as with a Role that was not extended for a
+// new kind.
 func testForbidden(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -159,11 +159,11 @@ func testForbidden(t *testing.T, f *fixture) {
 		t.Errorf("deleted: -want, +got:\n%s", diff)
 	}
 
-	f.expect(t, "What may not be seen is not gone.", want...)
+	f.expect(t, "Workspaces that cannot be listed are not deleted.", want...)
 }
 
-// A Workspace comes to life, and gets its directory, right after the first of the
-// two steps of a round, whichever that is.
+// testCreatedMeanwhile creates a Workspace and its directory right after the first of the two
+// steps of a round, whichever that is.
 func testCreatedMeanwhile(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -178,10 +178,10 @@ func testCreatedMeanwhile(t *testing.T, f *fixture) {
 		t.Error(err)
 	}
 
-	f.expect(t, "A directory that is made during a round belongs to a Workspace that the round may not know.", born)
+	f.expect(t, "A directory that is made during a round may belong to a Workspace that the round does not know.", born)
 }
 
-// hookedDirectories do something after they were listed.
+// hookedDirectories call a function after they were listed.
 type hookedDirectories struct {
 	Directories
 
@@ -194,7 +194,7 @@ func (d hookedDirectories) List() ([]string, error) {
 	return d.Directories.List()
 }
 
-// A hookedReader does something after each listing.
+// A hookedReader calls a function after each list.
 type hookedReader struct {
 	client.Reader
 

@@ -21,15 +21,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// movedAfter is how long ago the last run has to be of a Workspace that moved away.
-// On a disk that shards share, the new owner uses the directory, and would have to
-// initialize it again and again.
+// movedAfter is the minimum time since the last run of a Workspace that moved away. On a disk
+// that shards share, the new owner uses the directory, and would have to initialize it again and
+// again.
 const movedAfter = time.Hour
 
-// A SecretCleaner removes what instances that were killed have left in working directories:
-// plans and secrets. Of a Workspace that has moved away it removes everything that
-// may have credentials in it: the shard that serves the Workspace now may have another
-// disk. A directory that any instance uses is left alone.
+// A SecretCleaner removes files that killed instances have left in working directories: plans and
+// secrets. For a Workspace that has moved away it removes all files that may contain credentials:
+// the shard that serves the Workspace now may have another disk. It does not touch a directory
+// that any instance uses.
 type SecretCleaner struct {
 	root     *workdir.Root
 	live     client.Reader
@@ -39,19 +39,19 @@ type SecretCleaner struct {
 	log      logging.Logger
 }
 
-// NewSecretCleaner returns one that cleans at the start and every interval, only at the
-// start if that is not positive. It calls remove with each directory that is not in use.
-// The Workspaces that served selects have not moved away. Live has to read from the API
-// server, because a cache may not be there yet.
+// NewSecretCleaner returns a SecretCleaner that cleans at the start and every interval, or only
+// at the start if the interval is not positive. It calls remove with each directory that is not
+// in use. The Workspaces that served selects have not moved away. live must read from the API
+// server, because a cache may not be ready yet.
 func NewSecretCleaner(root *workdir.Root, live client.Reader, served labels.Selector, interval time.Duration, remove func(dir *workdir.Dir) error, log logging.Logger) *SecretCleaner {
 	return &SecretCleaner{root: root, live: live, served: served, interval: interval, remove: remove, log: log}
 }
 
-// NeedLeaderElection says that secrets do not wait for a Lease.
+// NeedLeaderElection returns false: secrets must be removed without waiting for a Lease.
 func (c *SecretCleaner) NeedLeaderElection() bool { return false }
 
-// Start removes until ctx is done. What another machine may still be using is looked at
-// again when that cannot be any more, however long the interval is.
+// Start removes until ctx is done. Directories that another machine may still be using are
+// cleaned as soon as that is over, regardless of the interval.
 func (c *SecretCleaner) Start(ctx context.Context) error {
 	for {
 		wait, err := c.clean(ctx)
@@ -63,7 +63,7 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 			wait = c.interval
 		}
 
-		// Without any interval the next round never begins.
+		// Without an interval, the next round never begins.
 		var due <-chan time.Time
 		if wait > 0 {
 			due = time.After(wait)
@@ -77,17 +77,16 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 	}
 }
 
-// clean all directories that are not in use, and return how long it takes until all
-// others can be cleaned. Secrets do not wait for the API server, which
-// may be away.
+// clean cleans all directories that are not in use, and returns the time until all others can be
+// cleaned. Secrets do not wait for the API server, which may be unavailable.
 func (c *SecretCleaner) clean(ctx context.Context) (time.Duration, error) {
 	wait, err := c.root.Sweep(c.remove)
 
 	return wait, errors.Join(err, c.forget(ctx))
 }
 
-// forget the Workspaces that have moved away. One that comes back at the same time
-// has to be initialized again, and that is all.
+// forget removes the credentials of Workspaces that have moved away. A Workspace that comes back
+// at the same time only has to be initialized again.
 func (c *SecretCleaner) forget(ctx context.Context) error {
 	here, err := c.here(ctx)
 	if err != nil {

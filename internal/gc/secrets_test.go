@@ -26,10 +26,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// planFile is one of those that have secrets in them.
+// planFile is a file with secrets.
 const planFile = ".crossplane.tfplan"
 
-// leave files in the directory of a Workspace as an instance that was killed does.
+// leave files in the directory of a Workspace like an instance that was killed.
 func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
 	t.Helper()
 
@@ -58,8 +58,7 @@ func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
 	return dir
 }
 
-// expectLeft fails the test unless there are just these files, besides those that are
-// the provider's own.
+// expectLeft fails the test unless there are exactly these files, except the provider's own.
 func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 	t.Helper()
 
@@ -88,12 +87,12 @@ func TestSecretCleaner(t *testing.T) {
 		later    []string
 	}{
 		"Interval": {
-			reason:   "What is left later is removed later.",
+			reason:   "Files that are left later are removed later.",
 			interval: time.Hour,
 			later:    kept,
 		},
 		"NoInterval": {
-			reason: "Who collects no garbage looks at the start.",
+			reason: "Without an interval, files are removed at the start.",
 			later:  everything,
 		},
 	}
@@ -120,7 +119,7 @@ func TestSecretCleaner(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 
-				// All are served here.
+				// This instance serves all Workspaces.
 				api := serving{labels: map[types.UID]labels.Set{}}
 				for _, dir := range []*workdir.Dir{dead, used} {
 					api.labels[types.UID(filepath.Base(dir.Path()))] = labels.Set{}
@@ -131,8 +130,8 @@ func TestSecretCleaner(t *testing.T) {
 				}()
 
 				synctest.Wait()
-				expectLeft(t, dead, "Nobody needs secrets any more. A state is none.", kept...)
-				expectLeft(t, used, "A session needs its secrets.", everything...)
+				expectLeft(t, dead, "The secrets are not needed any more. A state is not a secret.", kept...)
+				expectLeft(t, used, "A run needs its secrets.", everything...)
 
 				dead = leave(t, root, "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01")
 
@@ -150,8 +149,8 @@ func TestSecretCleaner(t *testing.T) {
 	}
 }
 
-// TestSecretCleanerElsewhere ensures that what a run on another machine needs, whose lock may not
-// be seen here, is removed when that run cannot be going on any more, and no sooner.
+// TestSecretCleanerElsewhere has a run on another machine, whose lock may not be visible here.
+// Its secrets are removed as soon as that run must be over, and no sooner.
 func TestSecretCleanerElsewhere(t *testing.T) {
 	t.Parallel()
 
@@ -179,7 +178,7 @@ func TestSecretCleanerElsewhere(t *testing.T) {
 
 		time.Sleep(19 * time.Minute)
 		synctest.Wait()
-		expectLeft(t, dir, "A session needs its secrets.", everything...)
+		expectLeft(t, dir, "A run needs its secrets.", everything...)
 
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -234,35 +233,35 @@ func TestMovedAway(t *testing.T) {
 		err    bool
 	}{
 		"Elsewhere": {
-			reason: "Whoever serves the Workspace now may do so on another disk. A state is not forgotten.",
+			reason: "The instance that serves the Workspace now may have another disk. A state stays.",
 			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "b"}}},
 			last:   2 * movedAfter,
 			want:   []string{"terraform.tfstate"},
 		},
 		"Gone": {
-			reason: "So does nobody.",
+			reason: "No instance serves the Workspace.",
 			last:   2 * movedAfter,
 			want:   []string{"terraform.tfstate"},
 		},
 		"JustNow": {
-			reason: "Whoever serves the Workspace now does so on this disk.",
+			reason: "The instance that serves the Workspace now uses this disk.",
 			last:   movedAfter - time.Minute,
 			want:   all,
 		},
 		"Here": {
-			reason: "A Workspace that is seldom looked at has not moved.",
+			reason: "A Workspace that is rarely reconciled has not moved.",
 			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "a"}}},
 			last:   2 * movedAfter,
 			want:   all,
 		},
 		"Used": {
-			reason: "A session needs its inputs.",
+			reason: "A run needs its inputs.",
 			used:   true,
 			last:   2 * movedAfter,
 			want:   append([]string{planFile, "sub/credential"}, all...),
 		},
 		"Unknown": {
-			reason: "Who cannot ask forgets nothing, but the secrets of a run.",
+			reason: "Without an answer of the API server, only the secrets of runs are removed.",
 			api:    serving{err: errors.New("boom")},
 			last:   2 * movedAfter,
 			want:   all,
@@ -289,7 +288,7 @@ func TestMovedAway(t *testing.T) {
 				defer done()
 			}
 
-			// That changes the directory, too.
+			// This changes the directory, too.
 			if _, err := root.Sweep(runner.RemoveSecrets); err != nil {
 				t.Fatal(err)
 			}

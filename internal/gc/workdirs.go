@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gc deletes the working directories of Workspaces that no longer exist. A
-// directory that may still be in use must never be deleted: see Collector for how that is
-// ensured.
+// Package gc deletes the working directories of Workspaces that no longer exist. A directory that
+// may still be in use must never be deleted: Collector documents how this is ensured.
 package gc
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
-// defaultPageSize is how many Workspaces are asked for at once.
+// defaultPageSize is the number of Workspaces in one request.
 const defaultPageSize = 500
 
 var (
@@ -39,7 +38,7 @@ type Directories interface {
 	// Remove the directory unless it is in use, and say whether it is gone.
 	Remove(uid string) (bool, error)
 
-	// Unsaved returns the UIDs of those that left a state that no run could save.
+	// Unsaved returns the UIDs of Workspaces that left a state that no run could save.
 	Unsaved() ([]string, error)
 }
 
@@ -56,10 +55,10 @@ func (nopMetrics) WorkdirDeleted()   {}
 func (nopMetrics) GCFailed()         {}
 func (nopMetrics) StatesUnsaved(int) {}
 
-// A Collector deletes a working directory when its UID is missing from a complete listing
-// of all Workspaces, of all kinds and shards, that was begun after the directory was
-// seen. A UID is never used twice, so such a directory cannot be needed again. Several
-// Collectors may work on one volume.
+// A Collector deletes a working directory if its UID is missing from a complete list of all
+// Workspaces, of all kinds and shards, that began after the directory was seen. A UID is never
+// used twice, so such a directory cannot be needed again. Several Collectors may work on one
+// volume.
 type Collector struct {
 	dirs     Directories
 	live     client.Reader
@@ -83,15 +82,14 @@ func WithMetrics(m Metrics) Option {
 	return func(c *Collector) { c.metrics = m }
 }
 
-// WithPageSize says how many Workspaces to ask for at once.
+// WithPageSize sets the number of Workspaces in one request.
 func WithPageSize(n int64) Option {
 	return func(c *Collector) { c.pageSize = n }
 }
 
-// New returns a Collector that does one round per interval. It must be given a
-// reader that asks the API server: a cache holds the Workspaces of one shard, and
-// the directories of all others would be taken for orphans. kinds are all kinds of
-// Workspaces that may own a directory.
+// New returns a Collector that does one round per interval. The reader must read from the API
+// server: a cache has the Workspaces of one shard only, and the directories of all others would
+// be deleted. kinds are all kinds of Workspaces that may own a directory.
 func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, o ...Option) *Collector {
 	c := &Collector{
 		dirs:     dirs,
@@ -110,11 +108,11 @@ func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, 
 	return c
 }
 
-// NeedLeaderElection makes sure that replicas that stand by do not collect.
+// NeedLeaderElection returns true: standby replicas do not collect.
 func (c *Collector) NeedLeaderElection() bool { return true }
 
-// Start collects once per interval until ctx is done, never if the interval is not
-// positive. A round that fails is logged; the next one may do better.
+// Start collects once per interval until ctx is done, or never if the interval is not positive. A
+// failed round is logged, and the next one tries again.
 func (c *Collector) Start(ctx context.Context) error {
 	return periodic.Task{
 		Interval: c.interval,
@@ -130,12 +128,12 @@ func (c *Collector) Start(ctx context.Context) error {
 	}.Start(ctx)
 }
 
-// Collect does one round and returns the UIDs whose directories it deleted. It
-// deletes nothing unless it knows all Workspaces. A directory that cannot be
-// deleted does not keep it from deleting the others.
+// Collect does one round and returns the UIDs whose directories it deleted. It deletes nothing
+// unless it knows all Workspaces. If it cannot delete one directory, it continues with the
+// others.
 func (c *Collector) Collect(ctx context.Context) ([]string, error) {
-	// First the directories: one that is made from here on belongs to a Workspace
-	// that the listing may miss.
+	// The directories are listed first: one that is made later belongs to a Workspace that the
+	// list of Workspaces may miss.
 	dirs, err := c.dirs.List()
 	if err != nil {
 		return nil, err
@@ -182,8 +180,8 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	return deleted, errors.Join(append(errs, c.tellUnsaved(deleted))...)
 }
 
-// tellUnsaved reports how many deleted Workspaces have left a state that no run could
-// save, and which of those whose directories were just deleted have.
+// tellUnsaved reports the number of deleted Workspaces that left a state that no run could save,
+// and logs those whose directories were just deleted.
 func (c *Collector) tellUnsaved(deleted []string) error {
 	uids, err := c.dirs.Unsaved()
 	if err != nil {
@@ -201,7 +199,7 @@ func (c *Collector) tellUnsaved(deleted []string) error {
 	return nil
 }
 
-// workspaces returns the UIDs of all Workspaces, or an error: never a part.
+// workspaces returns the UIDs of all Workspaces, or an error. It never returns only some of them.
 func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 	uids := map[string]bool{}
 	served := false
@@ -219,8 +217,8 @@ func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 		served = served || known
 	}
 
-	// Without any kind nothing says which directories are in use: the
-	// CustomResourceDefinitions may be on their way back.
+	// Without any kind, it is unknown which directories are in use: the CustomResourceDefinitions
+	// may be about to be installed again.
 	if !served {
 		return nil, errors.New("no kind of Workspace is known to the API server")
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// Here are the faults that a real API server or a real directory does not have on
-// demand. See live_test.go for the others.
+// TestCollect has the faults that a real API server or a real directory does not have on demand.
+// See live_test.go for the others.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 
@@ -55,34 +55,34 @@ func TestCollect(t *testing.T) {
 			want:   want{Deleted: []string{"b"}, Left: []string{"a", "c"}, Metrics: counts{Deleted: 1}, Pages: 2},
 		},
 		"NoDirectories": {
-			reason: "The API server is not asked for what nobody needs to know.",
+			reason: "Without directories, Workspaces are not listed.",
 			dirs:   &fakeDirectories{},
 			reader: &fakeReader{},
 			kinds:  []schema.GroupVersionKind{apples, pears},
 			want:   want{},
 		},
 		"DirectoriesUnknown": {
-			reason: "Part of a list of directories is none.",
+			reason: "An incomplete list of directories does not count.",
 			dirs:   &fakeDirectories{uids: []string{"a"}, listErr: errBoom},
 			reader: &fakeReader{},
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Left: []string{"a"}, Err: errBoom},
 		},
 		"NoKinds": {
-			reason: "Who knows of no kind of Workspace knows nothing about directories.",
+			reason: "If no kind of Workspace is known, no directory is deleted.",
 			dirs:   &fakeDirectories{uids: []string{"a"}},
 			reader: &fakeReader{},
 			want:   want{Left: []string{"a"}, Err: cmpopts.AnyError},
 		},
 		"LaterPageFails": {
-			reason: "The pages that came before one that failed are not all of them.",
+			reason: "The pages before a failed one are not complete.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
 			reader: &fakeReader{pages: map[string][]page{"AppleList": {{uids: []types.UID{"a"}}, {err: errBoom}}}},
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Left: []string{"a", "b"}, Err: errBoom, Pages: 2},
 		},
 		"KindVanishesBetweenPages": {
-			reason: "A kind that was there when the listing began, and is not when it goes on, was not listed.",
+			reason: "A kind that was removed during the list was not listed completely.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
 			reader: &fakeReader{pages: map[string][]page{
 				"AppleList": {{}},
@@ -92,35 +92,35 @@ func TestCollect(t *testing.T) {
 			want:  want{Left: []string{"a", "b"}, Err: cmpopts.AnyError, Pages: 3},
 		},
 		"SecondKindFails": {
-			reason: "The Workspaces of one kind are not all of them.",
+			reason: "The Workspaces of one kind are not all Workspaces.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b"}},
 			reader: &fakeReader{pages: map[string][]page{"AppleList": {{uids: []types.UID{"a"}}}, "PearList": {{err: errBoom}}}},
 			kinds:  []schema.GroupVersionKind{apples, pears},
 			want:   want{Left: []string{"a", "b"}, Err: errBoom, Pages: 2},
 		},
 		"InUse": {
-			reason: "A run that has not ended keeps its directory, although its Workspace is gone.",
+			reason: "A run that has not ended keeps its directory, although its Workspace is deleted.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b"}, used: map[string]bool{"b": true}},
 			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Deleted: []string{"a"}, Left: []string{"b"}, Metrics: counts{Deleted: 1}, Pages: 1},
 		},
 		"Unsaved": {
-			reason: "A state that was left is counted as long as it is there.",
+			reason: "A state that was left counts as long as it exists.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b"}, states: map[string]bool{"b": true}, unsaved: []string{"c"}},
 			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Deleted: []string{"a", "b"}, Metrics: counts{Deleted: 2, Unsaved: 2}, Pages: 1},
 		},
 		"UnsavedOnly": {
-			reason: "So it is when there is nothing to collect.",
+			reason: "The same is true when there is nothing to collect.",
 			dirs:   &fakeDirectories{unsaved: []string{"c"}},
 			reader: &fakeReader{},
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Metrics: counts{Unsaved: 1}},
 		},
 		"Stuck": {
-			reason: "A directory that cannot be deleted does not protect the others.",
+			reason: "If one directory cannot be deleted, the others are.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}, stuck: map[string]error{"b": errBoom}},
 			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
 			kinds:  []schema.GroupVersionKind{apples},
@@ -146,8 +146,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A directory that is made while the Workspaces are listed belongs to one that the
-// listing may have missed.
+// TestCollectBornMeanwhile ensures that a directory that is made while the Workspaces are listed
+// is kept: the list may not have its Workspace.
 func TestCollectBornMeanwhile(t *testing.T) {
 	t.Parallel()
 
@@ -175,13 +175,13 @@ func TestStart(t *testing.T) {
 		reason   string
 		interval time.Duration
 		err      error
-		// after is how long the Collector ran.
+		// after is the time for which the Collector ran.
 		after time.Duration
 		want  counts
 		log   []string
 	}{
 		"BeforeFirst": {
-			reason:   "The first round comes after one interval: nothing is in a hurry at start.",
+			reason:   "The first round comes after one interval: there is no reason to hurry.",
 			interval: time.Hour,
 			after:    time.Hour - time.Second,
 		},
@@ -200,7 +200,7 @@ func TestStart(t *testing.T) {
 			log:      slices.Repeat([]string{"Deleted working directory of a Workspace that is gone"}, 3),
 		},
 		"Failing": {
-			reason:   "A round that fails is told, with its reason, and the next one is tried.",
+			reason:   "A failed round is logged with its error, and the next one is tried.",
 			interval: time.Hour,
 			err:      errors.New("boom"),
 			after:    2*time.Hour + time.Second,
@@ -253,7 +253,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A shutdown in the middle of a round is no failure.
+// TestStartShutdown ensures that a shutdown in the middle of a round is no failure.
 func TestStartShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -288,7 +288,7 @@ func fruit(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: kind}
 }
 
-// counts are Metrics that can be compared.
+// counts are Metrics with the last values.
 type counts struct {
 	Deleted, Failed, Unsaved int
 }
@@ -298,18 +298,18 @@ func (c *counts) GCFailed()       { c.Failed++ }
 
 func (c *counts) StatesUnsaved(n int) { c.Unsaved = n }
 
-// fakeDirectories can fail.
+// fakeDirectories return errors on demand.
 type fakeDirectories struct {
 	uids    []string
 	listErr error
 	stuck   map[string]error
 	used    map[string]bool
 
-	// states are the UIDs of those that have a state that was not saved.
+	// states are the UIDs with a state that was not saved.
 	states  map[string]bool
 	unsaved []string
 
-	// refill is a directory that is there at every listing.
+	// refill is a directory that every list contains.
 	refill string
 }
 
@@ -347,14 +347,14 @@ type page struct {
 	err  error
 }
 
-// A fakeReader can fail.
+// A fakeReader returns errors on demand.
 type fakeReader struct {
 	client.Reader
 
-	// pages by kind of list. Tokens count them.
+	// pages by kind of list. The tokens are their numbers.
 	pages map[string][]page
 
-	// before answers first, unless it is nil.
+	// before is called first, unless it is nil.
 	before func(ctx context.Context) error
 
 	asked int
@@ -387,7 +387,7 @@ func (r *fakeReader) List(ctx context.Context, list client.ObjectList, o ...clie
 	return nil
 }
 
-// A journal is a logger that can be read.
+// A journal is a logger that keeps its messages.
 type journal struct {
 	logging.Logger
 

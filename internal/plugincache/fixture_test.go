@@ -43,7 +43,7 @@ type fixture struct {
 	cache string
 }
 
-// eachCLI runs a test with every CLI that there is.
+// eachCLI runs a test with every CLI on this machine.
 func eachCLI(t *testing.T, run func(t *testing.T, f *fixture)) {
 	t.Helper()
 
@@ -126,7 +126,7 @@ func (p *place) exec(ctx context.Context, env []string, args ...string) error {
 	return errors.Wrapf(err, "%s %q: %s", p.cli.name, args, out)
 }
 
-// provider returns where the link to a provider leads, resolved.
+// provider returns the resolved target of the link to a provider.
 func (p *place) provider(t *testing.T, name, version string) string {
 	t.Helper()
 
@@ -157,8 +157,7 @@ func stored(t *testing.T, cache string) []string {
 	return names
 }
 
-// expectStored fails the test unless the packages of these names are in the store, and
-// no others.
+// expectStored fails the test unless the store has exactly the packages of these names.
 func expectStored(t *testing.T, cache, what string, want ...string) {
 	t.Helper()
 
@@ -167,7 +166,7 @@ func expectStored(t *testing.T, cache, what string, want ...string) {
 	}
 }
 
-// expectPackages fails the test unless there are so many in the store.
+// expectPackages fails the test unless the store has this number of packages.
 func expectPackages(t *testing.T, cache, what string, want int) {
 	t.Helper()
 

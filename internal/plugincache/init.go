@@ -2,15 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugincache lets any number of runs of init, in several processes too, use one
-// plugin cache at the same time.
+// Package plugincache lets any number of runs of init, in several processes too, use one plugin
+// cache at the same time.
 //
-// The CLI installs providers into its plugin cache in place: another run may find half of
-// a provider there, and the CLI fails when it replaces a provider that is being executed.
-// So no run ever sees the plugin cache itself. Each run gets a private cache instead,
-// with links to the packages that are known to be complete. Packages that are new in the
-// private cache after the run are moved to the store, where other runs find them. A
-// package in the store never changes.
+// The CLI installs providers into its plugin cache in place: another run may find a part of a
+// provider there, and the CLI fails when it replaces a provider that is being executed. Therefore
+// no run uses the plugin cache directly. Each run gets a private cache instead, with links to
+// packages that are known to be complete. After the run, new packages in the private cache are
+// moved to the store, where other runs find them. A package in the store never changes.
 package plugincache
 
 import (
@@ -28,12 +27,12 @@ import (
 const Variable = "TF_PLUGIN_CACHE_DIR"
 
 const (
-	// mayBreakVariable makes the CLI take a package from its plugin cache although
-	// the dependency lock file does not have its checksum yet. Without it every first
-	// init of a directory downloads everything, however full the plugin cache is.
+	// mayBreakVariable makes the CLI take a package from its plugin cache although the dependency
+	// lock file does not have its checksum yet. Without it, every first init of a directory
+	// downloads everything, even with a full plugin cache.
 	mayBreakVariable = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"
 
-	// bundleDir is where the CLI looks for packages that a module brings along.
+	// bundleDir is where the CLI finds packages that are part of a module.
 	bundleDir = "terraform.d"
 )
 
@@ -46,8 +45,8 @@ type Run struct {
 	// Dir is the directory that the CLI runs in: Root or below.
 	Dir string
 
-	// Private is the path of a directory that the run may have for itself. It must be
-	// in the file system of Dir, and is made and removed.
+	// Private is the path of a directory that only this run uses. It must be in the file system of
+	// Dir, and is made and removed.
 	Private string
 
 	// Env of the run, as KEY=VALUE, each key once.
@@ -57,15 +56,15 @@ type Run struct {
 	Registry string
 }
 
-// Init calls init with the environment that it is to run in. If the environment of the
-// run names a plugin cache, the packages that are installed from it or for it are links
-// into the plugin cache in the end.
+// Init calls init with the environment for its run. If the environment of the run names a plugin
+// cache, the packages that are installed from it or for it are links into the plugin cache at the
+// end.
 //
-// It is safe regardless of other users of the same plugin cache, and of when the process
-// is killed. An init that needs a provider which another init is about to download waits
-// for that; all others do not wait.
+// Init is safe when others use the same plugin cache, and when the process is killed at any time.
+// An init that needs a provider waits if another init is about to download it. All others do not
+// wait.
 func Init(ctx context.Context, r Run, init func(env []string) error) error {
-	// The CLI may write to installed providers, and so, through a link, to shared files.
+	// The CLI may write to installed providers and so, through a link, to shared files.
 	if err := unlinkProviders(r.Dir); err != nil {
 		return err
 	}
@@ -80,11 +79,11 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 	}
 
 	if info, err := os.Stat(cache); err != nil || !info.IsDir() {
-		// The CLI reports what is wrong with it.
+		// The CLI reports the error in it.
 		return init(r.Env)
 	}
 
-	// Packages that a module brings along are not shared.
+	// Packages that are part of a module are not shared.
 	if _, err := os.Lstat(filepath.Join(r.Dir, bundleDir)); err == nil {
 		return init(environ.Without(r.Env, Variable))
 	}
@@ -135,7 +134,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	return errors.Wrap(s.publish(ctx, r), "cannot share installed providers")
 }
 
-// populate makes a plugin cache in dir that has the packages which are acceptable.
+// populate makes a plugin cache in dir that has the acceptable packages.
 func (s *store) populate(ctx context.Context, dir string, accept func(pkg) bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -161,5 +160,5 @@ func (s *store) populate(ctx context.Context, dir string, accept func(pkg) bool)
 	return nil
 }
 
-// enabled says how the CLI reads mayBreakVariable.
+// enabled parses the value of mayBreakVariable like the CLI.
 func enabled(value string) bool { return value != "" && value != "0" }

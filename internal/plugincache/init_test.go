@@ -17,8 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestOrigin ensures that only those who would get a provider from the same place
-// get it from each other.
+// TestOrigin ensures that runs share a provider only if they would get it from the same place.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -47,12 +46,12 @@ func TestOrigin(t *testing.T) {
 
 		f.expectDownloads(t, "with another configuration of the CLI", "a", 6)
 
-		// A package that is downloaded again is the same, and there once.
+		// A package that is downloaded again is identical, and stored once.
 		expectPackages(t, f.cache, "in the store", 1)
 	})
 }
 
-// TestBundled ensures that what a module brings along does not get to others.
+// TestBundled ensures that packages of a module are not shared with others.
 func TestBundled(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -66,8 +65,7 @@ func TestBundled(t *testing.T) {
 	})
 }
 
-// TestUnwritable ensures that a plugin cache that cannot be written to is no reason
-// to fail.
+// TestUnwritable ensures that a read-only plugin cache is not an error.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -81,15 +79,15 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("package that cannot be shared: want it in %q, got %q", p.run.Dir, got)
 		}
 
-		// And again, with the packages that are there.
+		// The second run uses the installed packages.
 		p.mustInit(t)
 
 		f.expectDownloads(t, "for two runs", "a", 1)
 	})
 }
 
-// TestOtherDevice ensures that packages are shared where they cannot be moved to, in
-// one piece as everywhere else.
+// TestOtherDevice ensures that packages are shared where they have to be copied. They appear in
+// the store as a whole, as everywhere else.
 func TestOtherDevice(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -117,8 +115,8 @@ func TestOtherDevice(t *testing.T) {
 	})
 }
 
-// TestWithout ensures that a directory that no longer uses the plugin cache does not
-// write to what it has shared.
+// TestWithout ensures that a directory that no longer uses the plugin cache does not write to
+// shared files.
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {

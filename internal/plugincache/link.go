@@ -16,12 +16,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// providersDir is where the CLI has the providers of a directory, in the layout of a
-// plugin cache. With a plugin cache these are links to it.
+// providersDir is where the CLI keeps the providers of a directory, in the layout of a plugin
+// cache. With a plugin cache they are links to it.
 const providersDir = ".terraform/providers"
 
-// publish moves the packages that a run has installed into the store. The directory of
-// the run has links to the store afterwards, and none to the private cache.
+// publish moves the packages that a run has installed into the store. Afterwards, the directory
+// of the run has links to the store, and none to the private cache.
 func (s *store) publish(ctx context.Context, r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
@@ -29,8 +29,8 @@ func (s *store) publish(ctx context.Context, r Run) error {
 			continue // It was not installed from the private cache.
 		}
 
-		// The private cache itself has links to packages that are not new: those that it
-		// was populated with, and those of a mirror on this machine.
+		// Links in the private cache are not new packages: it was populated with them, or they lead
+		// to a mirror on this machine.
 		if linked, err := os.Readlink(target); err == nil {
 			if err := relink(linked, p.dir); err != nil {
 				return err
@@ -47,10 +47,9 @@ func (s *store) publish(ctx context.Context, r Run) error {
 	return nil
 }
 
-// publishNew moves a package that was installed in the private cache into the store. If
-// that fails, because the plugin cache is read-only or full for example, the package
-// stays with the directory: the run need not fail because other runs cannot use the
-// package.
+// publishNew moves a package that was installed in the private cache into the store. If that
+// fails, because the plugin cache is read-only or full for example, the package stays in the
+// directory: this is no reason to fail the run.
 func (s *store) publishNew(ctx context.Context, p pkg, installed string) error {
 	link := p.dir
 	p.dir = installed
@@ -82,7 +81,7 @@ func unlinkProviders(dir string) error {
 	return nil
 }
 
-// shared says whether a directory is a link, or has files with other names, too.
+// shared says whether a directory is a link, or has files with several hard links.
 func shared(dir string) bool {
 	if _, err := os.Readlink(dir); err == nil {
 		return true
@@ -103,7 +102,7 @@ func shared(dir string) bool {
 	return found
 }
 
-// relink puts a symbolic link at path, in place of the one that may be there.
+// relink puts a symbolic link at path, and replaces an existing one.
 func relink(target, path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

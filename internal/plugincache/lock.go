@@ -16,16 +16,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// lockRetry is how often to look whether a download is over.
+// lockRetry is the interval at which a run checks whether a download is over.
 const lockRetry = 100 * time.Millisecond
 
-// lockProviders locks the providers that this run needs and that are not in the store.
-// Where another run has locked one, because it is downloading it, this run waits once for
-// the end of that run. Even if that run did not download the provider, all waiting runs
-// continue together then. The returned function releases the locks.
+// lockProviders locks the providers that this run needs and that are not in the store. If another
+// run has locked one of them to download it, this run waits once for the end of that run. Even if
+// that run did not download the provider, all waiting runs then continue together. The returned
+// function releases the locks.
 //
-// The locks only prevent that several runs download the same provider at the same time.
-// On a file system without locks they do, and nothing else is lost.
+// The locks only prevent several runs from downloading the same provider at the same time. On a
+// file system without locks, several runs may do so, without any other effect.
 func (s *store) lockProviders(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
 	var held []*flock.Flock
 
@@ -35,7 +35,7 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 		}
 	}
 
-	// In the order of their names, so that no two runs wait for each other.
+	// The order of their names prevents deadlocks.
 	for _, address := range needs.missingFrom(s.packages(), accept) {
 		l := newLock(s.origin, ".lock-"+strings.ReplaceAll(address, "/", ","))
 
@@ -58,8 +58,8 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 	return done, nil
 }
 
-// use the packages: those that are touched until the returned function is called are not
-// removed for minRetention. On a file system without locks no package is ever removed.
+// use protects packages from removal: those that are touched until the returned function is
+// called are kept for minRetention. On a file system without locks no package is ever removed.
 func (s *store) use(ctx context.Context) (done func()) {
 	l := newLock(s.dir, packagesLock)
 	_, _ = l.TryRLockContext(ctx, lockRetry)
@@ -69,7 +69,7 @@ func (s *store) use(ctx context.Context) (done func()) {
 
 // newLock returns the lock of the supplied name in a directory of the store.
 func newLock(dir, name string) *flock.Flock {
-	// Without the directory, locking fails.
+	// The lock fails if the directory is missing.
 	_ = os.MkdirAll(dir, 0o700)
 
 	return flock.New(filepath.Join(dir, name))

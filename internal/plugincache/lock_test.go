@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestConcurrentRuns starts many runs with a cold plugin cache at once, all of which
-// execute the provider as soon as they have it.
+// TestConcurrentRuns starts many runs with a cold plugin cache at once. Each executes the
+// provider right after its init.
 func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -90,7 +90,7 @@ func TestNothingNewNeverWaits(t *testing.T) {
 
 		<-asked
 
-		// One that needs nothing new of the same provider, and one that needs another.
+		// One needs nothing new of the same provider, and one needs another provider.
 		f.place(t, require("slow", "~> 1.0")).mustInit(t)
 		f.place(t, require("other", "1.0.0")).mustInit(t)
 
@@ -108,8 +108,7 @@ func TestNothingNewNeverWaits(t *testing.T) {
 	})
 }
 
-// TestKilled kills an init in the middle of a download: nothing of it is ever seen
-// by another one.
+// TestKilled kills an init in the middle of a download: other runs never find a part of it.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -134,7 +133,7 @@ func TestKilled(t *testing.T) {
 
 		expectStored(t, f.cache, "after an init was killed")
 
-		// What a process leaves that is killed together with its CLI.
+		// These files are left by a process that is killed together with its CLI.
 		write(t, filepath.Join(p.run.Private, f.cli.registry, "hashicorp", "a", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-a_v1.0.0"), "half")
 		f.intercept(func(http.ResponseWriter, string) {})
 		p.mustInit(t)
@@ -146,14 +145,14 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestFailureFreesWaiting makes the init fail that others wait for: they go on, and
-// do not fail one after the other.
+// TestFailureFreesWaiting makes an init fail that others wait for. They continue, and do not fail
+// one after the other.
 func TestFailureFreesWaiting(t *testing.T) {
 	t.Parallel()
 
 	cache := t.TempDir()
 
-	// In its time everything that does not wait is over before anything else goes on.
+	// In a bubble, everything that does not wait is over before the clock advances.
 	synctest.Test(t, func(t *testing.T) {
 		take := func(ctx context.Context) (func(), error) {
 			return newStore(cache, "origin", time.Now).lockProviders(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
@@ -194,7 +193,7 @@ func TestFailureFreesWaiting(t *testing.T) {
 
 		done()
 
-		// All of them go on although none of them is done.
+		// All of them continue although none has finished.
 		all := make([]func(), 0, runs)
 		for range runs {
 			all = append(all, <-freed)

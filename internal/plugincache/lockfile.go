@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A lockFile is the text of a dependency lock file, empty if there is none.
+// A lockFile is the text of a dependency lock file. It is empty if there is none.
 type lockFile string
 
 func readLockFile(dir string) (lockFile, error) {
@@ -26,13 +26,13 @@ func readLockFile(dir string) (lockFile, error) {
 	return lockFile(data), nil
 }
 
-// accepts says whether the CLI would take the package from a plugin cache. A package that
-// it would not take must not be in the private cache: the CLI would install the right one
-// over it, and so write to files that other runs use.
+// accepts says whether the CLI would take the package from a plugin cache. Other packages must
+// not be in the private cache: the CLI would install the right one over them, and so write to
+// files that other runs use.
 //
-// A provider that is locked needs the right checksum. For any other provider, a package
-// that is known to be complete is accepted if mayBreak is set (see mayBreakVariable), and
-// a foreign package if the user has set that variable.
+// A locked provider needs the right checksum. For any other provider, a complete package is
+// accepted if mayBreak is set (see mayBreakVariable), and a foreign package if the user has set
+// that variable.
 func (l lockFile) accepts(p pkg, mayBreak, chosen bool) bool {
 	if !strings.Contains(string(l), `"`+p.address+`"`) {
 		return mayBreak && (chosen || !p.foreign)

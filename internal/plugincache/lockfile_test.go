@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestLockFile ensures that a package is only used with the checksum that is locked,
-// and that it is never written to.
+// TestLockFile ensures that a package is used only with the locked checksum, and that it is never
+// written to.
 func TestLockFile(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -24,7 +24,7 @@ func TestLockFile(t *testing.T) {
 
 		lock := first.read(t, lockName)
 
-		// There is a new version, and the old one is not what it was.
+		// A new version is added, and the old one changes.
 		f.add(t, "a", "1.1.0", []byte("1.1.0"))
 		f.add(t, "a", "1.0.0", []byte("other"))
 
@@ -40,7 +40,7 @@ func TestLockFile(t *testing.T) {
 		locked.mustInit(t, "-upgrade")
 		locked.provider(t, "a", "1.1.0")
 
-		// Without any checksum there is nothing to compare the package with.
+		// Without any checksum, the package cannot be verified.
 		text := regexp.MustCompile(`(?s) *hashes = \[.*?\]\n`).ReplaceAllString(lock, "")
 		unknown := f.place(t, module)
 		unknown.write(t, lockName, text)
@@ -57,8 +57,8 @@ func TestLockFile(t *testing.T) {
 	})
 }
 
-// TestForeign ensures that packages that another program put into the plugin cache are
-// used if their checksum is locked, and not otherwise.
+// TestForeign ensures that packages that another program put into the plugin cache are used only
+// if their checksum is locked.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -66,7 +66,7 @@ func TestForeign(t *testing.T) {
 
 		module := require("a", "1.0.0")
 
-		// Without this package the CLI fills the cache as it always did.
+		// Without this package the CLI would fill the cache directly.
 		p := f.place(t, module)
 		if err := p.exec(t.Context(), p.run.Env, "init", "-no-color"); err != nil {
 			t.Fatal(err)
@@ -90,6 +90,6 @@ func TestForeign(t *testing.T) {
 
 		f.place(t, module).mustInit(t)
 
-		f.expectDownloads(t, "where nobody knows whether the package is complete", "a", 2)
+		f.expectDownloads(t, "where the package may be incomplete", "a", 2)
 	})
 }

@@ -15,7 +15,7 @@ import (
 // envProcess makes the test binary initialize one directory instead of running tests.
 const envProcess = "PLUGINCACHE_TEST_PROCESS"
 
-// A job is what such a process is told.
+// A job is the input of such a process.
 type job struct {
 	Root     string   `json:"root"`
 	Private  string   `json:"private"`

@@ -89,7 +89,7 @@ func (m *mirror) intercept(before func(w http.ResponseWriter, provider string)) 
 	m.before = before
 }
 
-// downloaded returns how often each archive was asked for.
+// downloaded returns the number of requests for each archive.
 func (m *mirror) downloaded() map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,7 +121,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	archive, isArchive := m.archives[file]
 	before, versions := m.before, slices.Clone(m.versions[name])
 
-	// Terraform asks whether it is there first.
+	// Terraform checks first whether it exists.
 	if isArchive && r.Method == http.MethodGet {
 		m.downloads[file]++
 	}

@@ -19,18 +19,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// maxConfig is the size of the largest file that is read to learn about a run: its
-// configuration, or its dependency lock file. Either has some kilobytes.
+// maxConfig is the size of the largest file that is read about a run: its configuration, or its
+// dependency lock file. Real ones have some kilobytes.
 const maxConfig = regular.MiB
 
-// Origin returns a text that is the same for runs that get the same providers from the
-// same places. A package that was installed without a checksum to compare with is as
-// trustworthy as the place that it came from: a tenant who configures mirrors, proxies or
-// certificates must not decide which programs other tenants execute. The text also stands
-// for secrets.
+// Origin returns a text that is the same for runs that get the same providers from the same
+// places. A package that was installed without a checksum is only as trustworthy as its source: a
+// tenant who configures mirrors, proxies or certificates must not decide which programs other
+// tenants execute. The text may contain secrets.
 //
-// A configuration file that only the CLI could read, such as a pipe, is an error: its
-// content would not be part of the text.
+// A configuration file that only the CLI could read, such as a pipe, is an error: its content
+// would not be part of the text.
 func Origin(env []string) (string, error) {
 	h := sha256.New()
 
@@ -44,7 +43,7 @@ func Origin(env []string) (string, error) {
 	for _, path := range configFiles(env) {
 		data, err := regular.Read(path, maxConfig)
 
-		// A file that the system does not let us read does not configure the CLI either.
+		// A file without read permission does not configure the CLI either.
 		if denied := (*fs.PathError)(nil); err != nil && !errors.As(err, &denied) {
 			return "", errors.Wrap(err, "cannot use configuration file of the CLI")
 		}
@@ -55,7 +54,7 @@ func Origin(env []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// decidesOrigin says whether the variable has a part in where providers come from.
+// decidesOrigin says whether the variable affects the source of providers.
 func decidesOrigin(name string) bool {
 	upper := strings.ToUpper(name)
 
@@ -82,8 +81,8 @@ const (
 // configFiles returns the files that may configure the CLI.
 func configFiles(env []string) []string {
 	home, _ := environ.Lookup(env, "HOME")
-	// The patterns are well-formed, but for a home directory that has meta characters
-	// in its name; such a pattern matches nothing.
+	// The patterns are well-formed, except in a home directory with meta characters in its name.
+	// Such a pattern matches nothing.
 	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
 
 	for _, name := range []string{configVariable, oldConfigVariable} {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// TestOriginOfOddFiles has the CLI configured by something else than a file.
+// TestOriginOfOddFiles configures the CLI with a special file.
 func TestOriginOfOddFiles(t *testing.T) {
 	t.Parallel()
 
@@ -34,11 +34,11 @@ func TestOriginOfOddFiles(t *testing.T) {
 		reason, path, err string
 	}{
 		"Missing":   {reason: "The CLI complains about it.", path: filepath.Join(dir, "none")},
-		"Pipe":      {reason: "What comes out of a pipe does so once.", path: pipe, err: "it is a pipe"},
+		"Pipe":      {reason: "A pipe can be read only once.", path: pipe, err: "it is a pipe"},
 		"Device":    {reason: "A device may have no end.", path: "/dev/zero", err: `cannot use configuration file of the CLI: cannot read "/dev/zero": it is a device, and only regular files on a disk are read: use one of them`},
-		"Kernel":    {reason: "What the kernel makes up is another one for each process.", path: "/proc/self/environ", err: "the kernel makes it up"},
-		"Large":     {reason: "No configuration is as large.", path: large, err: "more than 1.0 MiB"},
-		"Directory": {reason: "A directory is none, for the CLI as well.", path: dir},
+		"Kernel":    {reason: "A file of the kernel has other content for each process.", path: "/proc/self/environ", err: "the kernel makes it up"},
+		"Large":     {reason: "A real configuration is smaller.", path: large, err: "more than 1.0 MiB"},
+		"Directory": {reason: "The CLI ignores a directory, too.", path: dir},
 	}
 
 	for name, tc := range cases {

@@ -24,17 +24,16 @@ import (
 )
 
 const (
-	// storeDir, in the plugin cache, holds everything of this package. Other files in the
-	// plugin cache come from other programs.
+	// storeDir, in the plugin cache, contains all data of this package. Other files in the plugin
+	// cache come from other programs.
 	storeDir = ".crossplane"
 
-	// packagesDir holds the packages, each named by the checksum of its files. None
-	// is ever changed or replaced.
+	// packagesDir contains the packages, each named after the checksum of its files. They are
+	// never changed or replaced.
 	packagesDir = "packages"
 
-	// originsDir holds one directory per origin, with the layout of a plugin cache, of
-	// links to packages. Several origins share the files of a package that each of them
-	// has downloaded.
+	// originsDir has one directory per origin, with links to packages in the layout of a plugin
+	// cache. Several origins share the files of a package that each of them has downloaded.
 	originsDir = "origins"
 
 	// checksumPrefix begins the checksum of a directory in a dependency lock file.
@@ -48,24 +47,24 @@ type pkg struct {
 
 	version, platform string
 
-	// dir holds its files.
+	// dir contains its files.
 	dir string
 
-	// checksum returns that of its files, in the format of a dependency lock file.
+	// checksum returns the checksum of its files, in the format of a dependency lock file.
 	checksum func() (string, error)
 
-	// foreign says that another program put it into the plugin cache: it may not be
-	// complete, or may differ from its name.
+	// foreign says that another program put it into the plugin cache: it may be incomplete, or
+	// differ from its name.
 	foreign bool
 }
 
-// path where the CLI expects it in a plugin cache.
+// path returns its path in a plugin cache.
 func (p pkg) path() string { return filepath.Join(p.address, p.version, p.platform) }
 
-// A store is the shared side of a plugin cache, for the runs of one origin.
+// A store is the shared part of a plugin cache, for the runs of one origin.
 type store struct {
-	// cache is the plugin cache, dir the directory of this package in it, and origin the
-	// directory of the origin.
+	// cache is the plugin cache, dir the directory of this package in it, and origin the directory
+	// of the origin.
 	cache, dir, origin string
 
 	all, origins *dircache.Cache
@@ -84,7 +83,7 @@ func newStore(cache, origin string, now func() time.Time) *store {
 	}
 }
 
-// packages returns those of the origin, then the foreign packages in the plugin cache.
+// packages returns the packages of the origin, then the foreign packages in the plugin cache.
 func (s *store) packages() []pkg {
 	var all []pkg
 
@@ -110,7 +109,7 @@ func (s *store) packages() []pkg {
 
 // list the packages in a directory with the layout of a plugin cache.
 func list(dir string) []pkg {
-	// The pattern is well-formed, which is all that can be wrong.
+	// The pattern is well-formed, so there is no error.
 	paths, _ := fs.Glob(os.DirFS(dir), "*/*/*/*/*")
 	all := make([]pkg, 0, len(paths))
 
@@ -134,8 +133,7 @@ func list(dir string) []pkg {
 	return all
 }
 
-// add moves the files of a package, which is complete, into the store, and returns their
-// new path.
+// add moves the files of a complete package into the store, and returns their new path.
 func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	sum, err := hashDir(p.dir)
 	if err != nil {
@@ -155,7 +153,7 @@ func (s *store) add(ctx context.Context, p pkg) (string, error) {
 
 	s.touch(name)
 
-	// Without the link other runs of the origin download the package again.
+	// Without the link, other runs of the origin download the package again.
 	link := filepath.Join(s.origin, p.path())
 	_ = os.MkdirAll(filepath.Dir(link), 0o700)
 	_ = relink(dir, link)
@@ -163,13 +161,13 @@ func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	return dir, nil
 }
 
-// touch a package, and say whether it exists. Without permission to touch a package it
-// can still be used.
+// touch marks a package as used, and says whether it exists. A package that cannot be marked for
+// lack of permission can still be used.
 func (s *store) touch(name string) bool { return !errors.Is(s.all.Touch(name), fs.ErrNotExist) }
 
-// move the directory src to dst, which is an empty directory.
+// move moves the directory src to dst, which is an empty directory.
 func move(src, dst string) error {
-	// Other than os.Rename it replaces an empty directory.
+	// Unlike os.Rename, it replaces an empty directory.
 	err := unix.Rename(src, dst)
 	if errors.Is(err, unix.EXDEV) {
 		return os.CopyFS(dst, os.DirFS(src))
@@ -193,10 +191,10 @@ func hashDir(dir string) (string, error) {
 	return dirhash.Hash1(files, func(name string) (io.ReadCloser, error) { return regular.Open(filepath.Join(resolved, name)) })
 }
 
-// nameOf returns the name of the package with the checksum, which may have slashes.
+// nameOf returns the name of the package with the checksum, which may contain slashes.
 func nameOf(checksum string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(checksum, checksumPrefix), "/", "_")
 }
 
-// checksumOf returns the checksum that nameOf has made the name of.
+// checksumOf returns the checksum for a name of nameOf.
 func checksumOf(name string) string { return checksumPrefix + strings.ReplaceAll(name, "_", "/") }

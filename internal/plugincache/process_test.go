@@ -59,10 +59,9 @@ func expectDone(t *testing.T, places []*place, cmds []*exec.Cmd) {
 	}
 }
 
-// TestProcesses has several processes with one plugin cache. The first one is killed
-// while it downloads the provider that the others need: no other process ever sees a part
-// of the provider, and the others do not wait for it any more. When no process is killed
-// one of them downloads a provider for all.
+// TestProcesses has several processes with one plugin cache. The first one is killed while it
+// downloads the provider that the others need: the others never find a part of the provider, and
+// no longer wait. When no process is killed, one of them downloads a provider for all.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -116,7 +115,7 @@ func TestProcesses(t *testing.T) {
 		close(killed)
 		expectDone(t, places, cmds)
 
-		// The same program is another package.
+		// Another version with the same program is another package.
 		f.add(t, "time", "0.14.3", append(timeProvider(t), 0))
 
 		places, cmds = start("0.14.3")

@@ -17,41 +17,38 @@ import (
 )
 
 const (
-	// maxUnused is how long an unused package is kept. minRetention protects a package
-	// from eviction by size: it is much longer than any run, and than the age of an entry
-	// of the init cache with links to the package.
+	// maxUnused is how long an unused package is kept. minRetention protects a package from
+	// eviction by size. It is much longer than any run, and than the lifetime of an entry of the
+	// init cache with links to the package.
 	maxUnused    = 7 * 24 * time.Hour
 	minRetention = 24 * time.Hour
 
-	// maxPackages bounds the size of all packages, except for those that minRetention
-	// protects.
+	// maxPackages limits the size of all packages, except those that minRetention protects.
 	maxPackages = 16 << 30
 
-	// pruneInterval is how often a Pruner runs. It is far below minRetention.
+	// pruneInterval is the interval of a Pruner. It is much shorter than minRetention.
 	pruneInterval = time.Hour
 
-	// packagesLock is locked shared to use packages, and exclusively to remove some.
+	// packagesLock is locked shared to use packages, and exclusively to remove packages.
 	packagesLock = "packages.lock"
 )
 
-// A Pruner deletes unused packages from the store of a plugin cache. Several processes
-// may each have a Pruner for the same plugin cache: each one refreshes the packages that
-// its directories have links to, and any one deletes the packages that none has refreshed
-// for maxUnused.
+// A Pruner deletes unused packages from the store of a plugin cache. Several processes may each
+// have a Pruner for the same plugin cache. Each refreshes the packages that its directories have
+// links to, and deletes the packages that no Pruner has refreshed for maxUnused.
 type Pruner struct {
 	cache       string
 	initialized func() ([]string, error)
 	now         func() time.Time
 }
 
-// NewPruner returns a Pruner for a plugin cache. It calls initialized for the
-// directories that init ran in.
+// NewPruner returns a Pruner for a plugin cache. initialized returns the directories in which
+// init ran.
 func NewPruner(cache string, initialized func() ([]string, error)) *Pruner {
 	return &Pruner{cache: cache, initialized: initialized, now: time.Now}
 }
 
-// NeedLeaderElection returns false: a replica that is not the leader has directories with
-// links, too.
+// NeedLeaderElection returns false: directories of a standby replica have links, too.
 func (p *Pruner) NeedLeaderElection() bool { return false }
 
 // Start prunes, now and every pruneInterval, until ctx is done.
@@ -60,7 +57,7 @@ func (p *Pruner) Start(ctx context.Context) error {
 	return periodic.Task{Interval: pruneInterval, AtOnce: true, Do: p.prune}.Start(ctx)
 }
 
-// prune touches the packages that are in use, and removes those that have expired.
+// prune refreshes the packages that are in use, and removes the expired ones.
 func (p *Pruner) prune(ctx context.Context) error {
 	s := newStore(p.cache, "", p.now)
 	if _, err := os.Stat(s.all.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +96,7 @@ func (s *store) evictOrigins() error {
 
 	for _, e := range entries {
 		if len(list(s.origins.Path(e.Name()))) > 0 {
-			_ = s.origins.Touch(e.Name()) // Without permission it is found again, with the next package.
+			_ = s.origins.Touch(e.Name()) // Without permission, the next package refreshes it.
 		}
 	}
 

@@ -19,8 +19,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// newPruner returns a Pruner for which it is later than it is, and that answers for
-// these directories.
+// newPruner returns a Pruner for these directories, whose clock is ahead by later.
 func newPruner(cache string, later time.Duration, places ...*place) *Pruner {
 	k := NewPruner(cache, func() ([]string, error) {
 		dirs := []string{}
@@ -35,7 +34,7 @@ func newPruner(cache string, later time.Duration, places ...*place) *Pruner {
 	return k
 }
 
-// newFilledStore returns a store that has packages of these names.
+// newFilledStore returns a store with packages of these names.
 func newFilledStore(t *testing.T, cache string, packages ...string) *store {
 	t.Helper()
 
@@ -56,8 +55,8 @@ func (p *Pruner) mustPrune(t *testing.T) {
 	}
 }
 
-// TestPruner ensures that a package that no directory has had for long is deleted, and
-// that a run that needs it then gets it again.
+// TestPruner ensures that a package that no directory uses any more is deleted, and that a run
+// that needs it installs it again.
 func TestPruner(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -90,14 +89,14 @@ func TestPruner(t *testing.T) {
 			t.Error(err)
 		}
 
-		// The directory of a Workspace that no instance answered for.
+		// No instance has refreshed the directory of this Workspace.
 		unused.mustInit(t)
 
 		f.expectDownloads(t, "of a package that was removed", "unused", 2)
 	})
 }
 
-// TestPrunerOfInit ensures that what a run of init uses stays, however old it is.
+// TestPrunerOfInit ensures that a package that an init uses stays, regardless of its age.
 func TestPrunerOfInit(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -126,7 +125,8 @@ func TestPrunerOfInit(t *testing.T) {
 			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 
-		// So does a package that is installed again, by a run that did not use it before.
+		// The same is true of a package that is installed again, by a run that did not use it
+		// before.
 		if err := os.Chtimes(old, past, past); err != nil {
 			t.Fatal(err)
 		}
@@ -148,8 +148,8 @@ func TestPrunerOfInit(t *testing.T) {
 	})
 }
 
-// TestPrunerWaits ensures that no package is removed between the check whether it is
-// there and its use, nor when the used packages are not known.
+// TestPrunerWaits ensures that no package is removed between the check for it and its use, nor
+// when the used packages are unknown.
 func TestPrunerWaits(t *testing.T) {
 	t.Parallel()
 
@@ -172,14 +172,14 @@ func TestPrunerWaits(t *testing.T) {
 		t.Errorf("prune(...) while packages are used: want %v, got %v", context.DeadlineExceeded, err)
 	}
 
-	expectStored(t, cache, "as long as it may be used", "a")
+	expectStored(t, cache, "while it may be used", "a")
 
 	done()
 	newPruner(cache, 2*maxUnused).mustPrune(t)
 
-	expectStored(t, cache, "that nobody uses")
+	expectStored(t, cache, "that no run uses")
 
-	// And the other way around.
+	// The reverse order.
 	l := newLock(s.dir, packagesLock)
 	if ok, err := l.TryLock(); !ok {
 		t.Fatal(err)
@@ -208,8 +208,8 @@ func TestPrunerWaits(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPrunerSize ensures that packages beyond the limit are deleted, the oldest first,
-// but not those that may be in use.
+// TestPrunerSize ensures that packages beyond the limit are deleted, the oldest first, but not
+// those that may be in use.
 func TestPrunerSize(t *testing.T) {
 	t.Parallel()
 
@@ -220,7 +220,7 @@ func TestPrunerSize(t *testing.T) {
 	for n, name := range names {
 		path := filepath.Join(s.all.Path(name), "program")
 
-		// It takes no room.
+		// It is sparse and takes no space.
 		if err := os.Truncate(path, maxPackages*2/3); err != nil {
 			t.Skipf("this file system has no large sparse files: %v", err)
 		}
@@ -269,7 +269,7 @@ func TestPrunerStart(t *testing.T) {
 	}
 }
 
-// TestPrunerOrigins ensures that an origin disappears when it has had no package for long,
+// TestPrunerOrigins ensures that an origin is deleted when it has had no package for a long time,
 // and not before.
 func TestPrunerOrigins(t *testing.T) {
 	t.Parallel()

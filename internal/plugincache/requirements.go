@@ -28,9 +28,9 @@ const maxModuleFile = 16 * regular.MiB
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
 
-// needs returns the requirements of the module as far as they are known before init. The
-// requirements of modules that init downloads are missing, and so are those of files that
-// cannot be parsed: several runs may download such providers at once.
+// needs returns the requirements of the module that are known before init. It lacks the
+// requirements of modules that init downloads, and those of files that cannot be parsed: several
+// runs may download such providers at once.
 func (r Run) needs() requirements {
 	all := requirements{}
 
@@ -51,8 +51,8 @@ func (r Run) needs() requirements {
 	return all
 }
 
-// missingFrom returns the addresses for which no acceptable package fulfils the
-// requirements, in order.
+// missingFrom returns the addresses for which no acceptable package fulfils the requirements, in
+// order.
 func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(r)), func(address string) bool {
 		return slices.ContainsFunc(packages, func(p pkg) bool {
@@ -74,7 +74,7 @@ func satisfies(v string, constraints []string) bool {
 	})
 }
 
-// A moduleFile is a file of a module, as far as it says which providers are needed.
+// A moduleFile is a file of a module. It has only the blocks about providers.
 type moduleFile struct {
 	Terraform []struct {
 		Required []struct {
@@ -147,7 +147,7 @@ type requirement struct {
 func newRequirement(e hcl.Expression) requirement {
 	r := requirement{}
 
-	// Before there were sources, a version was all that there could be.
+	// Before there were sources, the value was a version.
 	if v := literal(e); v != "" {
 		r.constraints = []string{v}
 	}
@@ -165,7 +165,7 @@ func newRequirement(e hcl.Expression) requirement {
 	return r
 }
 
-// A moduleReader collects the requirements of a module and of the modules beside it.
+// A moduleReader collects the requirements of a module and of its local modules.
 type moduleReader struct {
 	fsys     fs.FS
 	registry string
@@ -181,7 +181,7 @@ func (m *moduleReader) read(dir string) {
 
 	m.seen[dir] = true
 
-	// By the name that the module has for a provider.
+	// The keys are the names that the module has for providers.
 	required := map[string]requirement{}
 	used := map[string]requirement{}
 
@@ -198,7 +198,7 @@ func (m *moduleReader) read(dir string) {
 		}
 	}
 
-	// What is required wins.
+	// Explicit requirements take precedence.
 	maps.Copy(used, required)
 
 	for name, r := range used {
@@ -208,9 +208,9 @@ func (m *moduleReader) read(dir string) {
 	}
 }
 
-// address returns that of the provider with the given name and source.
+// address returns the address of the provider with the given name and source.
 func (m *moduleReader) address(name, source string) string {
-	// It is part of the CLI.
+	// This provider is part of the CLI.
 	if name == "terraform" && source == "" {
 		return ""
 	}
@@ -229,7 +229,7 @@ func (m *moduleReader) address(name, source string) string {
 	return strings.Join(append(defaults[:3-len(parts)], parts...), "/")
 }
 
-// parse a file. What can be parsed in spite of errors is good enough.
+// parse parses a file. After errors, the parsed part is enough.
 func (m *moduleReader) parse(name string) moduleFile {
 	f := moduleFile{}
 	parse := hclparse.NewParser().ParseHCL

@@ -21,17 +21,17 @@ func TestNeeds(t *testing.T) {
 		want   requirements
 	}{
 		"Required": {
-			reason: "A module says what it requires.",
+			reason: "A module has explicit requirements.",
 			files:  map[string]string{"main.tf": require("a", "~> 1.0")},
 			want:   requirements{"r/hashicorp/a": {"~> 1.0"}},
 		},
 		"RequiredAndUsed": {
-			reason: "What a module requires wins over the defaults for what it uses.",
+			reason: "Explicit requirements take precedence over the defaults for used providers.",
 			files:  map[string]string{"main.tf": require("a", "~> 1.0") + `resource "a_x" "this" {}`},
 			want:   requirements{"r/hashicorp/a": {"~> 1.0"}},
 		},
 		"Sources": {
-			reason: "Parts of an address that are left out have a default.",
+			reason: "Missing parts of an address have defaults.",
 			files: map[string]string{"main.tf": "terraform {\nrequired_providers {\n" + `				a = { source = "example.org/b/c" }
 				d = { source = "e/f" }
 				g = "1.0"
@@ -40,7 +40,7 @@ func TestNeeds(t *testing.T) {
 			want: requirements{"example.org/b/c": nil, "r/e/f": nil, "r/hashicorp/g": {"1.0"}},
 		},
 		"Used": {
-			reason: "What is used without being required comes from the default namespace.",
+			reason: "A provider without explicit requirement comes from the default namespace.",
 			files: map[string]string{"main.tf": `
 				resource "a_x" "this" {}
 				data "b" "this" {}
@@ -70,7 +70,7 @@ func TestNeeds(t *testing.T) {
 			want: requirements{"r/b/a": {"1.0"}, "r/hashicorp/c": nil},
 		},
 		"LocalModules": {
-			reason: "Modules in the same tree count, and may call each other, but not those from elsewhere.",
+			reason: "Modules in the same tree count, and may call each other. Other modules do not.",
 			files: map[string]string{
 				"main.tf":    `module "a" { source = "./a" }`,
 				"a/main.tf":  `module "b" { source = "../b" }` + "\n" + `resource "a_x" "this" {}`,
@@ -81,7 +81,7 @@ func TestNeeds(t *testing.T) {
 			want: requirements{"r/hashicorp/a": nil, "r/hashicorp/b": {"2.0"}},
 		},
 		"Outside": {
-			reason: "What is outside of the tree is not read.",
+			reason: "Files outside the tree are not read.",
 			files:  map[string]string{"main.tf": `module "a" { source = "../../a" }`},
 			want:   requirements{},
 		},
@@ -121,8 +121,8 @@ func TestSatisfies(t *testing.T) {
 		"None":     {reason: "Any version will do without constraints.", version: "1.0.0", want: true},
 		"Exact":    {reason: "A version satisfies itself.", version: "1.0.0", constraints: []string{"1.0.0"}, want: true},
 		"All":      {reason: "All constraints count.", version: "1.0.0", constraints: []string{">= 1.0", "< 1.0"}},
-		"Unknown":  {reason: "What is no constraint is satisfied by nothing.", version: "1.0.0", constraints: []string{"?"}},
-		"NoNumber": {reason: "What is no version satisfies nothing.", version: "x"},
+		"Unknown":  {reason: "No version satisfies an invalid constraint.", version: "1.0.0", constraints: []string{"?"}},
+		"NoNumber": {reason: "An invalid version satisfies no constraint.", version: "x"},
 	}
 
 	for name, tc := range cases {
