@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-// TestCLI ensures that a CLI takes what another directory was initialized to for an
-// initialized directory, providers, modules and backend included.
+// TestCLI ensures that a CLI accepts the restored result of init of another directory, including
+// providers, modules and backend.
 func TestCLI(t *testing.T) {
 	t.Parallel()
 

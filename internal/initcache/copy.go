@@ -20,13 +20,13 @@ const (
 	// providersDir, in dataDir, has the programs of providers, or links to them.
 	providersDir = "providers"
 
-	// selectionName, in dataDir, is the file that says which workspace is selected.
+	// selectionName, in dataDir, is the file with the selected workspace.
 	selectionName = "environment"
 )
 
-// copyTree copies the result of init. The programs of providers become hard links, if
-// that is possible: they are large, and are never written to. All links have to pass the
-// check, which gets their path and target.
+// copyTree copies the result of init. The programs of providers become hard links where possible:
+// they are large, and are never written to. check gets the path and target of each link, and may
+// refuse it.
 func copyTree(src, dst string, check func(path, target string) error) error {
 	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -57,7 +57,7 @@ func copyTree(src, dst string, check func(path, target string) error) error {
 	})
 }
 
-// hardLink says whether there could be a hard link.
+// hardLink makes a hard link, and says whether that was possible.
 func hardLink(path, to string) bool { return os.Link(path, to) == nil }
 
 func copyLink(path, to string, check func(path, target string) error) error {

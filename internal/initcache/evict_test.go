@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestNew ensures that a cache has bounds, however many entries there are for.
+// TestNew ensures that a cache has limits.
 func TestNew(t *testing.T) {
 	t.Parallel()
 
@@ -46,7 +46,7 @@ func TestEvict(t *testing.T) {
 
 	expectEntries(t, c, "entries when there may be as many bytes as one has", "c")
 
-	// What a process that was killed left.
+	// A killed process left these files.
 	filesystem.Write(t, c.entries.Dir, files{dircache.TempPrefix + "x/main.tf": "half"})
 
 	if err := os.Chtimes(filepath.Join(c.entries.Dir, dircache.TempPrefix+"x"), *now, *now); err != nil {
@@ -70,8 +70,7 @@ func TestEvict(t *testing.T) {
 	expectEntries(t, c, "entries when all are too old")
 }
 
-// TestStart ensures that secrets of an instance that is gone do not stay longer than
-// they have to.
+// TestStart ensures that secrets of a dead instance are removed in time.
 func TestStart(t *testing.T) {
 	t.Parallel()
 

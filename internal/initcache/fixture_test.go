@@ -17,7 +17,7 @@ import (
 
 type files = filesystem.Files
 
-// initialized returns what init leaves.
+// initialized returns a result of init.
 func initialized() files {
 	return files{
 		".terraform.lock.hcl":                                 "lock",
@@ -36,7 +36,7 @@ func with(f files, name, content string) files {
 	return f
 }
 
-// newCache returns a cache and the time in it.
+// newCache returns a cache and its clock.
 func newCache(t *testing.T) (*Cache, *time.Time) {
 	t.Helper()
 

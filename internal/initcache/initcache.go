@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initcache keeps the result of init in one directory for other directories that
-// would get the same result, so that init need not run there.
+// Package initcache keeps the result of init in one directory for other directories with the same
+// result, so that init need not run there.
 package initcache
 
 import (
@@ -24,17 +24,17 @@ const (
 	dataDir  = ".terraform"
 	lockName = ".terraform.lock.hcl"
 
-	// maxAge bounds how old the modules and providers of a new Workspace may be that
-	// it does not name by an exact version: for that long they are those that were
-	// the newest when the entry was made. It also bounds how long the configuration
-	// of a backend, which may have secrets, outlives the Workspaces that have it.
+	// maxAge limits the age of the modules and providers that a new Workspace gets if it does not
+	// name exact versions: they are the newest ones at the time when the entry was made. It also
+	// limits how long the configuration of a backend, which may have secrets, outlives its
+	// Workspaces.
 	maxAge = time.Hour
 
-	// maxEntries and maxBytes bound the size of a cache.
+	// maxEntries and maxBytes limit the size of a cache.
 	maxEntries = 256
 	maxBytes   = 4 << 30
 
-	// evictInterval is how often entries are looked for that are too old.
+	// evictInterval is the interval at which old entries are removed.
 	evictInterval = 10 * time.Minute
 )
 
@@ -44,30 +44,29 @@ type Cache struct {
 	entries dircache.Cache
 }
 
-// New returns the Cache in a directory, which is made when it is needed. It should
-// be in the file system of the directories that init runs in.
+// New returns the Cache in a directory, which is created when needed. It should be in the file
+// system of the directories in which init runs.
 func New(dir string) *Cache {
 	return &Cache{entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now}}
 }
 
-// Fresh says whether init never ran in a directory. Only there the result of init
-// does not depend on an earlier one: a backend that the state has to be moved from,
-// or modules that are there already.
+// Fresh says whether init never ran in a directory. Only then the result of init does not depend
+// on an earlier one, such as a backend with a state to migrate, or installed modules.
 func Fresh(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, dataDir))
 
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Restore puts the kept result of init into a directory. It returns false if that is not
-// possible; the directory is unchanged then.
+// Restore copies the kept result of init into a directory. If that is not possible, it returns
+// false and does not change the directory.
 func (c *Cache) Restore(key, dir string) bool {
 	if !Fresh(dir) {
 		return false
 	}
 
 	locked := false
-	// By rename, because a module may have a link where it belongs.
+	// A rename replaces a link that the module may have in its place.
 	temp := filepath.Join(dir, dataDir, lockName)
 
 	err := c.entries.Use(key, func(entry string) error {
@@ -95,7 +94,7 @@ func (c *Cache) Restore(key, dir string) bool {
 	return err == nil
 }
 
-// checkTarget refuses to copy links with a missing target.
+// checkTarget refuses links with a missing target.
 func checkTarget(path, _ string) error {
 	_, err := os.Stat(path)
 
@@ -103,11 +102,10 @@ func checkTarget(path, _ string) error {
 }
 
 // Store keeps the result of init in a directory that was fresh before. The key stands for
-// everything that the result of init depends on, secrets included. Root is the directory,
-// or one above it, that will be removed some day: a result with a link into it is not
-// kept.
+// everything that the result of init depends on, including secrets. root is the directory, or one
+// above it, that will be removed later: a result with a link into root is not kept.
 //
-// An existing entry stays as it is.
+// An existing entry does not change.
 func (c *Cache) Store(key, root, dir string) error {
 	return c.entries.Add(key, func(entry string) error {
 		if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(entry, dataDir), checkLasting(root, dir)); err != nil {
@@ -150,9 +148,9 @@ func checkLasting(root, dir string) func(path, target string) error {
 // Forget removes an entry.
 func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 
-// Start evicts entries, now and from time to time, until ctx is done.
+// Start evicts entries, at once and periodically, until ctx is done.
 func (c *Cache) Start(ctx context.Context) error {
-	// An entry that cannot be removed now may be removed the next time. It is not used.
+	// An entry that cannot be removed now may be removed the next time. It is too old to be used.
 	evict := func(context.Context) error { return c.entries.Evict() }
 
 	return periodic.Task{Interval: evictInterval, AtOnce: true, Do: evict}.Start(ctx)

@@ -31,22 +31,22 @@ func TestRestore(t *testing.T) {
 		age     time.Duration
 		key     string
 		want    files
-		// unlike what Restore returns.
+		// refused says that Restore returns false.
 		refused bool
 	}{
 		"Fresh": {
-			reason:  "A directory becomes what init would make of it.",
+			reason:  "The directory has the result of init.",
 			stored:  initialized(),
 			present: files{"main.tf": "m"},
 			want:    with(initialized(), "main.tf", "m"),
 		},
 		"NoProviders": {
-			reason: "There is no lock file without providers.",
+			reason: "Without providers there is no lock file.",
 			stored: files{".terraform/modules/modules.json": "{}"},
 			want:   files{".terraform/modules/modules.json": "{}"},
 		},
 		"OtherLockFile": {
-			reason:  "The lock file is the one that init makes of it, and a link in its place leads nowhere.",
+			reason:  "The lock file is that of the result. A link in its place is replaced.",
 			stored:  initialized(),
 			present: files{".terraform.lock.hcl": "-> other", "other": "o"},
 			want:    with(initialized(), "other", "o"),
@@ -57,14 +57,14 @@ func TestRestore(t *testing.T) {
 			want:   initialized(),
 		},
 		"UnknownKey": {
-			reason:  "What was done with other inputs does not count.",
+			reason:  "A result for other inputs does not count.",
 			stored:  initialized(),
 			key:     "other",
 			want:    files{},
 			refused: true,
 		},
 		"NotFresh": {
-			reason:  "A directory with another backend may have a state to be moved.",
+			reason:  "A directory with another backend may have a state to migrate.",
 			stored:  initialized(),
 			present: files{".terraform/terraform.tfstate": "mine"},
 			want:    files{".terraform/terraform.tfstate": "mine"},
@@ -78,7 +78,7 @@ func TestRestore(t *testing.T) {
 			refused: true,
 		},
 		"NotOld": {
-			reason: "They are good enough for a while.",
+			reason: "Within their age they are used.",
 			stored: initialized(),
 			age:    maxAge - time.Second,
 			want:   initialized(),
@@ -112,7 +112,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestStoreRefuses ensures that nothing is kept that leads to what will be gone.
+// TestStoreRefuses ensures that a result with links to files that will be removed is not kept.
 func TestStoreRefuses(t *testing.T) {
 	t.Parallel()
 
@@ -122,11 +122,11 @@ func TestStoreRefuses(t *testing.T) {
 		target string
 		err    error
 	}{
-		"Elsewhere":   {reason: "A link to somewhere else stays true.", target: t.TempDir()},
-		"Within":      {reason: "A link within what is kept is kept.", target: "../terraform.tfstate"},
-		"ToRoot":      {reason: "The directory will be gone.", target: filepath.Join(root, "ToRoot", "main.tf"), err: cmpopts.AnyError},
-		"Out":         {reason: "The link would lead elsewhere from another directory.", target: "../../main.tf", err: cmpopts.AnyError},
-		"AboveModule": {reason: "All of the root will be gone.", target: filepath.Join(root, "other"), err: cmpopts.AnyError},
+		"Elsewhere":   {reason: "A link to another place stays valid.", target: t.TempDir()},
+		"Within":      {reason: "A link within the result is kept.", target: "../terraform.tfstate"},
+		"ToRoot":      {reason: "The directory will be removed.", target: filepath.Join(root, "ToRoot", "main.tf"), err: cmpopts.AnyError},
+		"Out":         {reason: "The link would have another target in another directory.", target: "../../main.tf", err: cmpopts.AnyError},
+		"AboveModule": {reason: "The whole root will be removed.", target: filepath.Join(root, "other"), err: cmpopts.AnyError},
 	}
 
 	for name, tc := range cases {
@@ -151,7 +151,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestDangling ensures that an entry whose providers are gone is not used.
+// TestDangling ensures that an entry whose providers were removed is not used.
 func TestDangling(t *testing.T) {
 	t.Parallel()
 
@@ -190,8 +190,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse makes, uses and evicts one entry all the time, as several processes
-// would: none ever sees a part of it.
+// TestConcurrentUse constantly makes, uses and evicts one entry, like several processes: no
+// reader sees a part of it.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 

@@ -78,8 +78,8 @@ func compressed(t *testing.T, f files, compress func(io.Writer) (io.WriteCloser,
 	return b.Bytes()
 }
 
-// bzipped returns a .tar.bz2 with main.tf and a link to it. The standard library does
-// not write any.
+// bzipped returns a .tar.bz2 with main.tf and a link to it. The standard library cannot write
+// this format.
 func bzipped(t *testing.T) []byte {
 	t.Helper()
 

@@ -13,7 +13,7 @@ func TestBackend(t *testing.T) {
 		want   string
 	}{
 		"Backend": {
-			reason: "A backend block says where state is kept.",
+			reason: "A backend block declares a backend.",
 			src:    "terraform {\n backend \"kubernetes\" {\n secret_suffix = \"x\"\n}\n}",
 			want:   "kubernetes",
 		},
@@ -28,19 +28,19 @@ func TestBackend(t *testing.T) {
 			want:   "local",
 		},
 		"OnlyInComments": {
-			reason: "What is commented out does not count.",
+			reason: "A comment does not count.",
 			src:    "terraform {\n/*\nbackend \"kubernetes\" {}\n*/\n# backend \"local\" {}\n}",
 		},
 		"ElsewhereOnly": {
-			reason: "A block of that name in another place is something else.",
+			reason: "A block of that name in another place does not count.",
 			src:    "backend \"x\" {}\nresource \"a\" \"b\" {\n backend {}\n}",
 		},
 		"Broken": {
-			reason: "Configuration that cannot be read says nothing.",
+			reason: "Configuration that cannot be parsed declares nothing.",
 			src:    "terraform {\n backend \"kubernetes\" {",
 		},
 		"Empty": {
-			reason: "No configuration says nothing.",
+			reason: "An empty configuration declares nothing.",
 		},
 	}
 

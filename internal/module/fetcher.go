@@ -31,7 +31,7 @@ type Fetcher struct {
 	live   client.Reader
 	mapper meta.RESTMapper
 
-	// store keeps fetched modules for other Workspaces. Nil if modules are not shared.
+	// store keeps fetched modules for other Workspaces. It is nil if modules are not shared.
 	store *store
 
 	// sameNamespace forbids references to other namespaces.
@@ -41,8 +41,8 @@ type Fetcher struct {
 // An Option configures a Fetcher.
 type Option func(*Fetcher)
 
-// WithoutCrossNamespaceRefs refuses a Flux source in another namespace than that of
-// the Workspace. Workspaces without a namespace may refer to any.
+// WithoutCrossNamespaceRefs refuses a Flux source in another namespace than that of the
+// Workspace. Workspaces without a namespace may refer to any namespace.
 func WithoutCrossNamespaceRefs() Option {
 	return func(f *Fetcher) { f.sameNamespace = true }
 }
@@ -53,9 +53,8 @@ func WithSharedModules(dir string) Option {
 	return func(f *Fetcher) { f.store = newStore(dir) }
 }
 
-// NewFetcher returns a Fetcher that reads Flux sources with live, which must not be
-// a cache: it would start to watch a kind that may not exist or be forbidden, and
-// wait for that for ever.
+// NewFetcher returns a Fetcher that reads Flux sources with live, which must not be a cache: a
+// cache would start to watch a kind that may be missing or forbidden, and would block for ever.
 func NewFetcher(live client.Reader, mapper meta.RESTMapper, o ...Option) *Fetcher {
 	f := &Fetcher{live: live, mapper: mapper}
 	for _, fn := range o {
@@ -76,8 +75,8 @@ type Request struct {
 	// Dir is the working directory of the Workspace.
 	Dir *workdir.Dir
 
-	// Env is the environment of the fetch, as KEY=VALUE. Nothing of the environment
-	// of this process is added.
+	// Env is the environment of the fetch, as KEY=VALUE. The environment of this process is not
+	// added.
 	Env []string
 
 	// GitCredentials is the content of the .git-credentials file that the Workspace
@@ -88,12 +87,12 @@ type Request struct {
 	Redact func(text string) string
 }
 
-// A source is where a module comes from right now.
+// A source is the current source of a module.
 type source struct {
 	// address is the address for the status.
 	address string
 
-	// key stands for the address: it is written to disk, and must not have secrets.
+	// key identifies the address. It is written to disk, and must not contain secrets.
 	key string
 
 	// revision of the module, if it is known before the module is fetched.
@@ -103,16 +102,15 @@ type source struct {
 	request fetch.Request
 }
 
-// Ensure updates the module in the working directory to the one of the request, as
-// current as the pull policy asks for, and returns the address that it comes from. It is
-// called before every run, and before inputs are written to the directory. For an inline
-// module it removes the files of an earlier fetch.
+// Ensure updates the module in the working directory to the one of the request, according to the
+// pull policy, and returns its address. It is called before every run, and before inputs are
+// written to the directory. For an inline module it removes the files of an earlier fetch.
 //
-// A fetch is complete, or it changes nothing. If the error is not nil, a module of an
-// earlier fetch is still there.
+// A fetch either completes or changes nothing. If the error is not nil, the module of an earlier
+// fetch is unchanged.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
-	// A YAML block ends with a new line, an address does not.
+	// A YAML block ends with a new line, but an address does not.
 	address := strings.TrimSpace(p.Module)
 
 	var (
@@ -142,7 +140,7 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	return s.address, checkEntrypoint(r.Dir, p.Entrypoint)
 }
 
-// update fetches the module from the source unless the module in the directory will do.
+// update fetches the module from the source unless the module in the directory is up to date.
 func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	known, present := strings.CutPrefix(r.Dir.TreeRevision(), s.key+" ")
 	if present && s.settled(r.Parameters.RemotePullPolicy, known) {
@@ -170,8 +168,8 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	s.request.Dir = dir
 	s.request.Private = filepath.Dir(r.Dir.Path())
 
-	res, err := f.get(ctx, r, s, func(look bool) (fetch.Result, error) {
-		s.request.Look = look
+	res, err := f.get(ctx, r, s, func(revisionOnly bool) (fetch.Result, error) {
+		s.request.RevisionOnly = revisionOnly
 
 		return fetch.Run(ctx, program, r.Env, s.request)
 	})
@@ -196,9 +194,9 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	return r.Dir.ReplaceTree(tree, s.key+" "+cmp.Or(s.revision, res.Revision))
 }
 
-// get the files of the source from the store, or else with run, which fetches or only looks
-// for the revision. There is no directory in the result if the known revision will do.
-func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(look bool) (fetch.Result, error)) (fetch.Result, error) {
+// get returns the files of the source from the store. Otherwise it calls run, which fetches them
+// or only the revision. If the known revision is up to date, the result has no directory.
+func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(revisionOnly bool) (fetch.Result, error)) (fetch.Result, error) {
 	if f.store == nil {
 		return run(false)
 	}
@@ -235,8 +233,8 @@ func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(look bo
 	return res, err
 }
 
-// settled says whether the known revision, which is complete, will do without asking the
-// source.
+// settled says whether the known revision, whose module is complete, can be used without asking
+// the source.
 func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) bool {
 	switch {
 	case policy == commonv1beta1.RemotePullPolicyIfNotPresent:
@@ -248,17 +246,16 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 	}
 }
 
-// newKey returns a text that stands for an address of a kind of source.
+// newKey returns a text that identifies an address of a kind of source.
 func newKey(kind commonv1beta1.ModuleSource, address string) string {
 	sum := sha256.Sum256([]byte(string(kind) + " " + address))
 
 	return hex.EncodeToString(sum[:])
 }
 
-// checkEntrypoint fails if the module has no configuration in the entrypoint. The
-// CLI would find none and complain, were it not for the files that are written
-// there beside the module: with them alone it finds a module without resources, and
-// destroys all there are.
+// checkEntrypoint fails if the module has no configuration in the entrypoint. The CLI alone would
+// not detect that: the provider writes files there beside the module. With these files alone, the
+// CLI finds a module without resources, and destroys all existing ones.
 func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
 	abs, err := dir.Entrypoint(entrypoint)
 	if err != nil {

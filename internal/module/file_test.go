@@ -43,18 +43,18 @@ func TestPaths(t *testing.T) {
 		err string
 	}{
 		"Path":      {reason: "A path is copied.", address: src, want: whole},
-		"URL":       {reason: "So is the URL of one.", address: "file://" + src, want: whole},
+		"URL":       {reason: "The URL of a path is copied, too.", address: "file://" + src, want: whole},
 		"Block":     {reason: "A block of YAML ends with a new line.", address: src + "\n", want: whole},
-		"Link":      {reason: "And what a link leads to.", address: alias, want: whole},
-		"Directory": {reason: "Or one directory of it.", address: src + "//sub", want: files{"main.tf": "s", "link.tf": "-> main.tf"}},
-		"Missing":   {reason: "If it is there.", address: "/none/at/all", err: "no such file or directory"},
-		"NotThere":  {reason: "If the directory is there.", address: src + "//none", err: `there is no directory "none"`},
-		"NoModule":  {reason: "If it is a directory.", address: src + "/main.tf", err: "not a directory"},
-		"Pipe":      {reason: "A pipe is none.", address: pipe, err: "not a directory"},
-		"Archive":   {reason: "Nor is it an archive.", address: pipe + "?archive=tar.gz", err: "it is a pipe"},
-		"Endless":   {reason: "An archive has an end.", address: "file:///dev/zero?archive=zip", err: "it is a device"},
-		"Kernel":    {reason: "What the kernel makes up is no module.", address: "/proc/sys/kernel/random", err: "the kernel makes it up"},
-		"Relative":  {reason: "If it is absolute.", address: "./module", err: "it is neither a URL nor an absolute path"},
+		"Link":      {reason: "A link is followed.", address: alias, want: whole},
+		"Directory": {reason: "A single directory of it is copied.", address: src + "//sub", want: files{"main.tf": "s", "link.tf": "-> main.tf"}},
+		"Missing":   {reason: "The path must exist.", address: "/none/at/all", err: "no such file or directory"},
+		"NotThere":  {reason: "The directory must exist.", address: src + "//none", err: `there is no directory "none"`},
+		"NoModule":  {reason: "The path must be a directory.", address: src + "/main.tf", err: "not a directory"},
+		"Pipe":      {reason: "A pipe is not a directory.", address: pipe, err: "not a directory"},
+		"Archive":   {reason: "A pipe is not an archive.", address: pipe + "?archive=tar.gz", err: "it is a pipe"},
+		"Endless":   {reason: "An archive must end.", address: "file:///dev/zero?archive=zip", err: "it is a device"},
+		"Kernel":    {reason: "Files of the kernel are not a module.", address: "/proc/sys/kernel/random", err: "the kernel makes it up"},
+		"Relative":  {reason: "The path must be absolute.", address: "./module", err: "it is neither a URL nor an absolute path"},
 	}
 
 	for name, tc := range cases {
@@ -77,8 +77,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPathPolicy ensures that a change of a directory is noticed, and that the
-// directory is copied and not linked.
+// TestPathPolicy ensures that a change of a directory is detected, and that the directory is
+// copied, not linked.
 func TestPathPolicy(t *testing.T) {
 	t.Parallel()
 
@@ -103,8 +103,8 @@ func TestPathPolicy(t *testing.T) {
 	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
 }
 
-// TestPathPrivate ensures that a directory is not copied into itself, and that no tenant
-// gets files of another one, by any path.
+// TestPathPrivate ensures that a directory is not copied into itself, and that no tenant gets
+// files of another one by any path.
 func TestPathPrivate(t *testing.T) {
 	t.Parallel()
 

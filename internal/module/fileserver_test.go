@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A fileServer serves files over HTTP, and counts how often it sends one.
+// A fileServer serves files over HTTP, and counts the files that it sends.
 type fileServer struct {
 	url string
 
@@ -37,7 +37,7 @@ func newFileServer(t *testing.T) *fileServer {
 	return s
 }
 
-// serve content at a path, with headers as names and values in turn.
+// serve content at a path, with headers as alternating names and values.
 func (s *fileServer) serve(path string, content []byte, headers ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +90,7 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-// counts returns how many requests there were, and how many of them were downloads,
-// since the last call.
+// counts returns the number of requests since the last call, and how many of them were downloads.
 func (s *fileServer) counts() (requests, downloads int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +101,7 @@ func (s *fileServer) counts() (requests, downloads int) {
 	return requests, downloads
 }
 
-// expectDownloads fails the test unless there were so many since the last look.
+// expectDownloads fails the test unless there was this number of downloads since the last call.
 func (s *fileServer) expectDownloads(t *testing.T, what string, want int) {
 	t.Helper()
 

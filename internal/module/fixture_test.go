@@ -35,7 +35,7 @@ func newPlace(t *testing.T, address string) *place {
 	return newPlaceIn(t, filepath.Join(t.TempDir(), `it's a "root"`), address)
 }
 
-// newPlaceIn returns one below the given root.
+// newPlaceIn returns a new working directory below the given root.
 func newPlaceIn(t *testing.T, path, address string) *place {
 	t.Helper()
 
@@ -57,7 +57,7 @@ func newPlaceIn(t *testing.T, path, address string) *place {
 	return p
 }
 
-// environment for programs: nothing of the machine's but where they are.
+// environment returns the environment of programs: PATH of this machine, and nothing else of it.
 func environment(t *testing.T, more ...string) []string {
 	t.Helper()
 
@@ -92,8 +92,7 @@ func (p *place) ensureFails(t *testing.T) string {
 	return err.Error()
 }
 
-// expect fails unless the directory has these files, and nothing that a fetch leaves
-// behind.
+// expect fails unless the directory has exactly these files, and no remains of a fetch.
 func (p *place) expect(t *testing.T, want files) {
 	t.Helper()
 
@@ -102,7 +101,7 @@ func (p *place) expect(t *testing.T, want files) {
 	}
 }
 
-// identity of a file: another one after it was replaced.
+// identity of a file, which changes when the file is replaced.
 func (p *place) identity(t *testing.T, name string) os.FileInfo {
 	t.Helper()
 
@@ -114,8 +113,8 @@ func (p *place) identity(t *testing.T, name string) os.FileInfo {
 	return info
 }
 
-// content of the files below dir. The history of a repository is left out, and so is
-// the record of what was fetched.
+// content returns the files below dir, without the history of a repository and the record of the
+// fetch.
 func content(t *testing.T, dir string) files {
 	t.Helper()
 

@@ -68,12 +68,12 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 	return ref.source(o)
 }
 
-// read the object that is referred to, in the version that the cluster serves.
+// read returns the referenced object, in a version that the cluster serves.
 func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Unstructured, error) {
 	kind := schema.GroupKind{Group: fluxGroup, Kind: ref.kind}
 
-	// One by one, so that a mapper that remembers an old version does not hide that
-	// there is a newer one by now, and the old one gone.
+	// The versions are tried one by one: a mapper that has an old version in its cache must not
+	// hide a newer one, when the old one was removed.
 	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
 		mapping, err := f.mapper.RESTMapping(kind, version)
 		if meta.IsNoMatchError(err) {
@@ -91,7 +91,7 @@ func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Un
 
 		switch {
 		case kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && kerrors.IsNotFound(err), meta.IsNoMatchError(err):
-			// It is the version that is not found, not the object.
+			// The version was not found, not the object.
 			continue
 		case kerrors.IsForbidden(err):
 			return nil, errors.Wrapf(err, "the provider needs the right to get %s.%s in namespace %q", ref.plural, fluxGroup, ref.namespace)
@@ -105,7 +105,7 @@ func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Un
 	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s.%s, must be installed", ref.plural, fluxGroup)
 }
 
-// source returns the artifact that o offers.
+// source returns the artifact of o.
 func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 	artifact, _, _ := unstructured.NestedMap(o.Object, "status", "artifact")
 	field := func(name string) string {
@@ -119,7 +119,7 @@ func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 		return source{}, errors.Errorf("artifact for '%s/%s' %s is not ready", ref.namespace, ref.name, ref.kind)
 	}
 
-	// Before there were digests there was this field, of one algorithm.
+	// Older versions have this field instead of a digest, with one algorithm.
 	if sum := field("checksum"); digest == "" && sum != "" {
 		digest = "sha256:" + sum
 	}

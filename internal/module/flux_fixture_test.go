@@ -25,8 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// flux is an API server with the kinds of Flux but for OCIRepository. It starts when
-// it is first used.
+// flux is an API server with the kinds of Flux except OCIRepository. It starts at its first use.
 var flux controlPlane //nolint:gochecknoglobals // One control plane serves all tests.
 
 // A controlPlane is an API server for all tests.
@@ -70,7 +69,7 @@ func (c *controlPlane) stop() error {
 	return c.env.Stop()
 }
 
-// fetcher returns one that reads with its own client and mapper, as the provider's.
+// fetcher returns a Fetcher with its own client and mapper, like that of the provider.
 func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *Fetcher {
 	t.Helper()
 
@@ -113,10 +112,10 @@ func newFluxPlace(t *testing.T, module string, o ...Option) *place {
 	return p
 }
 
-// An artifact as it is in the status of a source.
+// An artifact in the status of a source.
 type artifact map[string]any
 
-// newArtifact serves the files, and returns the artifact that they are.
+// newArtifact serves the files, and returns their artifact.
 func newArtifact(t *testing.T, s *fileServer, revision string, f files) artifact {
 	t.Helper()
 
@@ -132,7 +131,7 @@ func newArtifact(t *testing.T, s *fileServer, revision string, f files) artifact
 	}
 }
 
-// newSource creates a Flux source with an artifact, or without.
+// newSource creates a Flux source with or without an artifact.
 func newSource(t *testing.T, version, kind, name string, a artifact) *unstructured.Unstructured {
 	t.Helper()
 
@@ -152,7 +151,7 @@ func newSource(t *testing.T, version, kind, name string, a artifact) *unstructur
 
 	o.Object["spec"] = spec
 
-	// A new kind takes a moment until it can be used.
+	// A new kind is not usable at once.
 	if err := wait.Until(t.Context(), wait.Patience, func() error { return flux.kube.Create(t.Context(), o) }); err != nil {
 		t.Fatalf("cannot create %s: %v", kind, err)
 	}

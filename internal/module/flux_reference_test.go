@@ -21,26 +21,26 @@ func TestParseFluxReference(t *testing.T) {
 	cases := map[string]struct {
 		reason, module string
 		want           fluxReference
-		// err says that it is refused.
+		// err says that the reference is refused.
 		err bool
 	}{
 		"Git":         {reason: "A GitRepository.", module: "GitRepository::ns/name", want: git},
 		"GitLower":    {reason: "Case does not matter.", module: "gitrepository::ns/name", want: git},
 		"OCI":         {reason: "An OCIRepository.", module: "ocirePOSITORY::ns/name", want: oci},
 		"Bucket":      {reason: "A Bucket.", module: "BUCKET::my-ns/a.b-c", want: bucket},
-		"Other":       {reason: "There are other kinds.", module: "HelmRepository::ns/name", err: true},
-		"NoKind":      {reason: "The kind is needed.", module: "ns/name", err: true},
-		"NoNamespace": {reason: "The namespace is needed.", module: "Bucket::name", err: true},
-		"EmptyNs":     {reason: "It must not be empty.", module: "Bucket::/name", err: true},
-		"EmptyName":   {reason: "Nor must the name.", module: "Bucket::ns/", err: true},
+		"Other":       {reason: "Other kinds are not supported.", module: "HelmRepository::ns/name", err: true},
+		"NoKind":      {reason: "The kind is required.", module: "ns/name", err: true},
+		"NoNamespace": {reason: "The namespace is required.", module: "Bucket::name", err: true},
+		"EmptyNs":     {reason: "The namespace must not be empty.", module: "Bucket::/name", err: true},
+		"EmptyName":   {reason: "The name must not be empty.", module: "Bucket::ns/", err: true},
 		"More":        {reason: "There is no third part.", module: "Bucket::ns/name/sub", err: true},
 		"Upper":       {reason: "Names are lower case.", module: "Bucket::NS/name", err: true},
-		"Dots":        {reason: "Names are no paths.", module: "Bucket::../name", err: true},
-		"Space":       {reason: "Nothing is trimmed.", module: " Bucket::ns/name", err: true},
-		"Newline":     {reason: "Nor is the end of a line the end.", module: "Bucket::ns/name\n", err: true},
-		"OneColon":    {reason: "There are two colons.", module: "Bucket:ns/name", err: true},
-		"Empty":       {reason: "Something is needed.", module: "", err: true},
-		"Equivalent":  {reason: "Only letters of ASCII are the same in both cases.", module: "Buc\u212Aet::ns/name", err: true},
+		"Dots":        {reason: "Names are not paths.", module: "Bucket::../name", err: true},
+		"Space":       {reason: "White space is not trimmed.", module: " Bucket::ns/name", err: true},
+		"Newline":     {reason: "A line end is not trimmed.", module: "Bucket::ns/name\n", err: true},
+		"OneColon":    {reason: "Two colons are required.", module: "Bucket:ns/name", err: true},
+		"Empty":       {reason: "An empty reference is refused.", module: "", err: true},
+		"Equivalent":  {reason: "Only ASCII letters are compared without case.", module: "Buc\u212Aet::ns/name", err: true},
 	}
 
 	for name, tc := range cases {
@@ -70,7 +70,7 @@ func FuzzParseFluxReference(f *testing.F) {
 			return
 		}
 
-		// There is one way to write it, but for the case of the kind.
+		// There is only one spelling, except for the case of the kind.
 		if got := ref.kind + "::" + ref.namespace + "/" + ref.name; !strings.EqualFold(got, module) || len(got) != len(module) {
 			t.Errorf("parseFluxReference(%q): got %q", module, got)
 		}

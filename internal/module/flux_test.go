@@ -57,13 +57,13 @@ func TestFlux(t *testing.T) {
 	expect(always, "new", second, 1, files{"main.tf": "2"})
 	expect(once, "IfNotPresent, another address", second, 1, files{"main.tf": "2"})
 
-	// The same address with another content: the digest tells.
+	// The same address has another content: the digest changes.
 	changed := newArtifact(t, s, "two", files{"main.tf": "2b"})
 	setArtifact(t, o, changed)
 	expect(always, "another digest", changed, 1, files{"main.tf": "2b"})
 	expect(once, "IfNotPresent, another digest", changed, 0, files{"main.tf": "2"})
 
-	// And with another revision.
+	// The revision changes, too.
 	changed["revision"] = "main@sha1:three"
 	setArtifact(t, o, changed)
 	expect(always, "another revision", changed, 1, files{"main.tf": "2b"})
@@ -160,7 +160,7 @@ func TestFluxErrors(t *testing.T) {
 			want:   `"none" not found`,
 		},
 		"NoKind": {
-			reason: "The message names what is to be installed.",
+			reason: "The message says what must be installed.",
 			module: "OCIRepository::default/x",
 			want:   "the cluster does not have this kind: Flux, or its CustomResourceDefinition ocirepositories.source.toolkit.fluxcd.io, must be installed",
 		},
@@ -172,53 +172,53 @@ func TestFluxErrors(t *testing.T) {
 			want:      `module "GitRepository::default/good" is in another namespace than the Workspace, which is in "team-a": --no-cross-namespace-refs forbids that`,
 		},
 		"OwnNamespace": {
-			reason:    "Those to the same one cannot.",
+			reason:    "References to the same namespace are always allowed.",
 			module:    "GitRepository::default/good",
 			namespace: "default",
 			options:   []Option{WithoutCrossNamespaceRefs()},
 		},
 		"NoNamespace": {
-			reason:  "Nor those of a Workspace that has no namespace.",
+			reason:  "So are those of a Workspace without a namespace.",
 			module:  "GitRepository::default/good",
 			options: []Option{WithoutCrossNamespaceRefs()},
 		},
 		"Allowed": {
-			reason:    "Without the option any namespace will do.",
+			reason:    "Without the option, all namespaces are allowed.",
 			module:    "GitRepository::default/good",
 			namespace: "team-a",
 		},
 		"WrongDigest": {
-			reason: "What was downloaded is what the source says.",
+			reason: "The download must match the digest.",
 			module: "GitRepository::default/wrong",
 			want:   "the digest of the artifact is wrong: want sha256:0000",
 		},
 		"UnknownDigest": {
-			reason: "What cannot be verified is not used.",
+			reason: "An artifact that cannot be verified is not used.",
 			module: "GitRepository::default/blake",
 			want:   `cannot verify the digest "blake3:0000`,
 		},
 		"NoArtifact": {
-			reason: "The message says what the server says.",
+			reason: "The message contains the response of the server.",
 			module: "GitRepository::default/none",
 			want:   `cannot fetch module "` + s.url + `/none.tar.gz": cannot download: bad response code: 404`,
 		},
 		"LocalFile": {
-			reason: "Who may write a status has no say in which files of this machine are read.",
+			reason: "The writer of a status must not select files of this machine.",
 			module: "GitRepository::default/local",
 			want:   `the scheme of the artifact is "file": must be http or https`,
 		},
 		"Address": {
-			reason: "An artifact is not an address of go-getter.",
+			reason: "An artifact is not a go-getter address.",
 			module: "GitRepository::default/git",
 			want:   `must be http or https`,
 		},
 		"LinkOut": {
-			reason: "Links lead nowhere outside.",
+			reason: "Links must not lead out of the module.",
 			module: "GitRepository::default/out",
 			want:   `symbolic link "a" leads out of the module`,
 		},
 		"NoReference": {
-			reason: "The message says what is possible.",
+			reason: "The message shows the right form.",
 			module: "default/good",
 			want:   `module "default/good" does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME`,
 		},
@@ -245,8 +245,8 @@ func TestFluxErrors(t *testing.T) {
 	}
 }
 
-// TestFluxBrokenDownload ensures that a module stays until another one is complete,
-// and is what its digest says.
+// TestFluxBrokenDownload ensures that a module stays until another one is complete and matches
+// its digest.
 func TestFluxBrokenDownload(t *testing.T) {
 	flux.start(t)
 

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// TestFluxVersions ensures that the version that the cluster has is used, also when
-// that changes while the provider runs.
+// TestFluxVersions ensures that the version in the cluster is used, even if it changes while the
+// provider runs.
 func TestFluxVersions(t *testing.T) {
 	kube := flux.start(t)
 	s := newFileServer(t)
@@ -54,12 +54,12 @@ func TestFluxVersions(t *testing.T) {
 	p.ensure(t)
 	p.expect(t, files{"main.tf": "oci"})
 
-	// A newer one has v1 as well, and the newest has nothing else.
+	// A newer Flux also has v1, and the newest has only v1.
 	old.Storage = false
 
 	updateCRD(t, crd, func() { crd.Spec.Versions = []extv1.CustomResourceDefinitionVersion{current, old} }, kube.Update)
 
-	// Who updates Flux has every object stored anew.
+	// An update of Flux migrates every object.
 	migrated := &unstructured.Unstructured{}
 	migrated.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: "v1", Kind: "OCIRepository"})
 
@@ -94,7 +94,7 @@ func TestFluxVersions(t *testing.T) {
 	p.ensure(t)
 }
 
-// updateCRD changes what the API server, which changes it as well, has by now.
+// updateCRD changes the latest version of the object: the API server changes it, too.
 func updateCRD(t *testing.T, crd *extv1.CustomResourceDefinition, change func(), update func(context.Context, client.Object, ...client.UpdateOption) error) {
 	t.Helper()
 

@@ -30,10 +30,10 @@ func TestGitCredentials(t *testing.T) {
 		reason string
 		// login is put before the host in the address.
 		login, repo, creds string
-		// operator says that a helper for credentials is configured for the whole system,
-		// and asked says that git is expected to use it.
+		// operator says that a credential helper is configured for the whole system, and asked that
+		// git is expected to use it.
 		operator, asked bool
-		// want is the message, or empty.
+		// want is the message. It is empty for success.
 		want string
 	}{
 		"File": {
@@ -54,18 +54,18 @@ func TestGitCredentials(t *testing.T) {
 			repo:   "private",
 		},
 		"AddressWins": {
-			reason: "Those in the address win.",
+			reason: "Credentials in the address take precedence.",
 			login:  "me:s3cr3t-p4ss@",
 			repo:   "private",
 			creds:  "http://me:wr0ng-s3cr3t@" + s.host(),
 		},
 		"Token": {
-			reason: "A token may be all there is.",
+			reason: "The credentials may be only a token.",
 			login:  "t0k3n-0123456789@",
 			repo:   "token",
 		},
 		"None": {
-			reason: "Nobody is asked.",
+			reason: "Git does not prompt for credentials.",
 			repo:   "private",
 			want:   "fatal: could not read Username for '" + s.url + "': terminal prompts disabled",
 		},
@@ -76,19 +76,19 @@ func TestGitCredentials(t *testing.T) {
 			want:   "fatal: Authentication failed for '" + s.url + "/private/'",
 		},
 		"WrongAddress": {
-			reason: "Neither are those in the address.",
+			reason: "Nor are those in the address.",
 			login:  "us3r-s3cr3t:wr0ng-s3cr3t@",
 			repo:   "private",
 			want:   `cannot fetch module "git::` + s.url + `/private": git ls-remote: exit status 128: fatal: Authentication failed for '` + s.url + "/private/'",
 		},
 		"Operator": {
-			reason:   "What is configured for everybody helps those who have nothing of their own.",
+			reason:   "The system-wide helper is used if there are no other credentials.",
 			repo:     "operator",
 			operator: true,
 			asked:    true,
 		},
 		"NotOperator": {
-			reason:   "It neither helps those who have, nor learns what that is.",
+			reason:   "The helper is not used if there are others, and does not learn them.",
 			repo:     "operator",
 			creds:    "http://me:s3cr3t-p4ss@" + s.host(),
 			operator: true,
@@ -155,8 +155,8 @@ func expectNoSecret(t *testing.T, path string) {
 	}
 }
 
-// TestGitTenants fetches for many tenants at once, all from the same host. Each has a
-// repository that no other tenant may read, and all of them ask for the same one too.
+// TestGitTenants fetches for many tenants at once, all from the same host. Each has a repository
+// that no other tenant may read, and all of them fetch the same public one, too.
 func TestGitTenants(t *testing.T) {
 	t.Parallel()
 

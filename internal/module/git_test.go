@@ -26,7 +26,7 @@ func TestGitAddresses(t *testing.T) {
 	r.git(t, "branch", "stable", first)
 	r.git(t, "branch", "feature/x")
 
-	// What ssh would run on the other machine, this one runs here.
+	// This machine runs the commands that ssh would run on the other one.
 	bin := t.TempDir()
 
 	ssh := "#!/bin/sh\nfor last; do :; done\necho \"$@\" >>" + bin + "/log\ncase $* in *' -i '*|'-i '*) echo key >>" + bin + "/log ;; esac\nexec sh -c \"$last\"\n"
@@ -42,7 +42,7 @@ func TestGitAddresses(t *testing.T) {
 		reason  string
 		address string
 		want    files
-		// history says that the repository is complete.
+		// history says that the repository has its complete history.
 		history bool
 	}{
 		"NoRef":         {"Without a ref it is the default branch.", web, latest, true},
@@ -99,7 +99,7 @@ func TestGitAddresses(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		// The key is used to look, twice, and to clone.
+		// The key is used for two checks of the revision and for the clone.
 		if got := strings.Count(string(log), "\nkey\n"); got != 3 {
 			t.Errorf("ssh got the key %d times, want 3:\n%s", got, log)
 		}
@@ -216,7 +216,7 @@ func TestGitErrors(t *testing.T) {
 	}
 }
 
-// TestGitPolicy counts what a server is asked for.
+// TestGitPolicy counts the requests to a server.
 func TestGitPolicy(t *testing.T) {
 	t.Parallel()
 
@@ -229,13 +229,13 @@ func TestGitPolicy(t *testing.T) {
 	once := newPlace(t, "git::"+s.url+"/repo?ref=main")
 	once.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
 
-	expect := func(p *place, what string, wantLook, wantClone bool) {
+	expect := func(p *place, what string, wantCheck, wantClone bool) {
 		t.Helper()
 		p.ensure(t)
 
 		requests, clones := s.counts()
-		if (requests > 0) != wantLook || (clones > 0) != wantClone {
-			t.Errorf("%s: want look %t and download %t, got %d requests, %d downloads", what, wantLook, wantClone, requests, clones)
+		if (requests > 0) != wantCheck || (clones > 0) != wantClone {
+			t.Errorf("%s: want check %t and download %t, got %d requests, %d downloads", what, wantCheck, wantClone, requests, clones)
 		}
 	}
 
@@ -253,11 +253,11 @@ func TestGitPolicy(t *testing.T) {
 	expect(once, "IfNotPresent, something new", false, false)
 	once.expect(t, files{"main.tf": "1", "old.tf": "old", "sub/old.tf": "old"})
 
-	// A change on another branch is nothing new.
+	// A change on another branch does not matter.
 	r.git(t, "branch", "other")
 	expect(always, "Always, another branch", true, false)
 
-	// An expression means another commit when a branch does.
+	// An expression stands for another commit when its branch moves.
 	before := newPlace(t, "git::"+s.url+"/repo?ref=main~1")
 	expect(before, "an expression, first", true, true)
 	before.expect(t, files{"main.tf": "1", "old.tf": "old", "sub/old.tf": "old"})
@@ -290,7 +290,7 @@ func TestGitSubmodules(t *testing.T) {
 	r.git(t, "submodule", "--quiet", "add", s.url+"/lib", "modules/lib")
 	r.git(t, "commit", "-qm", "submodule")
 
-	// Submodules are often relative to the repository, and as private.
+	// Submodules often have relative addresses and are private, too.
 	s.users["lib"], s.users["repo"] = "me:pass", "me:pass"
 
 	for _, address := range []string{"git::" + s.url + "/repo", "git::" + s.url + "/repo//modules"} {
@@ -310,8 +310,8 @@ func TestGitSubmodules(t *testing.T) {
 	}
 }
 
-// TestForeignRepository ensures that a repository which the last module left in the
-// working directory has no say in the next fetch.
+// TestForeignRepository ensures that a repository that the last module left in the working
+// directory does not affect the next fetch.
 func TestForeignRepository(t *testing.T) {
 	t.Parallel()
 

@@ -57,7 +57,7 @@ func (r *repo) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit makes these the files of the repository, and returns the name of the commit.
+// commit replaces the files of the repository, and returns the name of the commit.
 func (r *repo) commit(t *testing.T, f files) string {
 	t.Helper()
 
@@ -73,8 +73,8 @@ func (r *repo) commit(t *testing.T, f files) string {
 type gitServer struct {
 	url, root string
 
-	// users maps names of repositories to the one user, and password, with the right to
-	// read it. Other repositories are public.
+	// users maps names of repositories to the user and password with the right to read them. Other
+	// repositories are public.
 	users map[string]string
 
 	// before, if any, is called with every request.
@@ -151,8 +151,7 @@ func (s *gitServer) repo(t *testing.T, name string, f files) *repo {
 	return newRepo(t, filepath.Join(s.root, name), f)
 }
 
-// counts returns how many requests there were, and how many of them were downloads,
-// since the last call.
+// counts returns the number of requests since the last call, and how many of them were downloads.
 func (s *gitServer) counts() (requests, clones int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +174,7 @@ func (s *gitServer) expectClones(t *testing.T, what string, want int) {
 
 func (s *gitServer) host() string { return strings.TrimPrefix(s.url, "http://") }
 
-// isFetch reports whether a request downloads something from a repository, as
-// opposed to asking what there is.
+// isFetch reports whether a request downloads from a repository. Other requests list its refs.
 func isFetch(r *http.Request, body []byte) bool {
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		z, err := gzip.NewReader(bytes.NewReader(body))

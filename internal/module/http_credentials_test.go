@@ -37,7 +37,7 @@ func TestHTTPCredentials(t *testing.T) {
 		reason  string
 		address string
 		env     []string
-		// want is the message, or empty.
+		// want is the message. It is empty for success.
 		want string
 	}{
 		"Address": {
@@ -56,17 +56,17 @@ func TestHTTPCredentials(t *testing.T) {
 			want:    "bad response code: 401",
 		},
 		"Wrong": {
-			reason:  "Wrong ones are not shown.",
+			reason:  "Wrong credentials are not shown.",
 			address: "http://us3r-s3cr3t:wr0ng-s3cr3t@" + host + "/m.zip",
 			want:    `cannot fetch module "` + s.url + `/m.zip": bad response code: 401`,
 		},
 		"Unreachable": {
-			reason:  "Nor when there is no server.",
+			reason:  "Nor are credentials for a server that does not exist.",
 			address: "http://us3r-s3cr3t:wr0ng-s3cr3t@127.0.0.1:1/m.zip?token=wr0ng-s3cr3t",
 			want:    `cannot fetch module "http://127.0.0.1:1/m.zip?token=redacted": Get "http://127.0.0.1:1/m.zip?token=redacted": dial tcp 127.0.0.1:1: connect: connection refused`,
 		},
 		"NoURL": {
-			reason:  "Nor when the address is broken.",
+			reason:  "Nor are credentials in an invalid address.",
 			address: "http://us3r-s3cr3t:wr0ng/s3cr3t%zz@127.0.0.1:1/m.zip",
 			want:    `cannot fetch module "http://127.0.0.1:1/m.zip": it is neither a URL nor an absolute path`,
 		},
@@ -92,8 +92,8 @@ func TestHTTPCredentials(t *testing.T) {
 	}
 }
 
-// TestNoInheritedHome ensures that the home directory of this process is not that of
-// a fetch. It cannot run in parallel with others, whose process it changes.
+// TestNoInheritedHome ensures that a fetch does not use the home directory of this process. It
+// changes the process and so cannot run in parallel.
 func TestNoInheritedHome(t *testing.T) {
 	s := newFileServer(t)
 	s.serve("/m.zip", zipped(t, files{"main.tf": "m"}))

@@ -124,50 +124,50 @@ func TestArchivePolicy(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// headers of the first version, then those of the second.
+		// headers of the first version, then of the second.
 		headers [2][]string
 		// ignore makes the server ignore conditions.
 		ignore bool
 		// redirect makes the server redirect to the archive.
 		redirect bool
 		policy   commonv1beta1.RemotePullPolicy
-		// wantAgain is how many requests and downloads there are when nothing is new,
-		// wantNew when something is.
+		// wantAgain is the number of requests and of downloads when nothing has changed, and
+		// wantNew when something has.
 		wantAgain, wantNew [2]int
 		want               string
 	}{
 		"ETag": {
-			reason:    "A server that knows tags is asked for something new.",
+			reason:    "A conditional request with the tag is sent to a server that supports tags.",
 			headers:   [2][]string{{"ETag", `"one"`}, {"ETag", `"two"`}},
 			wantAgain: [2]int{1, 0}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
 		"WeakETag": {
-			reason:    "A weak tag is good enough.",
+			reason:    "A weak tag is enough.",
 			headers:   [2][]string{{"ETag", `W/"one"`, "Last-Modified", "x"}, {"ETag", `W/"two"`, "Last-Modified", "x"}},
 			wantAgain: [2]int{1, 0}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
 		"LastModified": {
-			reason:    "Without tags it is the time that counts.",
+			reason:    "Without tags, the time is used.",
 			headers:   [2][]string{{"Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT"}, {"Last-Modified", "Tue, 03 Jan 2006 15:04:05 GMT"}},
 			wantAgain: [2]int{1, 0}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
 		"Neither": {
-			reason:    "A server that does not help has to send everything.",
+			reason:    "A server that supports neither sends everything.",
 			wantAgain: [2]int{1, 1}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
 		"Redirect": {
-			reason:    "The tag is that of the archive, wherever it is.",
+			reason:    "The tag is that of the archive, after redirects.",
 			headers:   [2][]string{{"ETag", `"one"`}, {"ETag", `"two"`}},
 			redirect:  true,
 			wantAgain: [2]int{2, 0}, wantNew: [2]int{2, 1},
 			want: "2",
 		},
 		"IfNotPresent": {
-			reason:  "Nobody is asked.",
+			reason:  "The server is not asked.",
 			headers: [2][]string{{"ETag", `"one"`}, {"ETag", `"two"`}},
 			policy:  commonv1beta1.RemotePullPolicyIfNotPresent,
 			want:    "1",
@@ -225,8 +225,8 @@ func TestArchivePolicy(t *testing.T) {
 	}
 }
 
-// TestUnconditional ensures that a server is not believed to send something new when
-// its tag says otherwise.
+// TestUnconditional ensures that a download with a known tag is ignored, although the server
+// sends it.
 func TestUnconditional(t *testing.T) {
 	t.Parallel()
 
@@ -249,8 +249,7 @@ func TestUnconditional(t *testing.T) {
 	}
 }
 
-// TestBrokenDownload ensures that a module stays as it is until another one is
-// complete.
+// TestBrokenDownload ensures that a module does not change until another one is complete.
 func TestBrokenDownload(t *testing.T) {
 	t.Parallel()
 
@@ -337,8 +336,8 @@ func TestReferences(t *testing.T) {
 		"SubSub":  {reason: "To a repository, of which the address wants a directory.", path: "/header//sub", want: files{"main.tf": "s1"}},
 		"Meta":    {reason: "To an archive, by a page.", path: "/meta", want: files{"main.tf": "z"}},
 		"Link":    {reason: "No link is followed on the way.", path: "/link", err: "copying of symlinks has been disabled"},
-		"File":    {reason: "No server has a say in which files of this machine are read.", path: "/file", err: "the server refers to a file of this machine"},
-		"Path":    {reason: "Whatever the form.", path: "/path", err: "the server refers to a file of this machine"},
+		"File":    {reason: "A server must not select files of this machine.", path: "/file", err: "the server refers to a file of this machine"},
+		"Path":    {reason: "The form of the address does not matter.", path: "/path", err: "the server refers to a file of this machine"},
 		"Archive": {reason: "An archive is a file as well.", path: "/archive", err: "the server refers to a file of this machine"},
 		"Circle":  {reason: "In a circle.", path: "/circle", err: "too many X-Terraform-Get redirects"},
 		"Nothing": {reason: "To nothing.", path: "/nothing", err: "no source URL was returned"},
@@ -370,8 +369,7 @@ func TestReferences(t *testing.T) {
 		})
 	}
 
-	// What a server refers to may be another address the next time, with the very
-	// revision that is known.
+	// A server may refer to another address the next time, with the same revision.
 	t.Run("AnotherTime", func(t *testing.T) {
 		s := newFileServer(t)
 		s.serve("/module", nil, "X-Terraform-Get", "git::"+g.url+"/free//sub")

@@ -10,8 +10,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// inline returns the one file that holds an inline module. It lies in the
-// entrypoint, which is where the CLI runs.
+// inline returns the single file of an inline module. It is in the entrypoint, where the CLI
+// runs.
 func inline(p commonv1beta1.WorkspaceParameters) Files {
 	name := "main.tf"
 	if p.InlineFormat != nil && *p.InlineFormat == commonv1beta1.FileFormatJSON {

@@ -20,11 +20,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A stuckServer accepts requests and does not answer.
+// A stuckServer accepts requests and never answers.
 type stuckServer struct {
 	url string
 
-	// arrived gets a value for every request, and gone one when its client is gone.
+	// arrived gets a value for every request, and gone one when its client has disconnected.
 	arrived, gone chan struct{}
 }
 
@@ -162,7 +162,7 @@ func TestBrokenClone(t *testing.T) {
 	p.ensureFails(t)
 	p.expect(t, files{"main.tf": "1"})
 
-	// It counts as what it is, an old module, and is replaced as soon as possible.
+	// It counts as an old module, and is replaced as soon as possible.
 	broken.Store(false)
 	p.ensure(t)
 	p.expect(t, files{"main.tf": "2"})

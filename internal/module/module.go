@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package module gets the module of a Workspace from the source that its
-// specification names. The files of an inline module are returned; all others are
-// fetched into the working directory.
+// Package module gets the module of a Workspace from the source in its specification. It returns
+// the files of an inline module, and fetches all others into the working directory.
 package module
 
 import (
@@ -16,8 +15,8 @@ import (
 // Files of a module by name, relative to the directory of the Workspace.
 type Files map[string][]byte
 
-// Get the files of the module that p describes. There are none if the module is
-// not inline: a Fetcher gets those.
+// Get returns the files of the module that p describes. It returns none if the module is not
+// inline: a Fetcher fetches such modules.
 func Get(p commonv1beta1.WorkspaceParameters) (Files, error) {
 	switch p.Source {
 	case commonv1beta1.ModuleSourceInline:

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
-// TestSharedHTTP ensures that an archive is downloaded once for all who want it, or a
-// directory in it, and again when there is another one.
+// TestSharedHTTP ensures that an archive is downloaded once for all places that need it or a
+// directory in it, and again when it changes.
 func TestSharedHTTP(t *testing.T) {
 	t.Parallel()
 
@@ -60,7 +60,7 @@ func TestSharedHTTP(t *testing.T) {
 	}
 
 	wg.Wait()
-	expect("an archive: 8 looks and a download", 9)
+	expect("an archive: 8 checks and a download", 9)
 
 	serve("2")
 
@@ -69,7 +69,7 @@ func TestSharedHTTP(t *testing.T) {
 		get("//a", "2")
 	}
 
-	expect("another archive: 4 looks and a download", 5)
+	expect("another archive: 4 checks and a download", 5)
 
 	// The checksum is part of the address.
 	p := newStorePlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
@@ -77,8 +77,8 @@ func TestSharedHTTP(t *testing.T) {
 	p.expect(t, files{})
 }
 
-// TestChecksumFile ensures that the revision of an archive is not that of the file with
-// its checksum.
+// TestChecksumFile ensures that the revision of an archive differs from that of the file with its
+// checksum.
 func TestChecksumFile(t *testing.T) {
 	t.Parallel()
 

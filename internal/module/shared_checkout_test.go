@@ -30,7 +30,7 @@ func TestSharedCheckout(t *testing.T) {
 	r.git(t, "tag", "light")
 	r.git(t, "branch", "feature/x")
 
-	// These names mean something else in a clone: its branch main comes first.
+	// In a clone, these names stand for another ref: its branch main comes first.
 	r.git(t, "branch", "origin/main", old)
 	r.git(t, "branch", "both", commit)
 	r.git(t, "tag", "both", old)
@@ -73,7 +73,7 @@ func TestSharedCheckout(t *testing.T) {
 
 		s.expectClones(t, fmt.Sprintf("for %q: %s", address, step.reason), step.clones)
 
-		// It is what it would be if nothing were shared.
+		// The result is the same without sharing.
 		alone := newPlace(t, address)
 		alone.ensure(t)
 		alone.expect(t, step.want)
@@ -86,7 +86,7 @@ func TestSharedCheckout(t *testing.T) {
 		}
 	}
 
-	// One checkout each of the two commits, of the three strange refs, of the
+	// There is one checkout of each of the two commits, of the three unusual refs, of the
 	// expression and of the shallow clone.
 	if trees, err := filepath.Glob(filepath.Join(shared, "trees", "*")); err != nil || len(trees) != 7 {
 		t.Errorf("checkouts: want 7, got %q and error %v", trees, err)
@@ -124,8 +124,8 @@ func TestSharedDirectories(t *testing.T) {
 	s.expectClones(t, "for 8 directories", 1)
 }
 
-// TestSharedMoved moves a branch between the check of its revision and its clone. When
-// the branch is moved back, no fetch gets the tree of the other commit.
+// TestSharedMoved moves a branch between the check of its revision and its clone. When the branch
+// is moved back, no fetch gets the tree of the other commit.
 func TestSharedMoved(t *testing.T) {
 	t.Parallel()
 
@@ -147,7 +147,7 @@ func TestSharedMoved(t *testing.T) {
 		first.ensure(t)
 
 		if looks.Load() < 3 {
-			t.Fatalf("%q: the test expects a look, and another one before the clone", query)
+			t.Fatalf("%q: the test expects a check, and another one before the clone", query)
 		}
 
 		r.git(t, "reset", "-q", "--hard", commit)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSharedNever ensures that a module is not shared with those who might not get
-// it from its source.
+// TestSharedNever ensures that a module is not shared with Workspaces that could not get it from
+// its source.
 func TestSharedNever(t *testing.T) {
 	t.Parallel()
 
@@ -22,7 +22,7 @@ func TestSharedNever(t *testing.T) {
 	shared, env := t.TempDir(), environment(t)
 	credentials := []byte(strings.Replace(s.url, "http://", "http://user:secret@", 1) + "\n")
 
-	// With the full name of a commit a fetch does not ask the server.
+	// With the full name of a commit, a fetch makes no request.
 	address := "git::" + s.url + "/r?ref=" + commit
 
 	owner := newStorePlace(t, shared, address, env)
@@ -33,8 +33,7 @@ func TestSharedNever(t *testing.T) {
 	stranger.ensureFails(t)
 	stranger.expect(t, files{})
 
-	// The environment may have credentials, too: a fetch with another environment has to
-	// ask.
+	// The environment may have credentials, too: a fetch with another environment makes a request.
 	s.counts()
 
 	other := newStorePlace(t, shared, address, append(env, "GIT_SSH_COMMAND=other"))
@@ -53,8 +52,8 @@ func TestSharedNever(t *testing.T) {
 	}
 }
 
-// TestSharedNeverByAddress ensures that credentials in an address count as well: the
-// commit that it leads to is not for those who have none, or others.
+// TestSharedNeverByAddress ensures that credentials in an address count, too: fetches with no or
+// other credentials do not get its commit.
 func TestSharedNeverByAddress(t *testing.T) {
 	t.Parallel()
 

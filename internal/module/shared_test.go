@@ -59,7 +59,7 @@ func TestShared(t *testing.T) {
 
 	s.expectClones(t, "for many directories", 1)
 
-	// What one directory does to its module is its own business.
+	// A change of the module in one directory does not affect the others.
 	filesystem.Write(t, all[0].dir.Path(), files{"main.tf": "changed"})
 
 	r.commit(t, files{"main.tf": "2"})
@@ -83,7 +83,7 @@ func TestShared(t *testing.T) {
 	s.expectClones(t, "when there is nothing new", 0)
 }
 
-// TestSharedPullPolicy ensures that a new directory gets what the source has now.
+// TestSharedPullPolicy ensures that a new directory gets the current module of the source.
 func TestSharedPullPolicy(t *testing.T) {
 	t.Parallel()
 
@@ -99,7 +99,7 @@ func TestSharedPullPolicy(t *testing.T) {
 	p.expect(t, files{"main.tf": "2"})
 }
 
-// TestSharedBroken ensures that a module is fetched when the shared one is of no use.
+// TestSharedBroken ensures that a module is fetched when the shared one is broken.
 func TestSharedBroken(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +118,7 @@ func TestSharedBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// One finds out, and the next one mends it.
+		// The first fetch detects the broken tree, and the next one replaces it.
 		for range 2 {
 			p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
 			p.ensure(t)
@@ -127,7 +127,7 @@ func TestSharedBroken(t *testing.T) {
 	}
 }
 
-// TestSharedAge ensures that a module that is used does not get old.
+// TestSharedAge ensures that a module that is used is not evicted.
 func TestSharedAge(t *testing.T) {
 	t.Parallel()
 

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// Limits of the store. A tree that no fetch has asked for is removed after
-	// maxTreeAge.
+	// Limits of the store. A tree that no fetch has used is removed after maxTreeAge.
 	maxTrees     = 64
 	maxTreeBytes = 4 << 30
 	maxTreeAge   = 24 * time.Hour
@@ -34,14 +33,14 @@ const (
 	locksDir = "locks"
 	treeDir  = "tree"
 
-	// lockInterval is how often a fetch tries to get a lock that another one has.
+	// lockInterval is the interval at which a fetch tries to get a lock.
 	lockInterval = 100 * time.Millisecond
 )
 
-// A store keeps what was fetched in a directory: one tree per source, revision and
-// credentials. Any number of processes may use it.
+// A store keeps fetched trees in a directory: one per source, revision and credentials. Any
+// number of processes may use it.
 //
-// The store only saves work: where it fails, every fetch downloads.
+// The store only saves work: if it fails, every fetch downloads.
 type store struct {
 	trees dircache.Cache
 	locks string
@@ -60,9 +59,9 @@ func newStore(dir string) *store {
 	}
 }
 
-// storeKey returns the key of what was fetched for a request. The key stands for
-// everything that decides what a fetch may download, which is its whole environment: no
-// request gets a tree that it could not download itself. The result must have a revision.
+// storeKey returns the key of the result of a request. The key stands for everything that decides
+// what a fetch may download, including its whole environment: no request gets a tree that it
+// could not download itself. The result must have a revision.
 func storeKey(r Request, res fetch.Result) string {
 	h := sha256.New()
 	add := func(text string) {
@@ -75,8 +74,8 @@ func storeKey(r Request, res fetch.Result) string {
 	}
 
 	for _, kv := range r.Env {
-		// A fetch does not use the variables of the CLI, and they hold paths and inputs
-		// that differ between all Workspaces.
+		// A fetch does not use the variables of the CLI, which contain paths and inputs that differ
+		// between Workspaces.
 		if !strings.HasPrefix(kv, "TF_") {
 			add(kv)
 		}
@@ -85,20 +84,19 @@ func storeKey(r Request, res fetch.Result) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Lock waits until no other fetch has the lock of the key, or the context ends. There are
-// only a few locks, because their files are never removed. The kernel releases the locks
-// of a process that is killed.
+// Lock waits until it gets the lock of the key, or the context ends. There are only a few locks,
+// because their files are never removed. The kernel releases the locks of a killed process.
 func (s *store) Lock(ctx context.Context, key string) (unlock func()) {
 	lock := flock.New(filepath.Join(s.locks, key[:2]))
 	if err := os.MkdirAll(s.locks, 0o700); err == nil {
 		_, _ = lock.TryLockContext(ctx, lockInterval) // Without the lock, several fetches download the same.
 	}
 
-	return func() { _ = lock.Close() } // There is nothing to be done about an error.
+	return func() { _ = lock.Close() } // An error needs no action.
 }
 
-// Get makes dst a copy of the directory sub of a tree. It returns false if there is no
-// such tree, or a broken one.
+// Get copies the directory sub of a tree to dst. It returns false if the tree is missing or
+// broken.
 func (s *store) Get(key, sub, dst string) (bool, error) {
 	err := s.trees.Use(key, func(dir string) error {
 		tree := filepath.Join(dir, treeDir)
@@ -120,7 +118,7 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 
 	switch {
 	case errors.Is(err, dircache.ErrGone), errors.Is(err, fs.ErrNotExist):
-		// A broken tree would stay in the way of a new one.
+		// A broken tree would block a new one.
 		return false, errors.Join(s.trees.Remove(key), os.RemoveAll(dst))
 	case err != nil:
 		return false, err
@@ -131,7 +129,7 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 	return true, nil
 }
 
-// Put a copy of a tree into the store.
+// Put copies a tree into the store.
 func (s *store) Put(key, tree string) {
 	_ = s.trees.Add(key, func(dir string) error {
 		return os.CopyFS(filepath.Join(dir, treeDir), os.DirFS(tree))

@@ -16,8 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Variables that make the test binary a process that fetches one module and does
-// nothing else.
+// Variables that make the test binary a process that only fetches one module.
 const (
 	parentAddress = "MODULE_TEST_ADDRESS"
 	parentRoot    = "MODULE_TEST_ROOT"

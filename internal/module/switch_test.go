@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestStateSurvives ensures that a fetch keeps its hands off what the CLI wrote.
+// TestStateSurvives ensures that a fetch does not change files of the CLI.
 func TestStateSurvives(t *testing.T) {
 	t.Parallel()
 
@@ -39,7 +39,7 @@ func TestStateSurvives(t *testing.T) {
 
 	p.expect(t, want)
 
-	// The rest of a directory that was deleted upstream is not a module.
+	// The remains of a directory that was deleted upstream are not a module.
 	p.request.Parameters.Entrypoint = "gone"
 	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)
@@ -51,7 +51,7 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
-// TestSwitchSource ensures that nothing of a source stays when there is another.
+// TestSwitchSource ensures that no files of an earlier source stay.
 func TestSwitchSource(t *testing.T) {
 	t.Parallel()
 

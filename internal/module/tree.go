@@ -45,8 +45,8 @@ func locate(fetched, sub string) (string, error) {
 	case len(matches) > 1:
 		return "", errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
 	}
-	// os.Root ensures that no link on the way leads out of the directory. The rest of
-	// this function only computes the path.
+	// os.Root ensures that no link on the way leads out of the directory. The rest of this
+	// function only computes the path.
 	info, err := root.Stat(matches[0])
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot use directory %q", sub)
@@ -59,10 +59,9 @@ func locate(fetched, sub string) (string, error) {
 	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
 }
 
-// checkTree fails if there is anything in dir, at any depth, that a module cannot
-// consist of: a symbolic link that leads out, or in circles, or something that is
-// neither a file, a directory nor a link. A link to nothing is fine as long as it
-// would not lead out.
+// checkTree fails if dir contains, at any depth, something that is not allowed in a module: a
+// symbolic link that leads out or in circles, or something that is neither a file, a directory
+// nor a link. A link to a missing target is allowed if it stays inside.
 func checkTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -89,9 +88,8 @@ func checkLink(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	// Where a link leads depends on other links: two dots after one go up from where
-	// that leads. So it is os.Root that follows it. When there is nothing to follow
-	// it to, its text has to do.
+	// The target of a link depends on other links: two dots after a link go up from its target. So
+	// os.Root follows it. If the target is missing, the text of the link is checked instead.
 	_, err = root.Stat(name)
 	if err == nil || errors.Is(err, fs.ErrNotExist) && staysInside(name, target) {
 		return nil
@@ -100,7 +98,7 @@ func checkLink(root *os.Root, name string) error {
 	return errors.Errorf("symbolic link %q leads out of the module, to %q", name, target)
 }
 
-// staysInside reports whether the target of a link, taken literally, is inside.
+// staysInside reports whether the target of a link is inside, according to its text.
 func staysInside(name, target string) bool {
 	return !path.IsAbs(target) && filepath.IsLocal(path.Join(path.Dir(name), target))
 }

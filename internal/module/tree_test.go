@@ -25,11 +25,11 @@ func TestCheckTree(t *testing.T) {
 		err string
 	}{
 		"Inside": {
-			reason: "Links inside are fine, up and down, and through other links.",
+			reason: "Links inside are allowed, up and down, and through other links.",
 			files:  files{"a/b/c.tf": "c", "c.tf": "-> a/b/c.tf", "a/b/up": "-> ../..", "a/via": "-> b/up/c.tf", "self": "-> ."},
 		},
 		"Dangling": {
-			reason: "A link to nothing does no harm.",
+			reason: "A link to a missing target is allowed.",
 			files:  files{"sub/a": "-> ../nothing/there"},
 		},
 		"Up": {
@@ -38,7 +38,7 @@ func TestCheckTree(t *testing.T) {
 			err:    `symbolic link "a" leads out of the module, to ".."`,
 		},
 		"UpDeep": {
-			reason: "Nor from deeper.",
+			reason: "Nor from a deeper directory.",
 			files:  files{"sub/a": "-> ../../x"},
 			err:    `symbolic link "sub/a" leads out of the module, to "../../x"`,
 		},
@@ -48,32 +48,32 @@ func TestCheckTree(t *testing.T) {
 			err:    `symbolic link "a" leads out of the module, to "/etc/passwd"`,
 		},
 		"DanglingUp": {
-			reason: "What a link leads to outside need not be there yet.",
+			reason: "The target outside need not exist.",
 			files:  files{"a": "-> ../nothing"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
 		"DanglingThenUp": {
-			reason: "Nor may it go up from a directory that is not there yet.",
+			reason: "Nor may it go up from a missing directory.",
 			files:  files{"a": "-> nothing/../../x"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
 		"DanglingAbsolute": {
-			reason: "Wherever that is.",
+			reason: "The depth does not matter.",
 			files:  files{"a": "-> /nothing"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
 		"UpThroughLink": {
-			reason: "Two dots go up from where a link leads: the text of the target stays inside, the target does not.",
+			reason: "Two dots go up from the target of a link: the text stays inside, but the target does not.",
 			files:  files{"x/a": "a", "k/x": "x", "x/e": "-> ..", "z": "-> x/e/k/../.."},
 			err:    `symbolic link "z" leads out of the module`,
 		},
 		"ToLinkOut": {
-			reason: "A link to a link that leads out leads out, whichever is found first.",
+			reason: "A link to a link that leads out leads out, too, regardless of the order.",
 			files:  files{"a": "-> b", "b": "-> .."},
 			err:    "leads out of the module",
 		},
 		"Circle": {
-			reason: "A link in a circle leads nowhere.",
+			reason: "A link in a circle has no target.",
 			files:  files{"a": "-> b", "b": "-> a"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
@@ -107,8 +107,7 @@ func TestCheckTree(t *testing.T) {
 	})
 }
 
-// FuzzCheckTree ensures that a link that is accepted stays inside when the system follows
-// it.
+// FuzzCheckTree ensures that an accepted link stays inside when the system follows it.
 func FuzzCheckTree(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"..", "."}, {"b/..", "a/../.."}, {"/tmp", "a/x"}, {"b", "a/.."}, {"./..", "b//.."}, {"second", "a"}, {"b/second/../..", ".."},

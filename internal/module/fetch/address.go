@@ -21,8 +21,8 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	// The directory inside is not left to go-getter: it follows every symbolic link
-	// while it copies, or refuses all of them.
+	// go-getter does not handle the subdirectory: it either follows every symbolic link during the
+	// copy, or refuses all of them.
 	src, sub := getter.SourceDirSubdir(src)
 
 	git := &gitAccess{dir: r.Dir, private: r.Private}
@@ -33,13 +33,13 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 	}
 
 	check := &revisionCheck{known: r.Known, source: src}
-	// A file with checksums is downloaded first, and has a revision of its own.
-	check.look = r.Look && !strings.Contains(src, "checksum=file")
+	// A file with checksums is downloaded first, and has its own revision.
+	check.revisionOnly = r.RevisionOnly && !strings.Contains(src, "checksum=file")
 	c := &getter.Client{
 		Src:  src,
 		Dst:  dst,
 		Mode: getter.ClientModeDir,
-		// Unlike fields, options also apply to the addresses that a server refers to.
+		// Unlike fields, options also apply to addresses that a server refers to.
 		Options: []getter.ClientOption{
 			getter.WithContext(ctx),
 			getter.WithDetectors(detectors()),
@@ -65,21 +65,20 @@ func withoutSymlinks(c *getter.Client) error {
 	return nil
 }
 
-// detectors returns those of go-getter, but for the last one, which takes everything for a
-// path.
+// detectors returns the detectors of go-getter, except the last one, which accepts everything as
+// a path.
 func detectors() []getter.Detector {
 	last := len(getter.Detectors) - 1
 
 	return append(getter.Detectors[:last:last], &pathDetector{})
 }
 
-// A pathDetector takes everything for a path.
+// A pathDetector accepts everything as a path.
 type pathDetector struct {
 	getter.FileDetector
 }
 
-// Detect refuses paths that are relative, because there is nothing that they could
-// be relative to.
+// Detect refuses relative paths, because they have no base.
 func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	if src != "" && !filepath.IsAbs(src) {
 		return "", true, errors.New("it is neither a URL nor an absolute path")
@@ -88,8 +87,7 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	return d.FileDetector.Detect(src, pwd)
 }
 
-// getters returns those of go-getter. Of the ones that are most used some methods
-// are replaced.
+// getters returns the getters of go-getter. Some methods of the most common ones are replaced.
 func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
 	all := maps.Clone(getter.Getters)
 	all["file"] = &fileGetter{check: check, private: git.private}

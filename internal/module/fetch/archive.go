@@ -25,13 +25,12 @@ import (
 // maxLinkTarget is longer than a path can be.
 const maxLinkTarget = 8 << 10
 
-// A decompressor is a getter.Decompressor of archives that hold a directory.
+// A decompressor is a getter.Decompressor of archives of directories.
 type decompressor func(u *unpacker, archive *os.File) error
 
-// decompressors returns those of go-getter. The ones that make a directory are replaced:
-// they make empty files of links, so that the CLI would destroy what these declare. They
-// make directories that cannot be removed, and believe the sizes that a ZIP archive
-// declares.
+// decompressors returns those of go-getter, but replaces the ones that make a directory. Those
+// turn links into empty files, so that the CLI would destroy the resources that these declare.
+// They make directories that cannot be removed, and trust the sizes that a ZIP archive declares.
 func decompressors() map[string]getter.Decompressor {
 	all := getter.LimitedDecompressors(maxEntries, maxUnpacked)
 
@@ -71,7 +70,7 @@ func (d decompressor) Decompress(dst, src string, _ bool, _ os.FileMode) error {
 	return unpackTo(dst, func(u *unpacker) error { return d(u, archive) })
 }
 
-// tar unpacks a tape archive that is not compressed.
+// tar unpacks an uncompressed tape archive.
 func (u *unpacker) tar(r io.Reader) error {
 	archive := tar.NewReader(r)
 	for {

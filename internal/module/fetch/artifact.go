@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// getArtifact downloads an artifact, and unpacks it to dst once its digest is verified.
-// The checksums of go-getter have no SHA-384.
+// getArtifact downloads an artifact, and unpacks it to dst after a check of its digest. The
+// checksums of go-getter lack SHA-384.
 func getArtifact(ctx context.Context, a Artifact, dir, dst string) error {
 	u, err := url.Parse(a.URL)
 	if err != nil {
@@ -50,7 +50,7 @@ func getArtifact(ctx context.Context, a Artifact, dir, dst string) error {
 	return decompressors()["tar.gz"].Decompress(dst, archive, true, 0)
 }
 
-// verify that a file has the digest.
+// verify checks that a file has the digest.
 func verify(path, digest string) error {
 	algorithm, _, _ := strings.Cut(digest, ":")
 

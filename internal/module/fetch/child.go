@@ -16,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main fetches a module if args, those of the process, ask for that. It reads the request
-// from stdin and answers on stdout. If it has handled the process, the process has to end
-// with the returned code. It is called before anything else is done, by main and by the
-// TestMain of every test that fetches.
+// Main fetches a module if args, the arguments of the process, ask for it. It reads the request
+// from stdin and answers on stdout. If handled is true, the process must exit with the returned
+// code. main, and the TestMain of every test that fetches, call Main before anything else.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) (handled bool, code int) {
 	if len(args) != 2 || args[1] != command {
 		return false, 0
@@ -46,8 +45,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 	return true, 0
 }
 
-// endTogether makes SIGTERM, which this process gets when the one that started it
-// dies, end git as well.
+// endTogether makes SIGTERM end git as well. This process gets SIGTERM when its parent dies.
 func endTogether() {
 	terminated := make(chan os.Signal, 1)
 
@@ -59,7 +57,7 @@ func endTogether() {
 	}()
 }
 
-// fetch what the request asks for.
+// fetch handles the request.
 func fetch(ctx context.Context, r Request) (Result, error) {
 	for _, dir := range []string{tempDir, homeDir} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// marker is the variable that says that a process is a fetch.
+	// marker is the variable that marks a process as a fetch.
 	marker = "CROSSPLANE_FETCH"
 
-	// credentialsVariable has the path of the file with the credentials for git. A shell
-	// expands the variable, so that the path needs no quoting of its own.
+	// credentialsVariable has the path of the file with the credentials for git. A shell expands
+	// the variable, so that the path needs no quoting.
 	credentialsVariable = "CROSSPLANE_FETCH_CREDENTIALS"
 
 	// Files and directories in Request.Dir.
@@ -26,21 +26,21 @@ const (
 	homeDir         = "home"
 )
 
-// environment returns the environment of a fetch in dir, made of that which the caller
-// wants it to have.
+// environment returns the environment of a fetch in dir, based on the environment from the
+// caller.
 func environment(base []string, dir string) ([]string, error) {
-	// They would make git work on the repository of another program.
+	// These variables would make git work on the repository of another program.
 	env := environ.Without(base, "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE",
 		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
 	if _, ok := environ.Lookup(env, "HOME"); !ok {
-		// Without the variable programs ask the system for the home directory of the
-		// user, and may find credentials there that are not meant for them.
+		// Without the variable, programs ask the system for the home directory of the user, and may
+		// find credentials there that are not meant for them.
 		env = append(env, "HOME="+filepath.Join(dir, homeDir))
 	}
 
 	env = append(env,
 		marker+"=1",
-		// The rest of it, after the process was killed, is removed together with dir.
+		// After the process was killed, the rest of it is removed together with dir.
 		"TMPDIR="+filepath.Join(dir, tempDir),
 		credentialsVariable+"="+filepath.Join(dir, credentialsFile),
 		// Messages go into conditions.
@@ -48,15 +48,14 @@ func environment(base []string, dir string) ([]string, error) {
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=",
 		"SSH_ASKPASS=",
-		// Above dir there may be the repository of an older module, with any
-		// configuration.
+		// A directory above dir may be the repository of an older module, with any configuration.
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
 	)
 
 	return environ.WithGitConfig(env,
-		// Ignored as long as it does not exist.
+		// Git ignores it if it does not exist.
 		"include.path", filepath.Join(dir, gitConfigFile),
-		// It would go on in the background, while the files are moved.
+		// Maintenance would run in the background while the files are moved.
 		"maintenance.auto", "false",
 	)
 }

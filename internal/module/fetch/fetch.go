@@ -2,13 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fetch downloads a module in a process of its own.
+// Package fetch downloads a module in a separate process.
 //
-// The getters of go-getter take their credentials from the environment of the process,
-// and so does git, which they run. A process that serves many tenants cannot have an
-// environment for each of them. So the program starts itself again for each fetch, with
-// an environment that is made for that fetch. A program that uses this package calls Main
-// first of all when it starts.
+// The getters of go-getter, and git, which they run, take their credentials from the environment
+// of the process. A process that serves many tenants cannot have an environment for each of them.
+// So the program starts itself again for each fetch, with an environment that is made for that
+// fetch. A program that uses this package calls Main before anything else.
 package fetch
 
 import (
@@ -31,53 +30,50 @@ const (
 	// command is the argument that makes the program fetch a module.
 	command = "fetch-module"
 
-	// moduleDir is where in Request.Dir everything that was downloaded is in the end.
+	// moduleDir is the directory in Request.Dir that contains the complete download.
 	moduleDir = "module"
 
-	// Limits of the output of the process that is kept.
+	// Limits of the output of the process.
 	maxAnswer = 1 << 20
 	maxStderr = 64 << 10
 
-	// outputDelay is how long to wait for output after the process has ended. A program
-	// that left its process group, as ssh does to share a connection, may keep the pipe
-	// open for hours.
+	// outputDelay limits the wait for output after the process has ended. A program that left its
+	// process group, as ssh does to share a connection, may keep the pipe open for hours.
 	outputDelay = 2 * time.Second
 )
 
-// A Request says what to fetch. It is handed over through a pipe: nothing of it
-// appears among the arguments of any process.
+// A Request says what to fetch. It is passed through a pipe, so that it does not appear in the
+// arguments of any process.
 type Request struct {
-	// Address of the module: anything that go-getter takes for a directory, but for
-	// relative paths.
+	// Address of the module: any address of go-getter for a directory, except relative paths.
 	Address string `json:"address,omitempty"`
 
 	// Artifact to fetch instead of an address.
 	Artifact *Artifact `json:"artifact,omitempty"`
 
-	// Known is the revision that an earlier fetch of the same address returned. If the
-	// source still has that revision, nothing is downloaded. Empty to download any
-	// revision.
+	// Known is the revision that an earlier fetch of the same address returned. If the source
+	// still has that revision, nothing is downloaded. It is empty to download any revision.
 	Known string `json:"known,omitempty"`
 
-	// Look asks for the revision only. A source that cannot tell its revision without a
-	// download is downloaded all the same.
-	Look bool `json:"look,omitempty"`
+	// RevisionOnly asks for the revision only. A source that does not tell its revision without a
+	// download is downloaded nevertheless.
+	RevisionOnly bool `json:"revisionOnly,omitempty"`
 
-	// GitCredentials is the content of a .git-credentials file. When there is any, or
-	// when the address has credentials, git uses none of the configured credential
-	// helpers: a helper would learn the credentials of another tenant.
+	// GitCredentials is the content of a .git-credentials file. If it is not empty, or the address
+	// has credentials, git uses none of the configured credential helpers: a helper would learn
+	// the credentials of another tenant.
 	GitCredentials []byte `json:"gitCredentials,omitempty"`
 
-	// Dir is an empty directory. It belongs to the fetch until that is over; the
-	// caller removes it then. It may hold credentials.
+	// Dir is an empty directory. It belongs to the fetch until the fetch ends, and the caller
+	// removes it afterwards. It may contain credentials.
 	Dir string `json:"dir"`
 
-	// Private is a directory of this machine that must not be fetched from: it has the
+	// Private is a directory of this machine from which nothing may be fetched: it has the
 	// modules, states and credentials of other tenants. Dir is below it.
 	Private string `json:"private"`
 
-	// Redact, if not nil, hides secrets in errors, before they are cut. It must ignore
-	// white space. The process that fetches does not know which texts are secret.
+	// Redact, if not nil, hides secrets in errors, before they are cut. It must ignore white
+	// space. The process of the fetch does not know the secrets.
 	Redact func(text string) string `json:"-"`
 }
 
@@ -92,21 +88,21 @@ type Artifact struct {
 
 // A Result is the result of a fetch.
 type Result struct {
-	// Dir holds everything that was downloaded, and nothing else. It is below the
-	// directory of the request. Empty if nothing was downloaded: the source still has the
-	// known revision, or the request was to look only.
+	// Dir contains the complete download, and nothing else. It is below the directory of the
+	// request. It is empty if nothing was downloaded: the source still has the known revision, or
+	// only the revision was requested.
 	Dir string `json:"dir,omitempty"`
 
 	// Sub is the directory of the module in Dir. It may be a pattern.
 	Sub string `json:"sub,omitempty"`
 
-	// Source is the address without that directory, and without a ref of git. It may
-	// contain credentials.
+	// Source is the address without that directory, and without a git ref. It may contain
+	// credentials.
 	Source string `json:"source,omitempty"`
 
-	// Revision that the source had right before or while it was downloaded. The same
-	// source with the same revision has the same files. Empty if it cannot be told, so
-	// that every fetch is a download.
+	// Revision of the source right before or during the download. The same source with the same
+	// revision has the same files. It is empty if the source does not tell it, so that every fetch
+	// is a download.
 	Revision string `json:"revision,omitempty"`
 }
 
@@ -117,13 +113,12 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Run fetches a module. The program is the path of this one, or of another that calls
-// Main; env is the environment of the fetch. Run adds only settings to it that keep git
-// from asking for input.
+// Run fetches a module. program is the path of this program, or of another one that calls Main.
+// env is the environment of the fetch. Run only adds settings that keep git from asking for
+// input.
 //
-// When ctx ends, the process is killed, and with it git and all other programs that it
-// started. The same happens when this process dies. The error is one line, and has none
-// of the credentials in it.
+// When ctx ends, the process is killed, and with it git and all other programs that it started.
+// The same happens when this process dies. The error is one line, without credentials.
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	if os.Getenv(marker) != "" {
 		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
@@ -162,9 +157,8 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	run.Stdin = bytes.NewReader(request)
 	run.Stdout = stdout
 	run.Stderr = stderr
-	// A session of its own is a process group of its own, and has no terminal at
-	// which ssh could ask for a passphrase. The process ends its group when it gets
-	// SIGTERM.
+	// A separate session is also a separate process group, and has no terminal at which ssh could
+	// ask for a passphrase. The process ends its group when it gets SIGTERM.
 	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	run.Cancel = func() error { return unix.Kill(-run.Process.Pid, unix.SIGKILL) }
 	run.WaitDelay = outputDelay

@@ -56,23 +56,23 @@ func TestRunFails(t *testing.T) {
 		want    string
 	}{
 		"NoProgram": {
-			reason:  "A program that cannot be started is named.",
+			reason:  "The message names a program that cannot be started.",
 			program: "/none",
 			want:    `cannot start "/none"`,
 		},
 		"Crash": {
-			reason:  "A crash says what it has to say, in one line.",
+			reason:  "The message contains the output of a crash, in one line.",
 			program: self,
 			env:     []string{stubVariable + "=crash"},
 			want:    "the fetch ended without an answer: exit status 2: panic: at the disco; goroutine 1 [running]",
 		},
 		"Silence": {
-			reason:  "A program that does something else entirely is not waited for.",
+			reason:  "A program that does not fetch ends without an answer.",
 			program: "/bin/true",
 			want:    "the fetch ended without an answer: exit status 0",
 		},
 		"Recursion": {
-			reason:  "A program that does not call Main, and fetches again, is stopped.",
+			reason:  "A program that does not call Main, and starts another fetch, is stopped.",
 			program: self,
 			env:     []string{stubVariable + "=recurse"},
 			want:    "the program does not call fetch.Main when it starts",
@@ -142,17 +142,17 @@ func TestEnviron(t *testing.T) {
 			want:   slices.Concat([]string{"HOME=/w/x/home"}, ours, config),
 		},
 		"Kept": {
-			reason: "What the caller wants is kept, an empty home directory as well.",
+			reason: "Settings of the caller are kept, even an empty home directory.",
 			base:   []string{"HOME=", "AWS_REGION=r", "GIT_SSH_COMMAND=s"},
 			want:   slices.Concat([]string{"HOME=", "AWS_REGION=r", "GIT_SSH_COMMAND=s"}, ours, config),
 		},
 		"Repository": {
-			reason: "There is no repository yet.",
+			reason: "No repository exists yet.",
 			base:   []string{"GIT_DIR=/x", "HOME=/h", "GIT_WORK_TREE=/y", "GIT_INDEX_FILE=z"},
 			want:   slices.Concat([]string{"HOME=/h"}, ours, config),
 		},
 		"Configuration": {
-			reason: "Configuration of git is added to.",
+			reason: "The configuration of git is extended.",
 			base:   []string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
 			want: slices.Concat([]string{"HOME=/h", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, ours, []string{
 				"GIT_CONFIG_KEY_1=include.path", "GIT_CONFIG_VALUE_1=/w/x/gitconfig",
@@ -188,13 +188,13 @@ func TestRevisionCheck(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"New":         {"Another revision is downloaded.", revisionCheck{known: "a"}, "b", "b", nil},
-		"First":       {"So is the first one.", revisionCheck{}, "b", "b", nil},
-		"Same":        {"The same is not.", revisionCheck{known: "a"}, "a", "a", errSkipped},
-		"Look":        {"Nor is another one, when only the revision is wanted.", revisionCheck{known: "a", look: true}, "b", "b", errSkipped},
-		"Unknown":     {"An unknown revision cannot be the same.", revisionCheck{}, "", "", nil},
-		"LookUnknown": {"Nor can it be compared without a download.", revisionCheck{look: true}, "", "", nil},
-		"Indirect":    {"The revision of another address says nothing.", revisionCheck{known: "a", look: true, indirect: true}, "a", "", nil},
+		"New":                 {"Another revision is downloaded.", revisionCheck{known: "a"}, "b", "b", nil},
+		"First":               {"So is the first one.", revisionCheck{}, "b", "b", nil},
+		"Same":                {"The same is not.", revisionCheck{known: "a"}, "a", "a", errSkipped},
+		"RevisionOnly":        {"Nor is another one, when only the revision is wanted.", revisionCheck{known: "a", revisionOnly: true}, "b", "b", errSkipped},
+		"Unknown":             {"An unknown revision cannot be the same.", revisionCheck{}, "", "", nil},
+		"RevisionOnlyUnknown": {"Nor can it be compared without a download.", revisionCheck{revisionOnly: true}, "", "", nil},
+		"Indirect":            {"The revision of another address says nothing.", revisionCheck{known: "a", revisionOnly: true, indirect: true}, "a", "", nil},
 	}
 
 	for name, tc := range cases {
@@ -235,7 +235,7 @@ func TestLimitedDownload(t *testing.T) {
 	}
 }
 
-// TestCredentialsMode ensures that no other user can read files with secrets, with any
+// TestCredentialsMode ensures that no other user can read files with secrets, regardless of the
 // umask.
 func TestCredentialsMode(t *testing.T) {
 	t.Parallel()

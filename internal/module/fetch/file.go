@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A fileGetter copies files, where that of go-getter makes a symbolic link: a downloaded
-// module has to stay as it is until the next fetch.
+// A fileGetter copies files. The getter of go-getter makes a symbolic link instead, but a
+// downloaded module must not change until the next fetch.
 type fileGetter struct {
 	getter.FileGetter
 
@@ -33,7 +33,7 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	// To open a pipe would block.
+	// Opening a pipe would block.
 	if info, err := os.Stat(path); err == nil && !info.IsDir() { //nolint:gosec // It may be any that is not private.
 		return errors.Errorf("cannot open %q: not a directory", path)
 	}
@@ -47,7 +47,7 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	return unpackTo(dst, func(u *unpacker) error { return u.directory(src) })
 }
 
-// GetFile gets a file, which is an archive to be unpacked.
+// GetFile copies a file, which is an archive to be unpacked.
 func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	path, err := g.path(u)
 	if err != nil {
@@ -64,8 +64,8 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	return g.FileGetter.GetFile(dst, u)
 }
 
-// path of a file of this machine. It is an error if the file is private, or if a server
-// asked for it instead of the user.
+// path returns the path of a file of this machine. It fails if the file is private, or if a
+// server asked for it instead of the user.
 func (g *fileGetter) path(u *url.URL) (string, error) {
 	if g.check.indirect {
 		return "", errors.New("the server refers to a file of this machine")
@@ -79,8 +79,8 @@ func (g *fileGetter) path(u *url.URL) (string, error) {
 	return path, checkOutside(g.private, path)
 }
 
-// checkOutside fails if path is private or below. It also fails if private is below path:
-// the copy would never end, because the files are copied to private.
+// checkOutside fails if path is private or below. It also fails if private is below path: the
+// files are copied to private, so that the copy would never end.
 func checkOutside(private, path string) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -24,18 +24,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
-// commitPrefix begins the revision of a source that has a known commit.
+// commitPrefix begins the revision of a source with a known commit.
 const commitPrefix = "commit "
 
 // credentialHelper is configuration that makes git ignore all other helpers, and use the
-// file with the credentials of this fetch.
+// credentials file of this fetch.
 const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
 
 // commitID matches the full name of a commit, which never changes.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Immutable reports whether an address that had this revision has it for ever: the
-// address names the commit in full.
+// Immutable reports whether an address with this revision has it for ever: the address contains
+// the full name of the commit.
 func Immutable(address, revision string) bool {
 	commit, ok := strings.CutPrefix(revision, commitPrefix)
 	_, query, _ := strings.Cut(address, "?")
@@ -44,15 +44,15 @@ func Immutable(address, revision string) bool {
 }
 
 const (
-	// head is the ref that a clone without any checks out.
+	// head is the ref that a clone checks out by default.
 	head = "HEAD"
 
-	// peeled follows the name of a tag where git lists the commit behind it.
+	// peeled is the suffix of a tag in the lists of git that stands for its commit.
 	peeled = "^{}"
 )
 
-// ambiguousRef matches names that may be another ref in a clone than the ref of the same
-// name in the repository, or the beginning of a commit's name.
+// ambiguousRef matches names that may stand for another ref in a clone than in the repository,
+// and names that may be the beginning of a commit's name.
 var ambiguousRef = regexp.MustCompile(`^((refs|heads|tags|remotes|origin)/.*|[0-9a-fA-F]{4,}|[A-Z_]*HEAD|@)$`)
 
 // gitAccess holds the settings with which git accesses repositories.
@@ -67,7 +67,7 @@ type gitAccess struct {
 	credentials []byte
 }
 
-// addCredentials adds lines to the credentials, which win over those that are there.
+// addCredentials adds lines to the credentials. They take precedence over the existing ones.
 func (a *gitAccess) addCredentials(lines []byte) error {
 	a.credentials = slices.Concat(lines, []byte("\n"), a.credentials)
 	if err := os.WriteFile(filepath.Join(a.dir, credentialsFile), a.credentials, 0o600); err != nil {
@@ -77,10 +77,10 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }
 
-// prepare returns u without its credentials, which are written to files that git reads. In
-// a URL they would be among the arguments of git, which every process on the node can see,
-// and stay in the configuration of the repository. It is an error if u is a private
-// repository of this machine.
+// prepare returns u without its credentials, and writes them to files that git reads. In a URL
+// they would be among the arguments of git, which every process on the node can see, and stay in
+// the configuration of the repository. prepare fails if u is a private repository of this
+// machine.
 func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
 	if u.Scheme == "file" {
 		return u, checkOutside(a.private, u.Path)
@@ -97,8 +97,8 @@ func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
 	if u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
 		return u, nil
 	}
-	// A token is often given as a name without a password. The helper is silent
-	// unless there is one, even if it is empty.
+	// A token is often given as a name without a password. The helper ignores an entry without a
+	// password, but accepts an empty one.
 	password, _ := u.User.Password()
 	line := url.URL{Scheme: u.Scheme, Host: u.Host, User: url.UserPassword(u.User.Username(), password)}
 	bare := *u
@@ -107,8 +107,7 @@ func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
 	return &bare, a.addCredentials([]byte(line.String()))
 }
 
-// A gitGetter checks the revision before it clones, and keeps credentials out of
-// arguments.
+// A gitGetter checks the revision before it clones, and keeps credentials out of arguments.
 type gitGetter struct {
 	getter.GitGetter
 
@@ -134,7 +133,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 		return err
 	}
 
-	// A shallow clone has no other commits than that of the ref.
+	// A shallow clone has only the commits of the ref.
 	commit, isCommit := strings.CutPrefix(revision, commitPrefix)
 	if isCommit && !u.Query().Has("depth") {
 		u = without(u, "ref")
@@ -180,8 +179,8 @@ func without(u *url.URL, parameters ...string) *url.URL {
 	return &bare
 }
 
-// resolve the ref in u: it returns a revision that changes when the value of the ref does.
-// It names the commit unless only a clone can tell that.
+// resolve returns the revision of the ref in u, which changes when the value of the ref changes.
+// The revision names the commit unless only a clone can resolve it.
 func resolve(ctx context.Context, u *url.URL) (string, error) {
 	ref := u.Query().Get("ref")
 	if commitID.MatchString(ref) {
@@ -190,7 +189,7 @@ func resolve(ctx context.Context, u *url.URL) (string, error) {
 
 	address := without(u, "ref", "depth").String()
 
-	// An annotated tag is followed by the commit that it stands for.
+	// An annotated tag is followed by its commit.
 	patterns := []string{ref, ref + peeled}
 	if ref == "" {
 		patterns = []string{head}
@@ -198,8 +197,8 @@ func resolve(ctx context.Context, u *url.URL) (string, error) {
 
 	refs, err := listRefs(ctx, address, patterns...)
 	if err == nil && refs == "" {
-		// It may be the beginning of a commit's name, or an expression. In both cases its
-		// value does not change as long as no ref does.
+		// It may be the beginning of a commit's name, or an expression. In both cases its value
+		// does not change as long as no ref changes.
 		refs, err = listRefs(ctx, address)
 	}
 
@@ -210,9 +209,9 @@ func resolve(ctx context.Context, u *url.URL) (string, error) {
 	return "refs " + fingerprint(ref, refs), err
 }
 
-// commitOf returns the commit that a ref stands for among refs as git lists them. It
-// is empty unless the ref is the short name of one branch or one tag and could be
-// nothing else in a clone.
+// commitOf returns the commit of a ref, given the refs as git lists them. It is empty unless the
+// ref is the short name of exactly one branch or tag and cannot stand for something else in a
+// clone.
 func commitOf(ref, refs string) string {
 	commits := map[string]string{}
 
@@ -232,8 +231,8 @@ func commitOf(ref, refs string) string {
 	return cmp.Or(branch, tag)
 }
 
-// listRefs asks the repository for all refs whose names end in one of the patterns, or
-// for all refs without a pattern, and returns them with their commits.
+// listRefs returns all refs of the repository, with their commits, whose names end in one of the
+// patterns. Without a pattern it returns all refs.
 func listRefs(ctx context.Context, address string, patterns ...string) (string, error) {
 	stderr := &process.Tail{Max: maxStderr}
 	refs := &bytes.Buffer{}
@@ -251,8 +250,8 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 	return refs.String(), errors.Wrap(err, "cannot run git")
 }
 
-// useSSHKey makes git, in the environment of this process, use a key in base64. Go-getter
-// would write the path of the key to a shell command without quotes.
+// useSSHKey makes git, in the environment of this process, use a key in base64. go-getter would
+// write the path of the key to a shell command without quotes.
 func (a *gitAccess) useSSHKey(key string) error {
 	data, err := base64.StdEncoding.DecodeString(key)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxReferences is how often a server may refer to another address in a row.
+	// maxReferences limits the chain of references of servers to other addresses.
 	maxReferences = 10
 
-	// maxDownload is the limit of a response. Downloads by git, S3 and the like are not
+	// maxDownload limits the size of a response. Downloads by git, S3 and similar getters are not
 	// limited.
 	maxDownload = 1 << 30
 )
@@ -40,7 +40,7 @@ func newHTTPGetter(c *revisionCheck) *httpGetter {
 	}
 }
 
-// Get asks the server which address to get instead, and gets that.
+// Get asks the server for another address to get, and gets that.
 func (g *httpGetter) Get(dst string, u *url.URL) error {
 	g.check.redirect()
 
@@ -91,7 +91,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// validator returns the header, with its name, that identifies the version of a response;
+// validator returns the header, with its name, that identifies the version of a response. It is
 // empty if the server sends none.
 func validator(h http.Header) string {
 	for _, name := range []string{"ETag", "Last-Modified"} {
@@ -103,7 +103,7 @@ func validator(h http.Header) string {
 	return ""
 }
 
-// setCondition asks for a response only if it has another validator.
+// setCondition requests a response only if it has another validator.
 func setCondition(h http.Header, validator string) {
 	if value, ok := strings.CutPrefix(validator, "ETag "); ok {
 		h.Set("If-None-Match", value)

@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// maxLines and maxMessage bound a message. The cause of a failure is at its end.
+	// maxLines and maxMessage limit a message. The cause of a failure is at its end.
 	maxLines   = 5
 	maxMessage = 1000
 )
 
 var (
-	// noise matches parts of messages of go-getter and git that are no news.
+	// noise matches parts of messages of go-getter and git without information.
 	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
 		`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
-	// localPort matches the local end of a connection. It is another one every time,
-	// and a condition must not change every time.
+	// localPort matches the local end of a connection. It changes every time, but a condition must
+	// not.
 	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
 )
 
@@ -48,7 +48,7 @@ func said(err error) string {
 	end := &process.Tail{Max: maxStderr}
 
 	for line := range strings.Lines(err.Error()) {
-		// White space is no news, and would make room for the end of a secret.
+		// Extra white space would make room for the end of a secret.
 		if line = strings.Join(strings.Fields(line), " "); line != "" {
 			_, _ = end.Write([]byte(line + "\n"))
 		}
@@ -57,8 +57,8 @@ func said(err error) string {
 	return cmp.Or(end.String(), "the message is too long to be shown")
 }
 
-// message returns the text of an error of the request as one line. The line is the same
-// whenever the same error happens, and has no credentials in it.
+// message returns the text of an error of the request as one line. The line is the same for the
+// same error, and contains no credentials.
 func (r Request) message(text string) string {
 	if r.Redact != nil {
 		text = r.Redact(text)

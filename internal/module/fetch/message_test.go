@@ -58,7 +58,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// FuzzRedact makes addresses of parts, and looks for those that are secret.
+// FuzzRedact builds addresses from parts, and checks that the secret parts are removed.
 func FuzzRedact(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"git::https", "user", "pass", "example.org/a", "ref=v1"},
@@ -98,7 +98,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-// addressesMatch says whether an address is seen in a text.
+// addressesMatch says whether an address is recognized in a text.
 func addressesMatch(address string) bool { return addresses.FindString(address) == address }
 
 func TestMessage(t *testing.T) {
@@ -112,12 +112,12 @@ func TestMessage(t *testing.T) {
 		want   string
 	}{
 		"Git": {
-			reason: "What git says becomes one line, without what is no news or different every time.",
+			reason: "The output of git becomes one line, without noise and changing parts.",
 			err:    errors.New("error downloading 'https://u:p@example.org/a': /usr/bin/git exited with 128: Cloning into '/w/x/fetched'...\nremote: a\n\nfatal: repository 'https://u:p@example.org/a/' not found\n"), //nolint:revive // It is what git says.
 			want:   "/usr/bin/git exited with 128: remote: a; fatal: repository 'https://example.org/a/' not found",
 		},
 		"Access": {
-			reason: "What git guesses whenever a repository cannot be read is no news.",
+			reason: "The guesses of git about an unreadable repository are removed.",
 			err:    errors.New("ssh: Could not resolve hostname a: Name or service not known\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"), //nolint:revive // It is what git says.
 			want:   "ssh: Could not resolve hostname a: Name or service not known; fatal: Could not read from remote repository.",
 		},
@@ -127,17 +127,17 @@ func TestMessage(t *testing.T) {
 			want:   "3; 4; 5; 6; 7",
 		},
 		"Port": {
-			reason: "The local port is different every time.",
+			reason: "The local port changes every time.",
 			err:    errors.New("read tcp 127.0.0.1:40000->127.0.0.1:80: connection reset by peer"),
 			want:   "read tcp 127.0.0.1:80: connection reset by peer",
 		},
 		"Parse": {
-			reason: "What is wrong with a URL may be a part of the password.",
+			reason: "The error of an invalid URL may contain a part of the password.",
 			err:    errors.Wrap(parseErr, "x"),
 			want:   "the address is not a valid URL",
 		},
 		"Path": {
-			reason: "The temporary directory is another one every time.",
+			reason: "The temporary directory changes every time.",
 			err:    errors.New("open /w/x/fetched/main.tf: permission denied"),
 			want:   "open fetched/main.tf: permission denied",
 		},
@@ -159,8 +159,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestNoPartOfSecret plants a secret at every offset around the places where a message is
-// cut.
+// TestNoPartOfSecret puts a secret at every offset around the places where a message is cut.
 func TestNoPartOfSecret(t *testing.T) {
 	t.Parallel()
 
@@ -194,7 +193,7 @@ func TestNoPartOfSecret(t *testing.T) {
 				expect(printed + strings.Repeat(".", maxMessage-n))
 				expect("." + printed + strings.Repeat("\n.", n/10))
 			}
-			// Here few bytes are left between two cuts.
+			// Here only a few bytes are left between two cuts.
 			for n := 0; n < len(printed)+2; n += 7 {
 				expect(printed + strings.Repeat(" ", maxStderr-n))
 			}

@@ -21,8 +21,8 @@ var (
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
 )
 
-// Redact returns the address of a module for people: without user and password, and
-// without the values of parameters that may be secret.
+// Redact returns the address of a module for people: without user and password, and without the
+// values of parameters that may be secret.
 func Redact(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	prefix := forced.FindString(address)
@@ -47,14 +47,13 @@ func Redact(address string) string {
 func withoutUser(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndex(authority, "@")
-	// A password with a slash, which should have been escaped, looks like the end of
-	// the host.
+	// A slash in a password, which should have been escaped, looks like the end of the host.
 	if _, err := url.Parse(scheme + rest[at+1:]); err != nil && scheme != "" {
 		at = strings.LastIndex(rest, "@")
 	}
 
 	if rest[:at+1] == "git@" {
-		// The usual user of ssh hosts.
+		// This is the usual user of ssh hosts.
 		return rest
 	}
 

@@ -11,18 +11,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// errSkipped ends a fetch: the revision is all that was wanted.
+// errSkipped ends a fetch: no download is needed.
 var errSkipped = errors.New("the source need not be downloaded")
 
 // A revisionCheck compares the revision of the source with the known one.
 //
-// The revision is looked up before, or as part of, the download. If the source changes
-// in between, the recorded revision is older than the downloaded tree, and the next
-// fetch downloads it again: too often, never too rarely.
+// The revision is checked before, or as part of, the download. If the source changes in between,
+// the recorded revision is older than the downloaded tree, and the next fetch downloads it again.
+// There may be unnecessary downloads, but never a missing one.
 type revisionCheck struct {
-	// known and look are those of the Request.
-	known string
-	look  bool
+	// known and revisionOnly are those of the Request.
+	known        string
+	revisionOnly bool
 
 	// source and revision are those of the Result.
 	source, revision string
@@ -30,35 +30,35 @@ type revisionCheck struct {
 	indirect bool
 }
 
-// found records that the source has this revision. It returns errSkipped if there is no
-// need to download it.
+// found records that the source has this revision. It returns errSkipped if no download is
+// needed.
 func (c *revisionCheck) found(revision string) error {
 	if c.indirect {
 		return nil
 	}
 
 	c.revision = revision
-	if revision != "" && (c.look || revision == c.known) {
+	if revision != "" && (c.revisionOnly || revision == c.known) {
 		return errSkipped
 	}
 
 	return nil
 }
 
-// setSource says what the source is, if that is not its address.
+// setSource sets the source, if it is not the address.
 func (c *revisionCheck) setSource(source string) {
 	if !c.indirect {
 		c.source = source
 	}
 }
 
-// redirect records that the source refers to another one. From now on revisions are not
-// those of the address, which may refer to another source the next time.
+// redirect records that the source refers to another one. From now on revisions are not those of
+// the address, which may refer to another source the next time.
 func (c *revisionCheck) redirect() {
 	*c = revisionCheck{indirect: true}
 }
 
-// fingerprint returns a short text that stands for these strings.
+// fingerprint returns a short text that identifies these strings.
 func fingerprint(s ...string) string {
 	h := sha256.New()
 

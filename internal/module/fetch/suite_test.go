@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// stubVariable says what the test binary does instead of a fetch.
+// stubVariable selects what the test binary does instead of a fetch.
 const stubVariable = "FETCH_TEST_STUB"
 
 func TestMain(m *testing.M) {

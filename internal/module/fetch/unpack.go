@@ -15,21 +15,20 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Limits of a module from an archive or a directory. A module has some kilobytes; one far
-// beyond these limits was made to fill the disk.
+// Limits of a module from an archive or a directory. A module has some kilobytes: a much larger
+// one was made to fill the disk.
 const (
 	maxEntries  = 200_000
 	maxUnpacked = 4 << 30
 )
 
-// An unpacker fills a directory from an untrusted archive or directory. It writes
-// nothing outside of the directory, for all names and links in the archive, and no more
-// than the limits allow. Symbolic links are kept: the caller checks where they lead once
-// all of them are there.
+// An unpacker fills a directory from an untrusted archive or directory. It writes nothing outside
+// of the directory, regardless of names and links in the archive, and no more than the limits
+// allow. Symbolic links are kept: the caller checks their targets when all of them exist.
 type unpacker struct {
 	root *os.Root
 
-	// maxEntries and maxBytes are the limits, and entries and bytes are used up so far.
+	// maxEntries and maxBytes are the limits. entries and bytes count towards them.
 	maxEntries, entries int
 	maxBytes, bytes     int64
 }
@@ -39,8 +38,7 @@ type entry struct {
 	name string
 	mode fs.FileMode
 
-	// target of a symbolic link or, if hard, the name of an earlier entry that gets
-	// another name.
+	// target of a symbolic link. For a hard link it is the name of an earlier entry.
 	target string
 	hard   bool
 }
@@ -60,14 +58,14 @@ func unpackTo(dst string, fill func(*unpacker) error) error {
 	return fill(&unpacker{root: root, maxEntries: maxEntries, maxBytes: maxUnpacked})
 }
 
-// add an entry, with the content of r if it is a file. The last entry of a name wins, and
+// add adds an entry, with the content of r if it is a file. The last entry of a name counts, and
 // nothing is written through a link.
 func (u *unpacker) add(e entry, r io.Reader) error {
 	if u.entries++; u.entries > u.maxEntries {
 		return errors.Errorf("there are more than %d files", u.maxEntries)
 	}
 
-	// os.Root confines all names. Where two dots lead depends on links, so that they are
+	// os.Root confines all names. The meaning of two dots depends on links, so that they are
 	// refused even where they stay inside.
 	if path.IsAbs(e.name) || slices.Contains(strings.Split(e.name, "/"), "..") {
 		return errors.Errorf("entry %q leads out of the archive", e.name)
@@ -98,7 +96,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	return errors.Errorf("entry %q is neither a file, a directory nor a link", e.name)
 }
 
-// file makes a file with the content of r. Of the mode only the permissions are used; the
+// file makes a file with the content of r. It uses only the permissions of the mode, and the
 // owner can always read and write.
 func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -107,7 +105,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	}
 	defer f.Close() //nolint:errcheck // It is closed, and that is checked, below.
 
-	// One byte more than allowed tells too much from just enough.
+	// One more byte than allowed detects a file that is too large.
 	n, err := io.Copy(f, io.LimitReader(r, u.maxBytes-u.bytes+1))
 	if err != nil {
 		return errors.Wrapf(err, "cannot write %q", name)
@@ -116,7 +114,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	if u.bytes += n; u.bytes > u.maxBytes {
 		return errors.Errorf("there are more than %d bytes", u.maxBytes)
 	}
-	// Not when it is created: the process has a umask, the archive does not.
+	// The mode is set after the creation, because the process has a umask.
 	if err := f.Chmod(mode.Perm() | 0o600); err != nil {
 		return err
 	}

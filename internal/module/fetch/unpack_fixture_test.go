@@ -58,7 +58,7 @@ func copyDirectory(root, src *os.Root, l limits) error {
 	return u.directory(src)
 }
 
-// A packed entry is one that is going to be in an archive.
+// A packed entry is an entry of an archive to be made.
 type packed struct {
 	kind          byte
 	name, content string
@@ -165,8 +165,8 @@ func makeZip(t *testing.T, entries []packed) []byte {
 	return b.Bytes()
 }
 
-// content of the files below dir, after their permissions; an arrow before the
-// target of a link.
+// content returns the files below dir, with their permissions in front. An arrow marks the target
+// of a link.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 
@@ -185,7 +185,7 @@ func content(t *testing.T, dir string) map[string]string {
 	return got
 }
 
-// octal returns the permissions as chmod takes them.
+// octal returns the permissions in the format of chmod.
 func octal(m fs.FileMode) string {
 	mode := uint32(m.Perm())
 	if m&fs.ModeSetuid != 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// FuzzTar unpacks an archive with a link and a file of any name, and looks whether
-// there is anything outside.
+// FuzzTar unpacks an archive with a link and a file of any name, and checks that there is nothing
+// outside.
 func FuzzTar(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"a", "..", "a/escape"},

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 )
 
-// TestUnpackDeclaredSize ensures that the size that a ZIP archive declares does not count:
-// this one is negative as an int64.
+// TestUnpackDeclaredSize ensures that the declared size in a ZIP archive is ignored: this one is
+// negative as an int64.
 func TestUnpackDeclaredSize(t *testing.T) {
 	t.Parallel()
 

@@ -23,7 +23,7 @@ func TestUnpack(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		entries []packed
-		// tarOnly is for what ZIP does not have.
+		// tarOnly marks a case that ZIP does not support.
 		tarOnly bool
 		limits  limits
 		want    map[string]string
@@ -36,12 +36,12 @@ func TestUnpack(t *testing.T) {
 			want:    map[string]string{"main.tf": "0644 m", "bin/run": "0755 r", "secret": "0600 s"},
 		},
 		"Dotted": {
-			reason:  "Names may begin with a dot, as tar makes them.",
+			reason:  "Names may begin with a dot, as in archives of tar.",
 			entries: []packed{dir("./", 0o755), file("./main.tf", "m"), dir("./sub/", 0o755), file("./sub/..a", "a")},
 			want:    map[string]string{"main.tf": "0644 m", "sub/..a": "0644 a"},
 		},
 		"ReadOnlyDirectory": {
-			reason:  "A directory that nobody may write to can be filled, and removed later.",
+			reason:  "A read-only directory can be filled, and removed later.",
 			entries: []packed{dir("sub/", 0o555), file("sub/main.tf", "m")},
 			want:    map[string]string{"sub/main.tf": "0644 m"},
 		},
@@ -56,7 +56,7 @@ func TestUnpack(t *testing.T) {
 			want:    map[string]string{"a.tf": "-> sub/b.tf", "sub/b.tf": "0644 b", "dir": "-> sub"},
 		},
 		"ThroughLinkInside": {
-			reason:  "A link to a directory inside may be gone through.",
+			reason:  "A path may go through a link to a directory inside.",
 			entries: []packed{dir("sub/", 0o755), link("dir", "sub"), file("dir/b.tf", "b")},
 			want:    map[string]string{"dir": "-> sub", "sub/b.tf": "0644 b"},
 		},
@@ -72,7 +72,7 @@ func TestUnpack(t *testing.T) {
 			want:    map[string]string{"a.tf": "0644 a", "b.tf": "0644 b", "c.tf": "0644 c"},
 		},
 		"GlobalHeader": {
-			reason:  "Headers that git puts into archives are no files.",
+			reason:  "Headers that git writes to archives are not files.",
 			entries: []packed{{tar.TypeXGlobalHeader, "pax_global_header", "", 0}, file("main.tf", "m")},
 			tarOnly: true,
 			want:    map[string]string{"main.tf": "0644 m"},
@@ -88,7 +88,7 @@ func TestUnpack(t *testing.T) {
 			err:     `entry "a/../../escape" leads out of the archive`,
 		},
 		"ParentInside": {
-			reason:  "Two dots that stay inside may not, once there are links.",
+			reason:  "Two dots that stay inside may lead out when there are links.",
 			entries: []packed{file("a/../b", "x")},
 			err:     `entry "a/../b" leads out of the archive`,
 		},
@@ -113,7 +113,7 @@ func TestUnpack(t *testing.T) {
 			err:     "path escapes from parent",
 		},
 		"ThroughAbsoluteLink": {
-			reason:  "Nor through one to somewhere else entirely.",
+			reason:  "Nor through a link to a place outside.",
 			entries: []packed{link("out", t.TempDir()), file("out/escape", "x")},
 			err:     "path escapes from parent",
 		},
@@ -123,36 +123,36 @@ func TestUnpack(t *testing.T) {
 			err:     "path escapes from parent",
 		},
 		"LinkOverDirectory": {
-			reason:  "A directory with something in it does not become a link.",
+			reason:  "A directory that is not empty does not become a link.",
 			entries: []packed{file("sub/a", "a"), link("sub", "..")},
 			err:     "not empty",
 		},
 		"HardLinkOut": {
-			reason:  "A hard link to a file outside would let an archive change that.",
+			reason:  "A hard link to a file outside would let an archive change that file.",
 			entries: []packed{hard("passwd", "../../../../../../etc/passwd")},
 			tarOnly: true,
 			err:     "path escapes from parent",
 		},
 		"HardLinkThroughLink": {
-			reason:  "Nor does a link help it.",
+			reason:  "A link does not help it.",
 			entries: []packed{link("etc", "/etc"), hard("passwd", "etc/passwd")},
 			tarOnly: true,
 			err:     "path escapes from parent",
 		},
 		"Device": {
-			reason:  "Devices have no place in a module.",
+			reason:  "A module has no devices.",
 			entries: []packed{{tar.TypeChar, "null", "", 0o666}},
 			tarOnly: true,
 			err:     `entry "null" is neither a file, a directory nor a link`,
 		},
 		"Fifo": {
-			reason:  "Reading a named pipe would never end.",
+			reason:  "A read of a named pipe would never end.",
 			entries: []packed{{tar.TypeFifo, "pipe", "", 0o666}},
 			tarOnly: true,
 			err:     `entry "pipe" is neither a file, a directory nor a link`,
 		},
 		"JustEnough": {
-			reason:  "Limits can be reached.",
+			reason:  "The limits themselves are allowed.",
 			entries: []packed{file("a", "12345"), file("b", "12345")},
 			limits:  limits{2, 10},
 			want:    map[string]string{"a": "0644 12345", "b": "0644 12345"},
@@ -235,8 +235,7 @@ func TestUnpackDirectory(t *testing.T) {
 
 	parent := t.TempDir()
 	src := newRoot(t, filepath.Join(parent, "src"))
-	// As a ConfigMap is mounted: every file is a link into a directory that a link
-	// leads to.
+	// A mounted ConfigMap: every file is a link into a directory behind a link.
 	data := makeTar(t, []packed{
 		file("..2024/main.tf", "m"), link("..data", "..2024"), link("main.tf", "..data/main.tf"),
 		{tar.TypeReg, "bin/run", "r", 0o755},
