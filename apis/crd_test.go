@@ -20,11 +20,11 @@ import (
 const (
 	crdDir = "../package/crds"
 
-	// What a user of these APIs could rely on before this provider existed. A
-	// difference breaks somebody, so this file never changes.
+	// The properties of these APIs before this provider existed. A difference breaks users,
+	// so this file never changes.
 	contractFile = "testdata/crd-properties.tsv"
 
-	// What this provider has on top of it, in the same form.
+	// The additions of this provider, in the same form.
 	additionsFile = "testdata/crd-additions.tsv"
 )
 
@@ -33,7 +33,7 @@ const (
 // whole object.
 type location struct{ CRD, Path string }
 
-// A property is what a schema says of one location, except for its description.
+// A property is the schema of one location, except for its description.
 // Everything but Type and Required is JSON, and empty when absent.
 type property struct {
 	Type       string
@@ -128,8 +128,8 @@ func TestDefinitions(t *testing.T) {
 
 		got[name] = crd.Spec
 
-		// The value is a version of a tool and may change. Another key would be
-		// something to think about: people see annotations.
+		// The value is a version of a tool and may change. A new key needs a decision:
+		// people see annotations.
 		if len(crd.Annotations) != 1 || crd.Annotations["controller-gen.kubebuilder.io/version"] == "" {
 			t.Errorf("%s: want controller-gen.kubebuilder.io/version as the only annotation, got %v", name, crd.Annotations)
 		}

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app is one instance of the provider: its options, and the wiring of
-// everything that runs in it.
+// Package app contains one instance of the provider: its options, and the wiring of all of its
+// parts.
 package app
 
 import (
@@ -41,24 +41,24 @@ import (
 )
 
 const (
-	// releaseTimeout limits how long the release of the Lease may take. Together with
-	// the defaults of --shutdown-grace and of the grace of an interrupted run it is no more
-	// than the 30 seconds that Kubernetes gives a pod to stop.
+	// releaseTimeout limits the release of the Lease. Together with the defaults of
+	// --shutdown-grace and of the grace of an interrupted run it is at most the 30 seconds in
+	// which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
-	// sessionGrace is how long a working directory may be in use for longer than
-	// --timeout: an interrupted run ends, and its files are removed.
+	// sessionGrace is the time that a working directory may be in use beyond --timeout: an
+	// interrupted run ends, and its files are removed.
 	sessionGrace = time.Minute
 
-	// initCacheDir, below the root of the working directories, is no UID: it is not
-	// garbage.
+	// initCacheDir, below the root of the working directories, is not a UID, so that it is not
+	// collected as garbage.
 	initCacheDir = ".initialized"
 
-	// modulesDir, there too, has modules that several Workspaces use.
+	// modulesDir, in the same place, has modules that several Workspaces use.
 	modulesDir = ".modules"
 )
 
-// An instance has the parts of a running provider. Each step of Run sets some of them.
+// An instance contains the parts of a running provider. Each step of Run sets some of them.
 type instance struct {
 	o *Options
 
@@ -86,12 +86,12 @@ type instance struct {
 	failedRuns *statelock.FailedRuns
 	own        *ownership
 
-	// close the connections that the controllers use.
+	// close closes the connections that the controllers use.
 	close func()
 }
 
-// Run an instance until ctx is done. When it returns, no run of the CLI is left
-// and the Lease is released.
+// Run runs an instance until ctx is done. When it returns, no run of the CLI is left and the
+// Lease is released.
 func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o *Options) error {
 func (i *instance) setLoggers(context.Context) error {
 	logger := newLogger(i.o)
 	ctrl.SetLogger(logger)
-	// The leader election of client-go has a logger of its own.
+	// The leader election of client-go has its own logger.
 	klog.SetLogger(logger)
 
 	i.log = logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform"))
@@ -172,7 +172,7 @@ func (i *instance) loadConfig(context.Context) (err error) {
 	return err
 }
 
-// addRunnables adds the runnables beside the controllers.
+// addRunnables adds the runnables that are not controllers.
 func (i *instance) addRunnables(context.Context) error {
 	if err := addProbes(i.mgr, i.o); err != nil {
 		return err
@@ -242,13 +242,13 @@ func (i *instance) addControllers(ctx context.Context) error {
 	return setupControllers(ctx, mgr, wm, wo, i.fail)
 }
 
-// run the manager until ctx is done.
+// run runs the manager until ctx is done.
 func (i *instance) run(ctx context.Context) error {
 	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path(), "cli-version", i.cli.Version(), "root", i.o.Root)
 
 	err := i.mgr.Start(ctx)
 	if err != nil {
-		// Leader election is over, or an essential part failed.
+		// Leader election has ended, or an essential part has failed.
 		i.drain.Abort()
 	}
 
@@ -275,8 +275,8 @@ func (i *instance) run(ctx context.Context) error {
 	return errors.Wrap(err, "cannot run")
 }
 
-// newFetcher returns a fetcher that reads Flux sources from the API server: the
-// right to watch them may be missing, and a cache would wait for it without a word.
+// newFetcher returns a fetcher that reads Flux sources from the API server. The right to watch
+// them may be missing, and a cache would wait for it without an error.
 func newFetcher(mgr manager.Manager, o *Options, shared string) *module.Fetcher {
 	fo := []module.Option{module.WithSharedModules(shared)}
 	if o.NoCrossNamespaceRefs {

@@ -35,7 +35,7 @@ type lists struct {
 
 	mu sync.Mutex
 
-	// of has the label selectors by the last part of the path.
+	// of has the label selectors, by the last part of the path.
 	of map[string]string
 }
 
@@ -51,7 +51,7 @@ func (l *lists) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.RoundTripper.RoundTrip(r)
 }
 
-// A cacheFixture is what there is in the API server.
+// A cacheFixture contains the objects in the API server.
 type cacheFixture struct {
 	// mine are Workspaces of the shard, and others those of another one.
 	mine, others []client.Object
@@ -59,11 +59,11 @@ type cacheFixture struct {
 	// configs are for all shards.
 	configs []client.Object
 
-	// uncached are read when they are needed.
+	// uncached are read on demand.
 	uncached []client.Object
 }
 
-// newCacheFixture creates everything.
+// newCacheFixture creates all objects.
 func newCacheFixture(t *testing.T, cfg *rest.Config) *cacheFixture {
 	t.Helper()
 
@@ -115,8 +115,8 @@ func newCacheFixture(t *testing.T, cfg *rest.Config) *cacheFixture {
 	return f
 }
 
-// expect that an instance finds the objects that it is to work with, no
-// others, and without the fields that are not needed.
+// expect that an instance finds exactly the objects that it works with, without the fields that
+// it does not need.
 func (f *cacheFixture) expect(t *testing.T, kube client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -142,7 +142,7 @@ func (f *cacheFixture) expect(t *testing.T, kube client.Client, cached client.Re
 	}
 }
 
-// TestCache ensures that an instance holds no more in memory than it has to.
+// TestCache ensures that an instance keeps only necessary objects in memory.
 func TestCache(t *testing.T) {
 	t.Parallel()
 
@@ -160,12 +160,12 @@ func TestCache(t *testing.T) {
 		want    map[string]string
 	}{
 		"Default": {
-			reason:  "Secrets are cached when that is asked for.",
+			reason:  "Secrets are cached if the flag asks for it.",
 			secrets: true,
 			want:    map[string]string{"workspaces": shard.LabelKey + "=a", "providerconfigs": "", "clusterproviderconfigs": "", "customresourcedefinitions": "", "secrets": ""},
 		},
 		"NoSecretCache": {
-			reason: "Nothing is cached of the whole cluster that has nothing to do with Workspaces.",
+			reason: "Only objects about Workspaces are cached for the whole cluster.",
 			want:   map[string]string{"workspaces": shard.LabelKey + "=a", "providerconfigs": "", "clusterproviderconfigs": "", "customresourcedefinitions": ""},
 		},
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// clusterKey is the ConfigMap whose UID identifies the cluster. Every API server makes it
-// when it starts for the first time. Unlike the namespace kube-system, a provider that
-// Crossplane has installed may read it.
+// clusterKey is the ConfigMap whose UID identifies the cluster. Every API server makes it at its
+// first start. Unlike the namespace kube-system, a provider that Crossplane has installed may
+// read it.
 func clusterKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 }

@@ -60,7 +60,7 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 		return co, func() {}, nil
 	}
 
-	// The socket is local to the pod, so its content need not be hidden.
+	// The socket is local to the pod, so encryption is not necessary.
 	conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return controller.Options{}, nil, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)
@@ -74,10 +74,10 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 	return co, func() { _ = conn.Close() }, nil
 }
 
-// setupControllers adds a controller for every kind: at once, or, where the
-// instance may watch CustomResourceDefinitions, each when its own are there. A
-// failure of the latter kind is passed to fail. Workspaces are reconciled with
-// wm, everything else with mgr.
+// setupControllers adds a controller for every kind. If the instance may watch
+// CustomResourceDefinitions, each controller is added when those of its kind exist, and an error
+// of that is passed to fail. Otherwise all are added at once. Workspaces are reconciled with wm,
+// everything else with mgr.
 func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, fail context.CancelCauseFunc) error {
 	safe, err := mayWatchCRDs(ctx, mgr.GetClient())
 	if err != nil {
@@ -122,9 +122,8 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 	return nil
 }
 
-// mayWatchCRDs says whether this instance has the right to see when
-// CustomResourceDefinitions come. Crossplane grants it to providers with the
-// capability SafeStart.
+// mayWatchCRDs says whether this instance has the right to watch CustomResourceDefinitions.
+// Crossplane grants it to providers with the capability SafeStart.
 func mayWatchCRDs(ctx context.Context, kube client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
 		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"})

@@ -18,7 +18,7 @@ import (
 func TestControllerOptions(t *testing.T) {
 	t.Parallel()
 
-	// What controllers are told.
+	// told has the options of controllers.
 	type told struct {
 		Workers              int
 		Poll, Measure        time.Duration
@@ -36,12 +36,12 @@ func TestControllerOptions(t *testing.T) {
 			want:   told{Workers: 7, Poll: 2 * time.Minute, Measure: 3 * time.Second},
 		},
 		"ManagementPolicies": {
-			reason: "Policies are honored by those who are told to.",
+			reason: "The flag enables management policies.",
 			o:      &Options{MaxReconcileRate: 1, EnableManagementPolicies: true},
 			want:   told{Workers: 1, Policies: true},
 		},
 		"ChangeLogs": {
-			reason: "So are change logs.",
+			reason: "So does the one of change logs.",
 			o:      &Options{MaxReconcileRate: 1, EnableChangeLogs: true, ChangeLogsSocketPath: "/s"},
 			want:   told{Workers: 1, ChangeLogs: true},
 		},

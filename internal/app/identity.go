@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// identify gives this instance a name and decides whether it holds a Lease: one without
-// --leader-election gives up a Lease that it is not allowed to have.
+// identify sets the name of this instance and decides whether it holds a Lease: without
+// --leader-election, an instance runs without a Lease if it has no right to one.
 func (i *instance) identify(ctx context.Context) (err error) {
 	if i.identity, err = lease.NewIdentity(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (i *instance) newLock(context.Context) error {
 
 	lost := func(err error) {
 		i.log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
-		// The next instance must not find runs of this instance.
+		// The next instance must not overlap with runs of this instance.
 		i.drain.Abort()
 		i.fail(err)
 	}
@@ -96,9 +96,9 @@ func (i *instance) newLock(context.Context) error {
 	return err
 }
 
-// checkInit refuses to hold a Lease as the init process of a container, which the kernel
-// does not let the fence kill. An instance without the flag starts anyway: it did before
-// there were Leases.
+// checkInit refuses to hold a Lease as the init process of a container, which the fence cannot
+// kill because of a rule of the kernel. An instance without the flag starts anyway, as it did
+// before there were Leases.
 func checkInit(pid int, o *Options, log logging.Logger) error {
 	const remedy = "an instance that cannot renew its Lease could not be killed before another one takes over. Put a minimal init in front of it, as the image of this project does with tini, or set shareProcessNamespace: true in the Pod"
 

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// newLogger returns the logger of the process. Every line carries the shard.
+// newLogger returns the logger of the process. Every line contains the shard.
 func newLogger(o *Options) logr.Logger {
 	encoder := zap.ConsoleEncoder
 	if o.LogEncoding == "json" {

@@ -13,8 +13,8 @@ func TestNewLogger(t *testing.T) {
 		reason string
 		debug  bool
 	}{
-		"Default": {reason: "Nobody asked for debug messages."},
-		"Debug":   {reason: "Somebody did.", debug: true},
+		"Default": {reason: "Debug messages are off by default."},
+		"Debug":   {reason: "A flag turns them on.", debug: true},
 	}
 
 	for name, tc := range cases {

@@ -27,10 +27,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A creation needs more than a dozen requests, which would take one worker longer than
-// the CLI does if all that limits them is --max-reconcile-rate. These are the limits of
-// kube-controller-manager. They are for each kind of object: controller-runtime has a REST
-// client for each, and nothing that all of them share.
+// A creation needs more than a dozen requests. With --max-reconcile-rate as their only limit,
+// they would take one worker longer than the CLI. These are the limits of
+// kube-controller-manager. They apply to each kind of object: controller-runtime has a REST
+// client for each, and no shared limit.
 const (
 	minQPS   = 20
 	minBurst = 30
@@ -45,8 +45,8 @@ func newConfig(o *Options) (*rest.Config, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = float32(max(5*o.MaxReconcileRate, minQPS))
 	cfg.Burst = max(10*o.MaxReconcileRate, minBurst)
-	// The API server warns about the name of Crossplane's finalizers whenever one is
-	// written, and the readers of the log cannot change that.
+	// The API server warns about the name of Crossplane's finalizers whenever one is written, and
+	// the readers of the log cannot change that.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
 	return cfg, nil
@@ -56,15 +56,15 @@ func newConfig(o *Options) (*rest.Config, error) {
 func (i *instance) newManager(context.Context) error {
 	o := i.o
 
-	// The scheme is complete before the manager is made: the cache needs it to
-	// tell which of the kinds in ByObject are namespaced.
+	// The scheme is complete before the manager is made: the cache uses it to find the namespaced
+	// kinds in ByObject.
 	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
 
-	// The API server, not the reconciler, keeps other shards' Workspaces away, so
-	// that an instance holds its share of them in memory.
+	// The API server selects the Workspaces of the shard, not the reconciler, so that an instance
+	// keeps only its share in memory.
 	byObject := map[client.Object]cache.ByObject{
 		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 	}
@@ -72,8 +72,8 @@ func (i *instance) newManager(context.Context) error {
 		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
 	}
 
-	// A reconcile reads its Workspace once, and has to be able to read it until its end: one
-	// that loses the label of the shard leaves the cache in the middle of a run.
+	// A reconcile reads its Workspace from the API server, and must be able to read it until its
+	// end: a Workspace that loses the label of the shard leaves the cache in the middle of a run.
 	uncached := []client.Object{&corev1.ConfigMap{}}
 	for _, k := range workspace.Kinds() {
 		uncached = append(uncached, k.Object)
@@ -100,11 +100,11 @@ func (i *instance) newManager(context.Context) error {
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
 		LeaderElection:         o.HoldsLease,
-		// Leader election would release the Lease whenever it ends, which it also does
-		// while runs are in progress.
+		// Leader election would release the Lease whenever it ends, which can happen while runs are
+		// in progress.
 		LeaderElectionReleaseOnCancel: false,
-		// The duration that is written and the deadline that counts are those of the
-		// lock. Leader election must not give up before.
+		// The lock sets the written duration and the real deadline. Leader election must not give
+		// up earlier.
 		LeaseDuration: new(o.electionDeadline() + time.Minute),
 		RenewDeadline: new(o.electionDeadline()),
 		RetryPeriod:   &o.Lease.RetryPeriod,
@@ -120,10 +120,10 @@ func (i *instance) newManager(context.Context) error {
 	return errors.Wrap(err, "cannot make manager")
 }
 
-// newCacheMapper returns a mapper that has the kinds of Workspace built in. The cache,
-// which selects Workspaces by their shard, has to know their scope when the manager is
-// made; with SafeStart their CRDs may come later. It is for the cache only: all other
-// clients have to notice that a kind is missing.
+// newCacheMapper returns a mapper with built-in kinds of Workspace. The cache, which selects
+// Workspaces by their shard, needs their scope when the manager is made, but with SafeStart their
+// CRDs may come later. The mapper is for the cache only: all other clients must detect a missing
+// kind.
 func newCacheMapper(cfg *rest.Config) (meta.RESTMapper, error) {
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {

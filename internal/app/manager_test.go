@@ -28,10 +28,10 @@ func TestWithWorkspaces(t *testing.T) {
 		scope  meta.RESTScopeName
 		found  bool
 	}{
-		"Cluster":    {reason: "known before its CRD is there", gvk: clusterv1beta1.WorkspaceGroupVersionKind, scope: meta.RESTScopeNameRoot, found: true},
-		"Namespaced": {reason: "known before its CRD is there", gvk: namespacedv1beta1.WorkspaceGroupVersionKind, scope: meta.RESTScopeNameNamespace, found: true},
+		"Cluster":    {reason: "known before its CRD exists", gvk: clusterv1beta1.WorkspaceGroupVersionKind, scope: meta.RESTScopeNameRoot, found: true},
+		"Namespaced": {reason: "known before its CRD exists", gvk: namespacedv1beta1.WorkspaceGroupVersionKind, scope: meta.RESTScopeNameNamespace, found: true},
 		"Other":      {reason: "the API server knows it", gvk: other, scope: meta.RESTScopeNameNamespace, found: true},
-		"Unknown":    {reason: "nobody knows it", gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Unknown"}},
+		"Unknown":    {reason: "unknown to the API server", gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Unknown"}},
 	}
 
 	for name, tc := range cases {

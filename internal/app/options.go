@@ -21,15 +21,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// namespaceFile tells a process in a pod the namespace of that pod.
+// namespaceFile contains the namespace of the pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 const (
 	// defaultLeaseDuration is the default of --lease-duration.
 	defaultLeaseDuration = time.Minute
 
-	// unattendedApplyDuration is the duration of the Lease during an apply for an instance
-	// that was not told to hold a Lease.
+	// unattendedApplyDuration is the duration of the Lease during an apply for an instance without
+	// --leader-election.
 	unattendedApplyDuration = 5 * time.Minute
 )
 
@@ -48,7 +48,7 @@ type Options struct {
 	MaxReconcileRate        int
 	MaxApplies              int
 
-	// LeaderElection says whether to hold a Lease; nil if the flag is not set.
+	// LeaderElection says whether to hold a Lease. It is nil if the flag is not set.
 	LeaderElection *bool
 	LeaseNamespace string
 	Lease          lease.Timing
@@ -75,14 +75,13 @@ type Options struct {
 	// Shard that this instance serves. Set by complete.
 	Shard shard.ID
 
-	// HoldsLease says whether this instance holds a Lease. Set by complete. If the flag
-	// is not set, it becomes false if Leases may not be written.
+	// HoldsLease says whether this instance holds a Lease. Set by complete. Without the flag it
+	// becomes false if the instance has no right to write Leases.
 	HoldsLease bool
 }
 
-// ParseOptions parses the arguments of the program of the supplied name. Flags
-// win over environment variables, and those over defaults. Usage and version go
-// to out.
+// ParseOptions parses the arguments of the program of the supplied name. Flags take precedence
+// over environment variables, and those over defaults. Usage and version are written to out.
 func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
 	o := &Options{Environ: os.Environ(), Root: "/tf"}
 	if root, ok := os.LookupEnv("XP_TF_DIR"); ok {
@@ -122,12 +121,12 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. For an unsharded instance with neither this flag nor --leader-election: 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
 	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", "40s", &o.Lease.RenewDeadline)
 	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
-	// For tests: an unsharded instance has five minutes.
+	// This flag is for tests: an unsharded instance uses five minutes.
 	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
-	// For the test that shows the purpose of claims. It has no flag, so that it is not
-	// set by accident.
+	// This option is for the test that shows the purpose of claims. It has no environment
+	// variable, so that it is not set by accident.
 	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden().NoEnvar()
 
 	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
@@ -141,7 +140,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
 }
 
-// complete and validate the options. Every error names the flag, its value and the
+// complete completes and validates the options. Every error names the flag, its value and the
 // allowed values.
 func (o *Options) complete() error {
 	for _, d := range []struct {
@@ -205,12 +204,12 @@ func (o *Options) completeShard() error {
 	return nil
 }
 
-// pauses says whether this instance, when it cannot renew its Lease and nothing is in
-// progress, waits for the API server instead of ending. A shard must not: others believe that
-// it is dead for good, and take its claims.
+// pauses says whether this instance, when it cannot renew its Lease and nothing is in progress,
+// waits for the API server instead of ending. A shard must not wait: others consider it dead for
+// ever, and take its claims.
 func (o *Options) pauses() bool { return !o.Shard.Sharded() && o.Lease.ApplyDuration > 0 }
 
-// electionDeadline is when leader election gives up, which must not be before the lock does.
+// electionDeadline is when leader election gives up. The lock must give up earlier.
 func (o *Options) electionDeadline() time.Duration {
 	if o.pauses() {
 		return math.MaxInt32 * time.Second
@@ -230,18 +229,16 @@ func (o *Options) completeLease() error {
 		}
 	}
 
-	// Without a Lease no other instance could tell whether a shard is served. An
-	// unsharded instance holds a Lease, too, where it can, unless the flag says
-	// otherwise: without one, two instances would work on the same Workspaces whenever a
-	// Deployment is rolled out.
+	// Without a Lease, other instances could not find out whether a shard is served. An unsharded
+	// instance holds a Lease, too, if it can, unless the flag disables it: otherwise two instances
+	// would work on the same Workspaces whenever a Deployment is rolled out.
 	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
 	if needed && o.LeaseNamespace == "" {
 		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name and --shard-catch-all need")
 	}
 
-	// Older versions of such an instance never ended an apply because the API server was
-	// away for some minutes. Operators who want another instance to take over sooner set
-	// the flag.
+	// Older versions of such an instance never ended an apply when the API server was unavailable
+	// for some minutes. Operators who want another instance to take over sooner set the flag.
 	if !needed && o.Lease.Duration == defaultLeaseDuration {
 		o.Lease.ApplyDuration = max(o.Lease.ApplyDuration, unattendedApplyDuration)
 	}

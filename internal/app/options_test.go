@@ -17,8 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// binary is the name of the program in the image, which environment variables of
-// flags begin with.
+// binary is the name of the program in the image. Environment variables of flags begin with it.
 const binary = "/usr/local/bin/crossplane-terraform-provider"
 
 func parse(t *testing.T, args ...string) (*Options, error) {
@@ -62,7 +61,7 @@ func TestParseOptions(t *testing.T) {
 		want   func(o *Options)
 	}{
 		"Defaults": {
-			reason: "Without flags an instance is what it always was.",
+			reason: "Without flags, an instance behaves as in earlier versions.",
 			want:   func(*Options) {},
 		},
 		"AllFlags": {
@@ -89,7 +88,7 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"NamedVariables": {
-			reason: "Variables with names of their own reach their options.",
+			reason: "Variables with special names reach their options.",
 			env: map[string]string{
 				"LEADER_ELECTION": "true", "POD_NAMESPACE": "ns", "SHARD_NAME": "a", "TERRAFORM_CLI": "tofu",
 				"ENABLE_MANAGEMENT_POLICIES": "false", "ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s",
@@ -133,7 +132,7 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"ReplacedVariables": {
-			reason: "A flag whose variable has a name of its own has no other, and one that is unsafe has none.",
+			reason: "A flag with a special variable has no other one, and an unsafe flag has none.",
 			env: map[string]string{
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEADER_ELECTION":            "true",
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_NAMESPACE":            "ns",
@@ -157,7 +156,7 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"NegatedFlags": {
-			reason: "Every switch has a form that turns it off, whatever the environment says.",
+			reason: "Every switch has a form that turns it off, regardless of the environment.",
 			args: []string{
 				"--no-debug", "--no-leader-election", "--no-shard-catch-all", "--no-no-cross-namespace-refs",
 				"--no-enable-management-policies", "--no-enable-changelogs", "--no-enable-secret-cache",
@@ -172,12 +171,12 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"EmptyRoot": {
-			reason: "A root that is set counts, even if there is nothing in it.",
+			reason: "A root that is set counts, even if it is empty.",
 			env:    map[string]string{"XP_TF_DIR": ""},
 			want:   func(o *Options) { o.Root = "" },
 		},
 		"FlagWins": {
-			reason: "The command line wins over the environment.",
+			reason: "The command line takes precedence over the environment.",
 			args:   []string{"--poll=4m"},
 			env:    map[string]string{"CROSSPLANE_TERRAFORM_PROVIDER_POLL": "3m"},
 			want:   func(o *Options) { o.PollInterval = 4 * time.Minute },
@@ -196,7 +195,7 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"CatchAllTurnsLeaderElectionOn": {
-			reason: "The instance for the Workspaces without a label always holds its Lease, whatever else is said.",
+			reason: "The instance for the Workspaces without a label always holds its Lease, regardless of other flags.",
 			args:   []string{"--no-leader-election"},
 			env:    map[string]string{"SHARD_CATCH_ALL": "true", "POD_NAMESPACE": "ns"},
 			want: func(o *Options) {
@@ -205,12 +204,12 @@ func TestParseOptions(t *testing.T) {
 			},
 		},
 		"LeaseInACluster": {
-			reason: "An instance holds a Lease where it can, so that a rollout does not put two of them to work.",
+			reason: "An instance holds a Lease if it can, so that two of them do not work during a rollout.",
 			env:    map[string]string{"POD_NAMESPACE": "ns"},
 			want:   func(o *Options) { o.HoldsLease, o.LeaseNamespace = true, "ns" },
 		},
 		"NoLease": {
-			reason: "Nobody gets a Lease who does not want one.",
+			reason: "The flag disables the Lease.",
 			args:   []string{"--no-leader-election"},
 			env:    map[string]string{"POD_NAMESPACE": "ns"},
 			want:   func(o *Options) { o.LeaderElection, o.LeaseNamespace = new(false), "ns" },
@@ -247,32 +246,32 @@ func TestParseOptionsInvalid(t *testing.T) {
 		want   []string
 	}{
 		"NotADuration": {
-			reason: "What is no duration is not guessed at.",
+			reason: "An invalid duration is refused.",
 			args:   []string{"--timeout=soon"},
 			want:   []string{"--timeout", `"soon"`, "10m"},
 		},
 		"NotAnInteger": {
-			reason: "Neither is what is no number.",
+			reason: "So is an invalid number.",
 			args:   []string{"--max-reconcile-rate=many"},
 			want:   []string{"--max-reconcile-rate", `"many"`, "an integer"},
 		},
 		"NotABoolean": {
-			reason: "A variable can say what a switch cannot on the command line.",
+			reason: "A variable may have a value that a switch cannot have on the command line.",
 			env:    map[string]string{"ENABLE_SECRET_CACHE": "maybe"},
 			want:   []string{"--enable-secret-cache", `"maybe"`, "true or false"},
 		},
 		"NotAnOptionalBoolean": {
-			reason: "Nobody has said anything only if there is nothing.",
+			reason: "Only a missing value means that the flag is not set.",
 			env:    map[string]string{"LEADER_ELECTION": "maybe"},
 			want:   []string{"--leader-election", `"maybe"`, "true or false"},
 		},
 		"Rate": {
-			reason: "Without workers nothing would ever happen.",
+			reason: "At least one worker is needed.",
 			args:   []string{"--max-reconcile-rate=0"},
 			want:   []string{"--max-reconcile-rate", "0", "1 or greater"},
 		},
 		"MaxApplies": {
-			reason: "There is no number of applies below none.",
+			reason: "The number of applies cannot be negative.",
 			args:   []string{"--max-applies=-1"},
 			want:   []string{"--max-applies", "-1", "0 or greater"},
 		},
@@ -287,32 +286,32 @@ func TestParseOptionsInvalid(t *testing.T) {
 			want:   []string{"--shard-name", `"Not_A_Label"`, "lower-case"},
 		},
 		"ReservedShardName": {
-			reason: "The Lease of that name belongs to somebody else.",
+			reason: "The Lease of that name belongs to the catch-all.",
 			args:   []string{"--shard-name=catch-all"},
 			want:   []string{"--shard-name", `"catch-all"`, "reserved"},
 		},
 		"TwoShards": {
-			reason: "An instance serves one thing.",
+			reason: "An instance has one mode.",
 			args:   []string{"--shard-name=a", "--shard-catch-all", "--lease-namespace=ns"},
 			want:   []string{"--shard-name", `"a"`, "--shard-catch-all", "one of the two"},
 		},
 		"LeaseDuration": {
-			reason: "A Lease says its duration in whole seconds.",
+			reason: "The duration of a Lease is in whole seconds.",
 			args:   []string{"--lease-duration=1500ms"},
 			want:   []string{"--lease-duration", "1.5s", "whole seconds"},
 		},
 		"LeaseRenewDeadline": {
-			reason: "An instance must have ended its runs before somebody else takes over.",
+			reason: "An instance must have ended its runs before another one takes over.",
 			args:   []string{"--lease-renew-deadline=50s"},
 			want:   []string{"--lease-renew-deadline", "50s", "--lease-duration (1m0s)", "set it to 45s"},
 		},
 		"LeaseRetryPeriod": {
-			reason: "One renewal that fails must not be the end.",
+			reason: "A single failed renewal must not end the instance.",
 			args:   []string{"--lease-retry-period=40s"},
 			want:   []string{"--lease-retry-period", "40s", "--lease-renew-deadline (40s)"},
 		},
 		"NoLeaseNamespace": {
-			reason: "The namespace of a Lease is not guessed.",
+			reason: "The namespace of a Lease has no default.",
 			args:   []string{"--leader-election"},
 			want:   []string{"--lease-namespace", "POD_NAMESPACE"},
 		},
@@ -353,11 +352,11 @@ func TestParseIntervals(t *testing.T) {
 		flag    string
 		allowed string
 	}{
-		"Sync":            {reason: "Comparing all the time is a busy loop.", flag: "--sync", allowed: positive},
-		"Poll":            {reason: "So is polling all the time.", flag: "--poll", allowed: positive},
+		"Sync":            {reason: "A constant comparison is a busy loop.", flag: "--sync", allowed: positive},
+		"Poll":            {reason: "So is constant polling.", flag: "--poll", allowed: positive},
 		"PollJitter":      {reason: "Polls may be regular.", flag: "--poll-jitter", allowed: nonNegative},
-		"PollStateMetric": {reason: "Counting all the time is a busy loop.", flag: "--poll-state-metric", allowed: positive},
-		"Timeout":         {reason: "Nothing would ever be in time.", flag: "--timeout", allowed: positive},
+		"PollStateMetric": {reason: "A constant count is a busy loop.", flag: "--poll-state-metric", allowed: positive},
+		"Timeout":         {reason: "No reconcile could succeed.", flag: "--timeout", allowed: positive},
 		"GCInterval":      {reason: "Garbage may stay.", flag: "--gc-interval", allowed: nonNegative},
 		"ShutdownGrace":   {reason: "Runs may be interrupted at once.", flag: "--shutdown-grace", allowed: nonNegative},
 	}

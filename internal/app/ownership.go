@@ -25,11 +25,11 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// reconcileMargin is longer than the time that a reconcile takes beyond --timeout: the
-// managed reconciler adds half a minute, and an interrupted run takes its grace period.
+// reconcileMargin is longer than the time that a reconcile takes beyond --timeout: the managed
+// reconciler adds half a minute, and an interrupted run takes its grace period.
 const reconcileMargin = 2 * time.Minute
 
-// An ownership knows which Workspaces this instance may work on.
+// An ownership decides which Workspaces this instance may work on.
 type ownership struct {
 	mgr    manager.Manager
 	claims *claim.Claims
@@ -53,9 +53,8 @@ func (i *instance) addOwnership(context.Context) error {
 		return nil
 	}
 
-	// There are four requests about claims for every Workspace when an instance starts,
-	// and any limit per second would spread them over minutes. Each worker has one at a
-	// time.
+	// At the start of an instance there are four requests about claims for every Workspace. A
+	// limit per second would spread them over minutes. Each worker has only one request at a time.
 	cfg := rest.CopyConfig(i.config)
 	cfg.QPS = -1
 
@@ -65,7 +64,7 @@ func (i *instance) addOwnership(context.Context) error {
 	}
 
 	leases := lease.NewObserver(kube, o.LeaseNamespace, o.Lease, lease.WithLogger(i.log))
-	// Outside of a cluster it may not be known where Leases are.
+	// Outside of a cluster, the namespace of Leases may be unknown.
 	if o.LeaseNamespace != "" {
 		if err := mgr.Add(leases); err != nil {
 			return errors.Wrap(err, "cannot add observer of Leases")
@@ -75,9 +74,9 @@ func (i *instance) addOwnership(context.Context) error {
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
 
 	if o.HoldsLease {
-		// A Workspace is reported after two consecutive scans, so that people are told
-		// within the duration of a Lease that no instance serves a label. A killed
-		// instance counts as serving until its Lease has expired.
+		// A Workspace is reported after two consecutive scans, so that people are told within the
+		// duration of a Lease that no instance serves a label. A killed instance counts as serving
+		// until its Lease has expired.
 		w := &unserved.Watcher{
 			ID:       o.Shard,
 			Leases:   leases,
@@ -89,7 +88,7 @@ func (i *instance) addOwnership(context.Context) error {
 			Log:      i.log,
 		}
 		if err := mgr.Add(w); err != nil {
-			return errors.Wrap(err, "cannot add watcher of Workspaces that nobody serves")
+			return errors.Wrap(err, "cannot add watcher of unserved Workspaces")
 		}
 	}
 
@@ -106,8 +105,8 @@ func (i *instance) addOwnership(context.Context) error {
 	return errors.Wrap(mgr.Add(own.claims), "cannot add claims")
 }
 
-// wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces
-// that this instance may work on.
+// wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces that this
+// instance may work on.
 func (own *ownership) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
 	if own.claims == nil {
 		return readFrom(own.mgr.GetCache(), r, kind), nil
@@ -141,9 +140,9 @@ func readFrom(cache client.Reader, r reconcile.ObjectReconciler[client.Object], 
 	})
 }
 
-// predecessors of this instance that worked on a Workspace and are no more. Those of a
-// shard are written on the Workspace; an unsharded instance, which writes nothing there,
-// is written on its Lease.
+// predecessors returns the dead predecessors of this instance that worked on a Workspace. Those
+// of a shard are recorded on the Workspace. An unsharded instance records nothing there, but its
+// host is on its Lease.
 func (own *ownership) predecessors(o client.Object) statelock.Predecessors {
 	p := statelock.Predecessors{}
 	if own.claims != nil {

@@ -31,11 +31,11 @@ func TestCheckInit(t *testing.T) {
 		o       Options
 		refused bool
 	}{
-		"Init":         {reason: "What has an init process in front of it can be killed.", pid: 7, o: Options{Shard: shard.CatchAll()}},
-		"Shard":        {reason: "A shard that cannot be killed is no safe neighbour.", pid: 1, o: Options{Shard: shard.CatchAll()}, refused: true},
-		"Election":     {reason: "Nor is a replica.", pid: 1, o: Options{LeaderElection: new(true)}, refused: true},
-		"Unattended":   {reason: "An image of their own worked without an init process before.", pid: 1},
-		"NoPreference": {reason: "Who holds no Lease needs no fence.", pid: 1, o: Options{LeaderElection: new(false)}},
+		"Init":         {reason: "A process behind an init process can be killed.", pid: 7, o: Options{Shard: shard.CatchAll()}},
+		"Shard":        {reason: "A shard that cannot be killed is a danger to others.", pid: 1, o: Options{Shard: shard.CatchAll()}, refused: true},
+		"Election":     {reason: "So is a replica.", pid: 1, o: Options{LeaderElection: new(true)}, refused: true},
+		"Unattended":   {reason: "Custom images without an init process worked before.", pid: 1},
+		"NoPreference": {reason: "An instance without a Lease needs no fence.", pid: 1, o: Options{LeaderElection: new(false)}},
 	}
 
 	for name, tc := range cases {
@@ -54,8 +54,8 @@ func TestCheckInit(t *testing.T) {
 	}
 }
 
-// TestIsServed ensures that an instance counts as at work on a Workspace if it has claimed it and
-// is not known to be dead, on its host only.
+// TestIsServed ensures that an instance may be working on a Workspace if it has claimed it and is
+// not known to be dead. This is true on its host only.
 func TestIsServed(t *testing.T) {
 	t.Parallel()
 
@@ -71,7 +71,7 @@ func TestIsServed(t *testing.T) {
 			RenewTime:            &metav1.MicroTime{Time: time.Now()},
 		},
 	}
-	// The holder has written who held the Lease before: that one is dead.
+	// The Lease names its earlier holder, which is dead.
 	held.SetAnnotations(map[string]string{"terraform.crossplane.io/holders": other + "," + dead})
 
 	cases := map[string]struct {
@@ -82,9 +82,9 @@ func TestIsServed(t *testing.T) {
 	}{
 		"Alive":     {reason: "It may have locked the state.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: name, Holder: other}, host: "pod-1", want: true},
 		"OtherHost": {reason: "It is on another host.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: name, Holder: other}, host: "pod-2"},
-		"Itself":    {reason: "This instance knows what it works on.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: name, Holder: me}, host: "pod-0"},
+		"Itself":    {reason: "This instance knows its own work.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: name, Holder: me}, host: "pod-0"},
 		"Dead":      {reason: "Its successor holds the Lease.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: name, Holder: dead}, host: "pod-1"},
-		"Unknown":   {reason: "It may be alive: its Lease is gone.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "gone", Holder: other}, host: "pod-1", want: true},
+		"Unknown":   {reason: "It may be alive: its Lease was deleted.", claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "gone", Holder: other}, host: "pod-1", want: true},
 		"NoClaim":   {reason: "No instance has claimed it.", host: "pod-1"},
 	}
 

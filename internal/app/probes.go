@@ -20,8 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// probeTimeout limits the duration of one probe. Kubernetes gives up after a second by
-// default.
+// probeTimeout limits the duration of one probe. The default limit of Kubernetes is a second.
 const probeTimeout = 900 * time.Millisecond
 
 // addProbes adds the checks behind /healthz and /readyz.
@@ -56,9 +55,8 @@ func cachesSynced(c cache.Cache) healthz.Checker {
 	}
 }
 
-// leaseKnown says whether the holder of the Lease is known: this instance, or another one
-// that it stands by for. A replica that stands by is ready, because a Deployment waits
-// for all of them.
+// leaseKnown says whether the holder of the Lease is known: this instance, or another one. A
+// standby replica is ready, because a Deployment waits for all replicas.
 func leaseKnown(kube client.Reader, key types.NamespacedName, elected <-chan struct{}) healthz.Checker {
 	known := &atomic.Bool{}
 

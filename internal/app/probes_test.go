@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A leaseReader reads a Lease that has a holder, an empty one, or none at all.
+// A leaseReader reads a Lease with a holder or an empty one. It may also be missing.
 type leaseReader struct {
 	client.Reader
 
@@ -48,12 +48,12 @@ func TestLeaseKnown(t *testing.T) {
 		elected chan struct{}
 		want    error
 	}{
-		"Elected":     {reason: "Who holds the Lease need not ask.", reader: &leaseReader{err: errBoom}, elected: elected},
-		"StandsBy":    {reason: "A replica that stands by is ready.", reader: &leaseReader{holder: new("other")}},
-		"Nobody":      {reason: "Somebody is about to take it.", reader: &leaseReader{holder: new("")}, want: cmpopts.AnyError},
-		"Never":       {reason: "Nobody has ever had it.", reader: &leaseReader{}, want: cmpopts.AnyError},
-		"Unreachable": {reason: "An instance that cannot get at the Lease will never work.", reader: &leaseReader{err: errBoom}, want: errBoom},
-		"Failed":      {reason: "An answer that failed says nothing.", reader: &leaseReader{holder: new("other"), err: errBoom}, want: errBoom},
+		"Elected":     {reason: "The holder of the Lease makes no request.", reader: &leaseReader{err: errBoom}, elected: elected},
+		"StandsBy":    {reason: "A standby replica is ready.", reader: &leaseReader{holder: new("other")}},
+		"Nobody":      {reason: "An instance is about to take it.", reader: &leaseReader{holder: new("")}, want: cmpopts.AnyError},
+		"Never":       {reason: "The Lease does not exist yet.", reader: &leaseReader{}, want: cmpopts.AnyError},
+		"Unreachable": {reason: "An instance that cannot read the Lease is not ready.", reader: &leaseReader{err: errBoom}, want: errBoom},
+		"Failed":      {reason: "A failed answer does not count.", reader: &leaseReader{holder: new("other"), err: errBoom}, want: errBoom},
 	}
 
 	for name, tc := range cases {
@@ -70,8 +70,8 @@ func TestLeaseKnown(t *testing.T) {
 	}
 }
 
-// A probe that has succeeded stays successful: an outage of the API server restarts no
-// pod.
+// TestLeaseKnownOnce ensures that a successful probe stays successful: an outage of the API
+// server must not restart pods.
 func TestLeaseKnownOnce(t *testing.T) {
 	t.Parallel()
 
@@ -90,7 +90,7 @@ func TestLeaseKnownOnce(t *testing.T) {
 	}
 }
 
-// A lateCache is synced, or not.
+// A lateCache is synced or not.
 type lateCache struct {
 	cache.Cache
 

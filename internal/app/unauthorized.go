@@ -16,19 +16,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxUnauthorized is for how long the API server may refuse to know this instance. That
-// is longer than a rollout of API servers, or of their keys, takes them to agree.
+// maxUnauthorized is how long the API server may answer that it does not know this instance. It
+// is longer than a rollout of API servers, or of their keys, needs until they agree.
 const maxUnauthorized = time.Minute
 
-// tokenRemedy describes how to get a token that is valid. The kubelet does not replace
-// the token of a pod whose ServiceAccount was deleted and created again, not even for a
-// new container.
+// tokenRemedy describes how to get a valid token. The kubelet does not replace the token of a pod
+// whose ServiceAccount was deleted and created again, not even for a new container.
 const tokenRemedy = "the token of this instance is not valid: its ServiceAccount may have been deleted and created again. " +
 	"Delete the pod, because only a new one gets a new token"
 
-// A credentialsWatch ends an instance that the API server no longer knows. Without it an
-// instance that holds no Lease, or stands by, would go on for ever without doing anything.
-// It is safe for concurrent use.
+// A credentialsWatch ends an instance that the API server no longer knows. Without it, an
+// instance without a Lease, or a standby, would run for ever without any effect. It is safe for
+// concurrent use.
 type credentialsWatch struct {
 	limit   time.Duration
 	now     func() time.Time
@@ -47,8 +46,7 @@ func watchCredentials(cfg *rest.Config) *credentialsWatch {
 	return w
 }
 
-// Start returns an error when the API server has answered 401 Unauthorized, and nothing
-// else, for too long.
+// Start returns an error when, for too long, the API server has answered only 401 Unauthorized.
 func (w *credentialsWatch) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -58,7 +56,7 @@ func (w *credentialsWatch) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection says that an instance that stands by ends as well.
+// NeedLeaderElection returns false: a standby instance ends as well.
 func (w *credentialsWatch) NeedLeaderElection() bool { return false }
 
 // answered records an answer of the API server.
@@ -82,8 +80,8 @@ func (w *credentialsWatch) answered(code int) {
 	}
 }
 
-// A credentialsObserver tells a credentialsWatch of the answers that it passes on. No answer
-// at all tells nothing.
+// A credentialsObserver passes on requests and reports their answers to a credentialsWatch. A
+// request without an answer is not reported.
 type credentialsObserver struct {
 	watch *credentialsWatch
 	next  http.RoundTripper
@@ -99,11 +97,10 @@ func (o *credentialsObserver) RoundTrip(r *http.Request) (*http.Response, error)
 	return rsp, err
 }
 
-// WrappedRoundTripper is how client-go finds the transport below.
+// WrappedRoundTripper lets client-go find the inner transport.
 func (o *credentialsObserver) WrappedRoundTripper() http.RoundTripper { return o.next }
 
-// explainUnauthorized adds a remedy to an error that is caused by a token that is not
-// valid.
+// explainUnauthorized adds a remedy to an error of an invalid token.
 func explainUnauthorized(err error) error {
 	if kerrors.IsUnauthorized(err) {
 		return errors.Wrap(err, tokenRemedy)

@@ -23,7 +23,7 @@ import (
 func TestCredentialsWatch(t *testing.T) {
 	t.Parallel()
 
-	// none is a connection that breaks before there is an answer.
+	// none is a connection that breaks before an answer.
 	const none = 0
 
 	type answer struct {
@@ -36,12 +36,12 @@ func TestCredentialsWatch(t *testing.T) {
 		answers []answer
 		want    bool
 	}{
-		"Fine":        {reason: "What the API server knows goes on.", answers: []answer{{0, 200}, {time.Hour, 200}}},
+		"Fine":        {reason: "An accepted token is valid.", answers: []answer{{0, 200}, {time.Hour, 200}}},
 		"Short":       {reason: "A token may be refused for a moment.", answers: []answer{{0, 401}, {59 * time.Second, 401}}},
-		"Long":        {reason: "What is refused for long does not become valid.", answers: []answer{{0, 401}, {30 * time.Second, 401}, {time.Minute, 401}, {time.Minute, 401}}, want: true},
-		"Now":         {reason: "A token that is known now is valid.", answers: []answer{{0, 401}, {30 * time.Second, 200}, {time.Minute, 401}}},
-		"Forbidden":   {reason: "A right that is missing is no token that is not valid.", answers: []answer{{0, 401}, {30 * time.Second, 403}, {time.Minute, 401}, {2 * time.Minute, 403}}},
-		"Interrupted": {reason: "No answer says nothing about the token.", answers: []answer{{0, 401}, {30 * time.Second, none}, {time.Minute, 401}}, want: true},
+		"Long":        {reason: "A token that is refused for long does not become valid.", answers: []answer{{0, 401}, {30 * time.Second, 401}, {time.Minute, 401}, {time.Minute, 401}}, want: true},
+		"Now":         {reason: "A token that is accepted again is valid.", answers: []answer{{0, 401}, {30 * time.Second, 200}, {time.Minute, 401}}},
+		"Forbidden":   {reason: "A missing right does not mean an invalid token.", answers: []answer{{0, 401}, {30 * time.Second, 403}, {time.Minute, 401}, {2 * time.Minute, 403}}},
+		"Interrupted": {reason: "A request without an answer says nothing about the token.", answers: []answer{{0, 401}, {30 * time.Second, none}, {time.Minute, 401}}, want: true},
 	}
 
 	for name, tc := range cases {
@@ -71,13 +71,13 @@ func TestCredentialsWatch(t *testing.T) {
 
 				next.Store(a.code)
 
-				// Whichever client it is that asks.
+				// Both clients count.
 				kube, err := kubernetes.NewForConfig(cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
 
-				// A read would be repeated if there is no answer.
+				// A read without an answer would be repeated.
 				_, err = kube.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
 				if ok := err == nil; ok != (a.code == http.StatusOK) {
 					t.Fatalf("\n%s\nanswer %d: want %d, got error %v", tc.reason, i, a.code, err)

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// Version of this program, as the Go toolchain recorded it: the version of the
+// Version returns the version of this program as the Go toolchain recorded it: the version of the
 // module, the commit, and the toolchain.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()

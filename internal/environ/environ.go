@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package environ reads and changes environments: lists of KEY=VALUE, of which the last
-// one with a key counts, as in package os/exec. No function changes its argument.
+// Package environ reads and changes environments: lists of KEY=VALUE, in which the last entry of
+// a key counts, as in package os/exec. No function changes its argument.
 package environ
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// gitConfigCount is how many pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n count.
+// gitConfigCount is the number of pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
 const gitConfigCount = "GIT_CONFIG_COUNT"
 
 // Lookup returns the value of a variable, and whether there is one.
@@ -28,7 +28,7 @@ func Lookup(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// Without returns the environment less the variables of the supplied names.
+// Without returns the environment without the variables of the supplied names.
 func Without(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -37,8 +37,8 @@ func Without(env []string, names ...string) []string {
 	})
 }
 
-// WithGitConfig returns the environment with configuration for git, given as keys and
-// values in turn, after that which it has already.
+// WithGitConfig returns the environment with additional configuration for git, given as
+// alternating keys and values.
 func WithGitConfig(env []string, config ...string) ([]string, error) {
 	n := 0
 

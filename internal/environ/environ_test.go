@@ -26,7 +26,7 @@ func TestLookup(t *testing.T) {
 		"Last":    {reason: "The last one counts, up to its end.", name: "A", want: "3=3", ok: true},
 		"Empty":   {reason: "An empty value is a value.", name: "EMPTY", ok: true},
 		"Prefix":  {reason: "The whole name counts.", name: "EMP"},
-		"Nothing": {reason: "Without a value there is no variable.", name: "NOTHING"},
+		"Nothing": {reason: "An entry without a value is not a variable.", name: "NOTHING"},
 	}
 
 	for name, tc := range cases {
@@ -66,12 +66,12 @@ func TestWithGitConfig(t *testing.T) {
 		err    string
 	}{
 		"First": {
-			reason: "There is none yet.",
+			reason: "There is no configuration yet.",
 			env:    []string{"A=1"},
 			want:   []string{"A=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d", "GIT_CONFIG_VALUE_1=", "GIT_CONFIG_COUNT=2"},
 		},
 		"More": {
-			reason: "What there is stays.",
+			reason: "Existing configuration stays.",
 			env:    []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=x", "GIT_CONFIG_VALUE_0=y"},
 			want: []string{
 				"GIT_CONFIG_KEY_0=x", "GIT_CONFIG_VALUE_0=y",
@@ -79,12 +79,12 @@ func TestWithGitConfig(t *testing.T) {
 			},
 		},
 		"Empty": {
-			reason: "git takes it for none.",
+			reason: "An empty count means none, as for git.",
 			env:    []string{"GIT_CONFIG_COUNT="},
 			want:   []string{"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d", "GIT_CONFIG_VALUE_1=", "GIT_CONFIG_COUNT=2"},
 		},
-		"Bad":      {reason: "git would fail, with less to go on.", env: []string{"GIT_CONFIG_COUNT=many"}, err: `"many"`},
-		"Negative": {reason: "The same.", env: []string{"GIT_CONFIG_COUNT=-1"}, err: `"-1"`},
+		"Bad":      {reason: "git would fail with a worse message.", env: []string{"GIT_CONFIG_COUNT=many"}, err: `"many"`},
+		"Negative": {reason: "The same is true of a negative count.", env: []string{"GIT_CONFIG_COUNT=-1"}, err: `"-1"`},
 	}
 
 	for name, tc := range cases {

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listing lists all objects of a kind, whichever instance they belong to,
-// without holding all of them at once.
+// Package listing lists all objects of a kind, regardless of their instance, without keeping all
+// of them in memory at once.
 package listing
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// PageSize is how many objects are asked for at once.
+// PageSize is the number of objects in one request.
 const PageSize = 500
 
-// Each calls fn with the metadata of every object of a kind. It returns false if
-// there is no such kind. An error, one of fn as well as one of the API server, ends
-// it: then fn has seen some of the objects, and nothing follows for the others.
+// Each calls fn with the metadata of every object of a kind. It returns false if the kind does
+// not exist. An error of fn or of the API server ends the list: fn has then seen only some of the
+// objects.
 //
-// Live has to read from the API server. A cache may hold a part of the objects, and
-// there is nothing in its answer that tells.
+// live must read from the API server. A cache may have only some of the objects, and its answer
+// does not show that.
 func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, pageSize int64, fn func(*metav1.PartialObjectMetadata) error, opts ...client.ListOption) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
@@ -43,8 +43,7 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 	}, opts...)
 }
 
-// EachObject is Each for whole objects: those of the kind of list, which is an empty
-// list.
+// EachObject is Each for whole objects of the kind of list, which is an empty list.
 func EachObject(ctx context.Context, live client.Reader, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
 	token := ""
 
@@ -54,11 +53,11 @@ func EachObject(ctx context.Context, live client.Reader, list client.ObjectList,
 			return false, errors.Errorf("%T is not a list", list)
 		}
 
-		// Without a resource version the API server reads the current objects from etcd.
-		// The token of a page makes the next page come from the same snapshot, or fail.
+		// Without a resource version the API server reads the current objects from etcd. The token
+		// of a page makes the next page come from the same snapshot, or fail.
 		err := live.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(token)}, opts...)...)
 
-		// A kind that goes away between two pages is a listing that failed.
+		// A kind that is removed between two pages is an error.
 		if token == "" && meta.IsNoMatchError(err) {
 			return false, nil
 		}

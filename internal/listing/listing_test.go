@@ -73,39 +73,39 @@ func TestEach(t *testing.T) {
 		asked  []client.ListOptions
 	}{
 		"None": {
-			reason: "A kind without objects is there.",
+			reason: "A kind without objects exists.",
 			pager:  pager{pages: [][]string{{}}},
 			ok:     true,
 			asked:  []client.ListOptions{{Limit: size}},
 		},
 		"Pages": {
-			reason: "Each page is that after the one before.",
+			reason: "The pages follow each other.",
 			pager:  pager{pages: [][]string{{"a", "b"}, {"c"}}},
 			ok:     true,
 			want:   []string{"K a", "K b", "K c"},
 			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
 		},
 		"NoKind": {
-			reason: "There is no such kind.",
+			reason: "The kind does not exist.",
 			pager:  pager{fails: map[int]error{0: noMatch}},
 			asked:  []client.ListOptions{{Limit: size}},
 		},
 		"KindGoes": {
-			reason: "A kind that goes away is not one that is not there: some of its objects were seen.",
+			reason: "A kind that is removed during the list is an error: some of its objects were seen.",
 			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: noMatch}},
 			err:    noMatch,
 			want:   []string{"K a"},
 			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
 		},
 		"Fails": {
-			reason: "What is not known is not taken for nothing.",
+			reason: "A failed list is not an empty one.",
 			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: errBoom}},
 			err:    errBoom,
 			want:   []string{"K a"},
 			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
 		},
 		"Ended": {
-			reason: "The caller does not want any more.",
+			reason: "The caller ends the list.",
 			pager:  pager{pages: [][]string{{"a", "b"}, {"c"}}},
 			fn:     errBoom,
 			err:    errBoom,

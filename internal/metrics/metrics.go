@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics holds the Prometheus collectors of this provider. A package that counts
-// something declares the one or two methods that it needs as an interface of its own.
-// Metrics implements all of them.
+// Package metrics has the Prometheus collectors of this provider. A package that counts something
+// declares the one or two methods that it needs in its own interface. Metrics implements all of
+// them.
 package metrics
 
 import (
@@ -83,7 +83,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Shard tells which shard this instance serves, and how: see shard.ID.
+// Shard records the shard and the mode of this instance: see shard.ID.
 func (m *Metrics) Shard(name, mode string) {
 	m.shardInfo.WithLabelValues(name, mode).Set(1)
 }
@@ -94,18 +94,17 @@ func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
 // GCFailed counts a round of the garbage collector that failed.
 func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
 
-// StatesUnsaved tells how many Workspaces that are gone have left a state that no run could
+// StatesUnsaved records the number of deleted Workspaces that left a state that no run could
 // save.
 func (m *Metrics) StatesUnsaved(n int) { m.statesUnsaved.Set(float64(n)) }
 
-// Unserved records how many Workspaces no instance serves, for the supplied reason.
+// Unserved records the number of Workspaces that no instance serves, for the supplied reason.
 func (m *Metrics) Unserved(reason string, workspaces int) {
 	m.unserved.WithLabelValues(reason).Set(float64(workspaces))
 }
 
-// CLIRun counts a finished run of the CLI: its subcommand, how long it took, and
-// the error it ended with. A run that was told to stop, or that ran out of time,
-// counts as canceled: that says nothing about the module.
+// CLIRun counts a finished run of the CLI, by subcommand, duration and error. A run that was
+// stopped, or ran out of time, counts as canceled: it says nothing about the module.
 func (m *Metrics) CLIRun(command string, took time.Duration, err error) {
 	m.cliRuns.WithLabelValues(command, result(err)).Inc()
 	m.cliRunDuration.WithLabelValues(command).Observe(took.Seconds())

@@ -48,7 +48,7 @@ provider_terraform_workdirs_deleted_total 2
 `,
 		},
 		"GCFailures": {
-			reason: "The counter is there before the first failure, so that its increase can be alerted on.",
+			reason: "The counter exists before the first failure, so that alerts on its increase work.",
 			do:     func(_ *Metrics) {},
 			name:   "provider_terraform_gc_failures_total",
 			want: `
@@ -68,7 +68,7 @@ provider_terraform_gc_failures_total 1
 `,
 		},
 		"StatesUnsaved": {
-			reason: "What is left now counts, not what ever was.",
+			reason: "Only the current states count.",
 			do:     func(m *Metrics) { m.StatesUnsaved(3); m.StatesUnsaved(2) },
 			name:   "provider_terraform_unsaved_states",
 			want: `
@@ -78,7 +78,7 @@ provider_terraform_unsaved_states 2
 `,
 		},
 		"CLIRuns": {
-			reason: "Runs are counted by subcommand and by how they ended, a wrapped error included.",
+			reason: "Runs are counted by subcommand and result, including wrapped errors.",
 			do: func(m *Metrics) {
 				m.CLIRun("plan", time.Second, nil)
 				m.CLIRun("plan", time.Second, nil)
@@ -147,7 +147,8 @@ provider_terraform_cli_run_duration_seconds_count{command="plan"} 2
 	}
 }
 
-// A second registration is a wiring mistake that must not end in a panic.
+// TestNewTwice ensures that a second registration, which is a mistake in the wiring, is an error
+// and no panic.
 func TestNewTwice(t *testing.T) {
 	t.Parallel()
 

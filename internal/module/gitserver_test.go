@@ -162,8 +162,7 @@ func (s *gitServer) counts() (requests, clones int) {
 	return requests, clones
 }
 
-// host returns the address of the server without the scheme.
-// expectClones fails the test unless there were so many since the last look.
+// expectClones fails the test unless there was this number of clones since the last call.
 func (s *gitServer) expectClones(t *testing.T, what string, want int) {
 	t.Helper()
 

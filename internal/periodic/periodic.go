@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// A Task is done at intervals. It is a manager.Runnable.
+// A Task does rounds at intervals. It is a manager.Runnable.
 type Task struct {
-	// Interval between the beginnings of two rounds. If it is not positive, there are no
-	// rounds but the one at once.
+	// Interval between the beginnings of two rounds. If it is not positive, the only round is the
+	// one at once.
 	Interval time.Duration
 
 	// AtOnce says that the first round begins at once, not after an interval.
 	AtOnce bool
 
-	// Do one round.
+	// Do does one round.
 	Do func(ctx context.Context) error
 
-	// Failed is called with the error of a round, nil if errors do not matter. The next
-	// round may do better.
+	// Failed is called with the error of a round. It is nil if errors do not matter. The next
+	// round tries again.
 	Failed func(err error)
 }
 
-// Start does rounds until ctx is done. The error of a round that was interrupted by that is
-// not passed on.
+// Start does rounds until ctx is done. It does not pass on the error of a round that was
+// interrupted by that.
 func (t Task) Start(ctx context.Context) error {
 	if t.AtOnce {
 		t.round(ctx)

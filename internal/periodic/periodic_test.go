@@ -34,8 +34,8 @@ func TestTask(t *testing.T) {
 		"Later":   {reason: "The first round is after an interval.", task: Task{Interval: time.Minute}, want: want{Rounds: []time.Duration{time.Minute, 2 * time.Minute}}},
 		"AtOnce":  {reason: "The first round is at once.", task: Task{Interval: time.Minute, AtOnce: true}, want: want{Rounds: []time.Duration{0, time.Minute, 2 * time.Minute}}},
 		"Once":    {reason: "Without an interval there is one round.", task: Task{AtOnce: true}, want: want{Rounds: []time.Duration{0}}},
-		"Never":   {reason: "Without an interval there is none after it.", task: Task{}},
-		"Failing": {reason: "The next round may do better.", task: Task{Interval: time.Minute}, err: errBoom, want: want{Rounds: []time.Duration{time.Minute, 2 * time.Minute}, Failed: 2}},
+		"Never":   {reason: "Without an interval there are no rounds.", task: Task{}},
+		"Failing": {reason: "The next round tries again.", task: Task{Interval: time.Minute}, err: errBoom, want: want{Rounds: []time.Duration{time.Minute, 2 * time.Minute}, Failed: 2}},
 	}
 
 	for name, tc := range cases {
@@ -69,7 +69,7 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// A round that is interrupted has not failed, and errors may be of no interest.
+// TestInterrupted ensures that an interrupted round has not failed, and that Failed is optional.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 

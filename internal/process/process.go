@@ -15,14 +15,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Run starts a command, waits for its end, and then kills the rest of its process group.
-// The command must ask for a group or a session of its own, and for a signal when its
-// parent dies. Run returns whether the command was started, and the error of Start or
-// Wait.
+// Run starts a command, waits for its end, and then kills the rest of its process group. The
+// command must be set to start its own group or session, and to get a signal when its parent
+// dies. Run returns whether the command was started, and the error of Start or Wait.
 func Run(cmd *exec.Cmd) (started bool, err error) {
-	// Pdeathsig fires when the thread that forked ends, not when the process does. Go
-	// ends idle threads. Locked to this goroutine, that one is there until the child is
-	// gone.
+	// Pdeathsig fires when the thread that forked ends, not when the process does, and Go ends
+	// idle threads. The lock keeps the thread until the child has ended.
 	runtime.LockOSThread()
 
 	defer runtime.UnlockOSThread()
@@ -32,8 +30,8 @@ func Run(cmd *exec.Cmd) (started bool, err error) {
 	}
 
 	for {
-		// WNOWAIT leaves the zombie in place. As long as it is there, its id, and with it
-		// that of its group, cannot become that of another process.
+		// WNOWAIT leaves the zombie in place. While it exists, its id, which is also that of its
+		// group, cannot become that of another process.
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestRun runs a program that leaves another one behind: that ends as well.
+// TestRun runs a program that leaves a child behind, which must end as well.
 func TestRun(t *testing.T) {
 	t.Parallel()
 
@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// It does not end before the last process that could write to it has.
+	// The read ends when the last process that could write has ended.
 	out, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)

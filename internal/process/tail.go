@@ -6,13 +6,13 @@ package process
 
 import "strings"
 
-// A Tail keeps the end of what is written to it.
+// A Tail keeps the end of the data that is written to it.
 type Tail struct {
-	// Max is how many bytes are kept, about.
+	// Max is the approximate number of bytes that are kept.
 	Max int
 
-	// Redact hides secrets, unless it is nil. The rest of a secret that is cut would not be
-	// recognized.
+	// Redact hides secrets, unless it is nil. The rest of a secret that was cut before would not
+	// be recognized.
 	Redact func(string) string
 
 	kept  []byte
@@ -22,7 +22,7 @@ type Tail struct {
 // Write keeps the end of p.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	// Cutting at twice the size makes it one copy now and then, not one for each write.
+	// The cut at twice the size makes a copy rarely, not for each write.
 	if len(t.kept) > 2*t.Max {
 		t.cut()
 	}
@@ -39,14 +39,14 @@ func (t *Tail) cut() {
 		t.kept = append(t.kept[:0], t.Redact(string(t.kept))...)
 	}
 
-	// The byte before the end tells whether the end begins with a whole line.
+	// The byte before the end shows whether the end begins with a whole line.
 	if excess := len(t.kept) - t.Max; excess > 0 {
 		t.kept = append(t.kept[:0], t.kept[excess-1:]...)
 		t.isCut = true
 	}
 }
 
-// String returns the end without a line that was cut: that could be half of a secret.
+// String returns the end without a partial first line, which could contain a part of a secret.
 func (t *Tail) String() string {
 	t.cut()
 

@@ -21,12 +21,12 @@ func TestTail(t *testing.T) {
 	}{
 		"Empty":     {reason: "Nothing was written."},
 		"Fits":      {reason: "All of it fits.", writes: []string{"ab\n", "cd"}, want: "ab\ncd"},
-		"Cut":       {reason: "Whole lines are cut off at the front.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n", "dd\n"}, want: "cccc\ndd\n"},
-		"CutExact":  {reason: "A line that just fits stays.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n"}, want: "bbbb\ncccc\n"},
-		"CutTwice":  {reason: "What was cut before stays cut.", writes: []string{strings.Repeat("a", 25), "aaaa\nb", "b\n"}, want: "bb\n"},
-		"TooLong":   {reason: "A line that does not fit is cut off as well.", writes: []string{"a\n", strings.Repeat("b", 20) + "\n"}},
+		"Cut":       {reason: "Whole lines are removed at the front.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n", "dd\n"}, want: "cccc\ndd\n"},
+		"CutExact":  {reason: "A line that fits exactly stays.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n"}, want: "bbbb\ncccc\n"},
+		"CutTwice":  {reason: "Removed lines stay removed.", writes: []string{strings.Repeat("a", 25), "aaaa\nb", "b\n"}, want: "bb\n"},
+		"TooLong":   {reason: "A line that does not fit is removed as well.", writes: []string{"a\n", strings.Repeat("b", 20) + "\n"}},
 		"OneWrite":  {reason: "The size of a write does not matter.", writes: []string{strings.Repeat("a\n", 50)}, want: "a\na\na\na\na\n"},
-		"NoNewline": {reason: "Nothing is left of a line without end.", writes: []string{strings.Repeat("b", 50)}},
+		"NoNewline": {reason: "A line without end is removed.", writes: []string{strings.Repeat("b", 50)}},
 		"Redacted":  {reason: "A secret is hidden before it is cut.", writes: []string{"aaaa sec\nret bb\n"}, want: "* bb\n"},
 	}
 	for name, tc := range cases {

@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// CompactUsages returns a transform that makes usages smaller before the cache keeps them:
-// the usages of all shards are in the cache of each. What remains is what the reconciler of
-// ProviderConfigs and the trackers read. Usages of one ProviderConfig share their labels,
-// which are half of what the rest takes. The supplied transform is for all other objects.
+// CompactUsages returns a transform that makes usages smaller before the cache stores them: each
+// instance caches the usages of all shards. It keeps the fields that the reconciler of
+// ProviderConfigs and the trackers read. Usages of one ProviderConfig share their labels, which
+// are half of the rest. The supplied transform is for all other objects.
 func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
 	type key struct{ name, kind string }
 
@@ -30,8 +30,8 @@ func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
 			return others(o)
 		}
 
-		// Objects that are already in the cache must not be written to. The API server
-		// always returns managed fields.
+		// Objects that are already in the cache must not change. The API server always returns
+		// managed fields, so an object without them comes from the cache.
 		if u.GetManagedFields() == nil {
 			return u, nil
 		}

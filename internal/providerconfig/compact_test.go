@@ -54,15 +54,15 @@ func TestCompactUsages(t *testing.T) {
 		usage  any
 		want   any
 	}{
-		"Used":      {reason: "The ProviderConfig and the controller are read.", usage: received("a", ofCluster, owner, controller), want: newUsage("a", ofCluster, controller)},
-		"Namespace": {reason: "Labels are those of the usage's own ProviderConfig.", usage: received("a", ofNamespace, controller), want: newUsage("a", ofNamespace, controller)},
-		"Legacy":    {reason: "Usages of the cluster scoped group do not mention the kind.", usage: received("a", "", controller), want: newUsage("a", "", controller)},
+		"Used":      {reason: "The ProviderConfig and the controller are read, so they stay.", usage: received("a", ofCluster, owner, controller), want: newUsage("a", ofCluster, controller)},
+		"Namespace": {reason: "The labels are those of the ProviderConfig of the usage.", usage: received("a", ofNamespace, controller), want: newUsage("a", ofNamespace, controller)},
+		"Legacy":    {reason: "Usages of the cluster scoped group do not have the kind.", usage: received("a", "", controller), want: newUsage("a", "", controller)},
 		"Stale":     {reason: "A usage without a controller has none in the cache either.", usage: received("a", ofCluster), want: newUsage("a", ofCluster)},
-		"Cached":    {reason: "An object that is in the cache is not written to.", usage: cached.DeepCopy(), want: cached},
-		"Other":     {reason: "Other objects have a transform of their own.", usage: "other", want: "transformed"},
+		"Cached":    {reason: "An object in the cache does not change.", usage: cached.DeepCopy(), want: cached},
+		"Other":     {reason: "Other objects have another transform.", usage: "other", want: "transformed"},
 	}
 
-	// Usages of one ProviderConfig share their labels, so that there is one transform.
+	// Usages of one ProviderConfig share their labels, so that all cases use one transform.
 	transform := CompactUsages(func(any) (any, error) { return "transformed", nil })
 
 	for name, tc := range cases {

@@ -20,13 +20,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// maxFile is the size of the largest credentials file: that of a Secret.
+// maxFile is the size of the largest credentials file. It is the limit of a Secret.
 const maxFile = regular.MiB
 
-// Credentials reads the credential files that the supplied specification names.
-// Environment variables are looked up with lookup. The result maps the base name
-// of each file to its content. A Secret without the key that is asked for is an
-// error; a variable that is not set makes an empty file, as does the source None.
+// Credentials reads the credential files in the supplied specification. lookup returns
+// environment variables. The result maps the base name of each file to its content. A missing key
+// of a Secret is an error. A variable that is not set, or the source None, makes an empty file.
 func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(spec.Credentials))
 

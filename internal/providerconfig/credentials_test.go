@@ -41,7 +41,7 @@ func fromPath(path string) []commonv1beta1.ProviderCredentials {
 	}}
 }
 
-// reader serves one Secret. What the API server does with it is not the point here.
+// reader serves one Secret. The behavior of the API server does not matter here.
 func reader() client.Reader {
 	return fake.NewClientBuilder().WithObjects(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "creds"},
@@ -81,7 +81,7 @@ func TestCredentials(t *testing.T) {
 			want:        map[string][]byte{"f": {}},
 		},
 		"MissingKey": {
-			reason:      "A key that does not exist is not an empty file.",
+			reason:      "A missing key is an error, not an empty file.",
 			credentials: []commonv1beta1.ProviderCredentials{fromSecret("f", "nope")},
 			err:         "couldn't find key nope in Secret ns/creds",
 		},
@@ -94,7 +94,7 @@ func TestCredentials(t *testing.T) {
 			want: map[string][]byte{"f": []byte("set")},
 		},
 		"UnsetEnvironment": {
-			reason: "A variable that is not set makes an empty file, as it always did.",
+			reason: "A variable that is not set makes an empty file: this must not change.",
 			credentials: []commonv1beta1.ProviderCredentials{{
 				Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
 				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "UNSET"}},
@@ -107,17 +107,17 @@ func TestCredentials(t *testing.T) {
 			want:        map[string][]byte{"f": []byte("on disk")},
 		},
 		"Device": {
-			reason:      "Not all that has a path has an end.",
+			reason:      "A device may have no end.",
 			credentials: fromPath("/dev/zero"),
 			err:         `cannot read credentials "f": cannot read "/dev/zero": it is a device`,
 		},
 		"Pipe": {
-			reason:      "Or a beginning.",
+			reason:      "A pipe may have no writer.",
 			credentials: fromPath(pipe),
 			err:         "it is a pipe",
 		},
 		"Environ": {
-			reason:      "The environment of the provider is not for tenants.",
+			reason:      "Tenants must not read the environment of the provider.",
 			credentials: fromPath("/proc/self/environ"),
 			err:         "the kernel makes it up",
 		},
@@ -127,7 +127,7 @@ func TestCredentials(t *testing.T) {
 			err:         "more than 1.0 MiB: use a smaller file",
 		},
 		"None": {
-			reason:      "No source makes an empty file.",
+			reason:      "The source None makes an empty file.",
 			credentials: []commonv1beta1.ProviderCredentials{{Filename: "f", Source: xpv2.CredentialsSourceNone}},
 			want:        map[string][]byte{"f": nil},
 		},
@@ -137,7 +137,7 @@ func TestCredentials(t *testing.T) {
 			err:         "source is Secret, but secretRef is not set",
 		},
 		"NoFilename": {
-			reason:      "A name that is no file is refused.",
+			reason:      "A name that cannot be a file name is refused.",
 			credentials: []commonv1beta1.ProviderCredentials{{Filename: "a/..", Source: xpv2.CredentialsSourceNone}},
 			err:         `"a/.."`,
 		},

@@ -27,15 +27,15 @@ type Kind struct {
 	Users resource.ManagedList
 }
 
-// Legacy says whether usages of this kind of ProviderConfig do not mention the kind:
-// it is the only one of its group.
+// Legacy says whether usages of this kind of ProviderConfig do not have the kind: it is the only
+// one of its group.
 func (k Kind) Legacy() bool {
 	_, legacy := k.Usage.(resource.LegacyProviderConfigUsage)
 
 	return legacy
 }
 
-// Kinds returns every kind of ProviderConfig this provider has.
+// Kinds returns every kind of ProviderConfig of this provider.
 func Kinds() []Kind {
 	return []Kind{
 		{

@@ -67,7 +67,8 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// A usage that is known to be recorded costs no request. A deleted one is recorded again.
+// testTrack ensures that a recorded usage costs no request, and that a deleted one is recorded
+// again.
 func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	t.Helper()
 
@@ -139,7 +140,7 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	track()
 	expectCached()
 
-	// Another ProviderConfig is used now.
+	// The Workspace uses another ProviderConfig now.
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
 		ref := *mg.GetProviderConfigReference()
@@ -157,7 +158,8 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 	}
 }
 
-// A usage that was recorded a moment ago may not be in the cache yet.
+// testUnseen ensures that a usage that was just recorded, and may not be in the cache yet, is no
+// error.
 func testUnseen(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -175,8 +177,8 @@ func testUnseen(t *testing.T, f *fixture) {
 	}
 }
 
-// In a namespace that is being deleted no usage can be recorded. A Workspace that is
-// deleted with it does without.
+// testTerminating has a namespace that is being deleted, so that no usage can be recorded. A
+// Workspace that is deleted with it needs none.
 func testTerminating(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -185,7 +187,7 @@ func testTerminating(t *testing.T, f *fixture) {
 	pc.SetName(f.namespace + "-default")
 	f.create(t, pc)
 
-	// Without a namespace controller it stays like this.
+	// Without a namespace controller the namespace stays in this state.
 	if err := f.kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +227,11 @@ func modernWorkspace(namespace, kind string) resource.Managed {
 	return ws
 }
 
-// A fixture is a namespace of the API server that all share.
+// A fixture is a namespace of the shared API server.
 type fixture struct {
 	namespace string
 
-	// kube and counted may do anything. Requests of the latter are kept.
+	// kube and counted have all rights. Requests of the latter are recorded.
 	kube    client.Client
 	counted client.WithWatch
 	cfg     *rest.Config
@@ -251,7 +253,7 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 		return next.RoundTrip(r)
 	})
 
-	// What kinds there are is no matter of the test.
+	// The discovery of kinds is not part of the test.
 	var err error
 	if f.counted, err = client.NewWithWatch(f.cfg, client.Options{Scheme: f.kube.Scheme(), Mapper: f.kube.RESTMapper()}); err != nil {
 		t.Fatal(err)
@@ -262,7 +264,7 @@ func newFixture(t *testing.T, cfg *rest.Config, namespace string) *fixture {
 	return f
 }
 
-// requested returns all requests so far, those of the cache included.
+// requested returns all requests so far, including those of the cache.
 func (f *fixture) requested() []*http.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()

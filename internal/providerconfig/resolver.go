@@ -2,10 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package providerconfig finds the configuration that a Workspace uses, records
-// that it uses it, and reads the credentials that it names. It is the only place
-// that tells Workspaces that refer to a ProviderConfig of the cluster scoped group
-// from those that refer to one by kind.
+// Package providerconfig finds the configuration of a Workspace, records its usage, and reads its
+// credentials. Only this package distinguishes Workspaces that refer to a ProviderConfig of the
+// cluster scoped group from those that refer to one by kind.
 package providerconfig
 
 import (
@@ -33,7 +32,7 @@ type config interface {
 	GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
 }
 
-// A Config holds the settings that a Workspace gets from its ProviderConfig.
+// A Config has the settings that a Workspace gets from its ProviderConfig.
 type Config struct {
 	Spec commonv1beta1.ProviderConfigSpec
 }
@@ -53,8 +52,8 @@ type Resolver struct {
 	modern resource.ModernTracker
 }
 
-// NewResolver returns a Resolver that reads configurations and records usages
-// with the supplied client. A usage that is in the cache of the client costs no request.
+// NewResolver returns a Resolver that reads configurations and records usages with the supplied
+// client. A usage in the cache of the client costs no request.
 func NewResolver(c client.Client) *Resolver {
 	return &Resolver{
 		client: c,
@@ -63,12 +62,12 @@ func NewResolver(c client.Client) *Resolver {
 	}
 }
 
-// Resolve records that the supplied managed resource uses the ProviderConfig that it
-// refers to, and returns the settings of that ProviderConfig. The usage is recorded
-// first, so that a ProviderConfig that is being read cannot be deleted.
+// Resolve records that the supplied managed resource uses its ProviderConfig, and returns the
+// settings of that ProviderConfig. It records the usage first, so that the ProviderConfig cannot
+// be deleted during the read.
 //
-// A managed resource that is being deleted does without a usage where none can be
-// created: it is deleted together with its namespace, and the namespace waits for it.
+// A managed resource that is being deleted needs no usage if none can be created: it is deleted
+// together with its namespace, which waits for it.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, error) {
 	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
 		return Config{}, errors.Wrap(err, "cannot track ProviderConfig usage")
@@ -77,7 +76,7 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, er
 	return r.read(ctx, mg)
 }
 
-// track records a usage. One that was deleted is recorded again.
+// track records a usage. A deleted usage is recorded again.
 func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 	var err error
 
@@ -90,18 +89,18 @@ func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 		err = errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
 
-	// A usage that was recorded a moment ago may not be in the cache yet. Its name is the
-	// UID of mg: it is the same usage.
+	// A usage that was just recorded may not be in the cache yet. Its name is the UID of mg, so it
+	// is the same usage.
 	return resource.Ignore(kerrors.IsAlreadyExists, err)
 }
 
-// cannotExist says whether an object was not created because nothing can be created
-// there: its namespace or its kind is being deleted, or its kind is gone.
+// cannotExist says whether an object was not created because its namespace or its kind is being
+// deleted, or its kind is missing.
 func cannotExist(err error) bool {
 	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsMethodNotSupported(err) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
 }
 
-// read the ProviderConfig that the supplied managed resource refers to.
+// read reads the ProviderConfig of the supplied managed resource.
 func (r *Resolver) read(ctx context.Context, mg resource.Managed) (Config, error) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
@@ -139,8 +138,8 @@ func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) 
 	return Config{Spec: c.GetProviderConfigSpec()}, nil
 }
 
-// RefOf returns the ProviderConfig that the supplied managed resource refers to, and
-// false if it refers to none.
+// RefOf returns the reference of the supplied managed resource to a ProviderConfig, and false if
+// it has none.
 func RefOf(mg resource.Managed) (Ref, bool) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:

@@ -96,12 +96,12 @@ func TestCannotExist(t *testing.T) {
 		err    error
 		want   bool
 	}{
-		"Terminating": {reason: "Nothing is created in a namespace that is being deleted.", err: terminating, want: true},
-		"KindGoes":    {reason: "Nothing is created of a kind that is being deleted.", err: kerrors.NewMethodNotSupported(gr, "create"), want: true},
+		"Terminating": {reason: "No object can be created in a namespace that is being deleted.", err: terminating, want: true},
+		"KindGoes":    {reason: "No object of a kind that is being deleted can be created.", err: kerrors.NewMethodNotSupported(gr, "create"), want: true},
 		"NoKind":      {reason: "The client no longer knows the kind.", err: &kmeta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: "ProviderConfigUsage"}}, want: true},
 		"NotFound":    {reason: "The API server no longer knows the kind.", err: kerrors.NewNotFound(gr, "usage"), want: true},
-		"Forbidden":   {reason: "A right that is missing can be granted.", err: kerrors.NewForbidden(gr, "usage", nil)},
-		"Timeout":     {reason: "The next try may do better.", err: kerrors.NewServerTimeout(gr, "create", 1)},
+		"Forbidden":   {reason: "A missing right can be granted.", err: kerrors.NewForbidden(gr, "usage", nil)},
+		"Timeout":     {reason: "The next attempt may succeed.", err: kerrors.NewServerTimeout(gr, "create", 1)},
 	}
 
 	for name, tc := range cases {
@@ -115,7 +115,8 @@ func TestCannotExist(t *testing.T) {
 	}
 }
 
-// A Workspace that is being deleted does without a usage only where none can be created.
+// TestResolveDeleted ensures that a Workspace that is being deleted needs no usage, but only if
+// none can be created.
 func TestResolveDeleted(t *testing.T) {
 	t.Parallel()
 

@@ -14,25 +14,25 @@ import (
 	"strings"
 )
 
-// maxAligned is the length of the longest secret that is searched for inside of a text
-// that was encoded with base64 together with other text, such as a password after a user.
-// A longer secret is searched for at the beginning only.
+// maxAligned is the length of the longest secret that is searched for inside text that was
+// encoded with base64 together with other text, such as a password after a user. A longer secret
+// is searched for at the beginning only.
 const maxAligned = 1 << 10
 
 var (
-	// quoted matches strings as HCL, JSON and most credential files write them.
+	// quoted matches strings in the syntax of HCL, JSON and most credential files.
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-	// assigned matches values without double quotation marks in INI, YAML and environment
-	// files, and in connection strings. One without a digit is more likely to be a word
-	// that messages have, too.
+	// assigned matches values without double quotation marks in INI, YAML and environment files,
+	// and in connection strings. A value without a digit is not matched: it is more likely to be a
+	// word that is in messages, too.
 	assigned = regexp.MustCompile(`(?:=|:\s)\s*'?([^\s"']*\d[^\s"']*)`)
 
 	// userinfo matches the password in a URL.
 	userinfo = regexp.MustCompile(`//[^/\s:@]*:([^@\s]+)@`)
 )
 
-// learn the forms of all contents.
+// learn adds the forms of all contents.
 func (s *Secrets) learn() {
 	s.forms = map[string][]string{}
 
@@ -71,7 +71,7 @@ func (s *Secrets) content(text string) {
 	for _, m := range quoted.FindAllString(text, -1) {
 		s.secret(unwrap(m))
 
-		// The parsed content of the file: a module works with these values.
+		// The parsed content of the file is what a module works with.
 		meant := ""
 		if json.Unmarshal([]byte(m), &meant) == nil && meant != unwrap(m) {
 			s.content(meant)
@@ -83,7 +83,7 @@ func (s *Secrets) content(text string) {
 	}
 }
 
-// secret adds a text in all the ways in which it is written.
+// secret adds a text in all of its forms.
 func (s *Secrets) secret(text string) {
 	text = strings.TrimSpace(text)
 	if len(bare(text)) < MinLength {
@@ -105,7 +105,7 @@ func (s *Secrets) secret(text string) {
 	}
 }
 
-// wrapped remembers where a text may be wrapped.
+// wrapped records where a text may be wrapped.
 func (s *Secrets) wrapped(text string) {
 	whole := &strings.Builder{}
 
@@ -124,8 +124,8 @@ func (s *Secrets) wrapped(text string) {
 	}
 }
 
-// escaped returns the text as a part of a string in HCL and JSON, also within another
-// one, and of a URL, as far as that is not the text itself.
+// escaped returns the forms of the text, other than itself, inside a string of HCL and JSON,
+// inside a nested one, and in a URL.
 func escaped(text string) []string {
 	var forms []string
 
@@ -154,14 +154,14 @@ func inHCL(text string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(inGo(text))
 }
 
-// inJSON returns the text as encoding/json writes it, which cares about HTML.
+// inJSON returns the text in the form of encoding/json, which escapes HTML.
 func inJSON(text string) string {
 	b, _ := json.Marshal(text) // A string always can be.
 
 	return unwrap(string(b))
 }
 
-// inPlainJSON returns the text as everything else writes it.
+// inPlainJSON returns the text in the form of other JSON encoders.
 func inPlainJSON(text string) string {
 	b := &bytes.Buffer{}
 	e := json.NewEncoder(b)
@@ -174,8 +174,8 @@ func inPlainJSON(text string) string {
 // unwrap takes away the quotation marks around text.
 func unwrap(text string) string { return text[1 : len(text)-1] }
 
-// encoded returns the characters that encode the text, independently of the bytes around
-// it, when the supplied number of bytes precedes it: each character stands for six bits.
+// encoded returns the characters that encode the text, independently of the bytes around it, if
+// the supplied number of bytes precedes it. Each character stands for six bits.
 func encoded(e *base64.Encoding, text string, before int) string {
 	all := e.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
 

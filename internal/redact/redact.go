@@ -4,9 +4,9 @@
 
 // Package redact hides secrets in text that people read.
 //
-// Secrets are known values, and are hidden wherever they appear. Text has to be redacted
-// before it is cut: half of a secret is not recognized. White space does not matter, so
-// text may be joined, wrapped or collapsed before.
+// Secrets are known values, and are hidden wherever they appear. Text must be redacted before it
+// is cut: a part of a secret is not recognized. White space does not matter, so that text may be
+// joined, wrapped or collapsed before.
 package redact
 
 import (
@@ -22,13 +22,13 @@ const (
 	// Placeholder replaces a secret.
 	Placeholder = "(sensitive)"
 
-	// MinLength is the length in bytes, without white space, of the shortest text that is
-	// treated as a secret. A shorter one would be found inside of words: messages would
-	// become unreadable, and the gap in a word would give the secret away.
+	// MinLength is the length in bytes, without white space, of the shortest text that is treated
+	// as a secret. A shorter one would match inside words: messages would become unreadable, and
+	// the gap in a word would reveal the secret.
 	MinLength = 6
 )
 
-// Secrets are values to hide. They are safe for concurrent use. Nil are none.
+// Secrets are values to hide. They are safe for concurrent use. nil has no values.
 type Secrets struct {
 	contents [][]byte
 
@@ -49,14 +49,14 @@ type spaced struct {
 	gaps []int
 }
 
-// New returns the secrets that are in the supplied contents of Secrets and credentials
-// files: each content, its lines, the strings and values in it, and the forms of these
-// that a configuration can be expected to make, such as the base64 encoding.
+// New returns the secrets in the supplied contents of Secrets and credentials files: each
+// content, its lines, the strings and values in it, and their likely forms in a configuration,
+// such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
 	return &Secrets{contents: contents}
 }
 
-// Text returns the text with a placeholder for each secret. Redacted text stays as it is.
+// Text returns the text with a placeholder for each secret. Redacted text does not change.
 func (s *Secrets) Text(text string) string {
 	if s == nil {
 		return text
@@ -73,9 +73,9 @@ func (s *Secrets) Text(text string) string {
 	return replace(text, at, s.find(stripped))
 }
 
-// Line is Text for a line of a text that is processed line by line. A program may have
-// wrapped the text at the white space inside of a secret. The part of the secret that
-// begins or ends the line, or is the whole line, is hidden as well.
+// Line is Text for a line of a text that is processed line by line. A program may have wrapped
+// the text at white space inside a secret. A part of a secret at the beginning or the end of the
+// line, or that is the whole line, is hidden as well.
 func (s *Secrets) Line(line string) string {
 	line = s.Text(line)
 	if s == nil || len(s.spaced) == 0 {
@@ -109,8 +109,8 @@ func (s *Secrets) Line(line string) string {
 // A span of bytes, from the first to the one after the last.
 type span struct{ from, to int }
 
-// find returns the positions of secrets in a text without white space, in order. Secrets
-// that overlap are one position.
+// find returns the positions of secrets in a text without white space, in order. Overlapping
+// secrets have one common position.
 func (s *Secrets) find(text string) []span {
 	var found []span
 
@@ -147,8 +147,7 @@ func (s *Secrets) find(text string) []span {
 	return found
 }
 
-// strip returns the text without white space, and the position in text of each of its
-// bytes.
+// strip returns the text without white space, and the position in text of each of its bytes.
 func strip(text string) (stripped string, at []int) {
 	at = make([]int, 0, len(text))
 
@@ -178,7 +177,7 @@ func bare(text string) string {
 
 func isBlank(r rune) bool { return unicode.IsSpace(r) || r == utf8.RuneError }
 
-// replace the spans of the stripped text in the text that it was made of.
+// replace replaces the spans of the stripped text in the original text.
 func replace(text string, at []int, spans []span) string {
 	b := &strings.Builder{}
 	rest := 0
@@ -206,7 +205,7 @@ func (s *Secrets) know(form string) {
 	}
 }
 
-// sort the forms as find needs them, each once.
+// sort sorts the forms for find, and removes duplicates.
 func (s *Secrets) sort() {
 	for head, forms := range s.forms {
 		slices.SortFunc(forms, func(a, b string) int {

@@ -53,31 +53,31 @@ func TestText(t *testing.T) {
 			want:     "(sensitive) and (sensitive)",
 		},
 		"Escaped": {
-			reason:   "It is hidden in the ways in which text is quoted.",
+			reason:   "The forms in which text is quoted are hidden.",
 			contents: []string{`hunter "22" <&>\`},
 			text:     `hunter "22" <&>\ is "hunter \"22\" <&>\\" is "hunter \"22\" \u003c\u0026\u003e\\"`,
 			want:     `(sensitive) is "(sensitive)" is "(sensitive)"`,
 		},
 		"EscapedTwice": {
-			reason:   "A string may be in JSON that is in a string.",
+			reason:   "A string may be JSON inside a string.",
 			contents: []string{`hunter"22`},
 			text:     `"{\"token\": \"hunter\\\"22\"}"`,
 			want:     `"{\"token\": \"(sensitive)\"}"`,
 		},
 		"Unescaped": {
-			reason:   "A file that quotes it means what it quotes.",
+			reason:   "The content of a quoted string is a secret.",
 			contents: []string{`{"token": "hunter \"22\" \u003c"}`},
 			text:     `hunter "22" < is "hunter \"22\" <"`,
 			want:     `(sensitive) is "(sensitive)"`,
 		},
 		"LineOfString": {
-			reason:   "A string may have lines, which are printed one by one.",
+			reason:   "A string may have several lines, which are printed one by one.",
 			contents: []string{`{"private_key": "-----BEGIN-----\nMIIEvQIBADAN\n-----END-----\n"}`},
 			text:     "bad line MIIEvQIBADAN in the key",
 			want:     "bad line (sensitive) in the key",
 		},
 		"Template": {
-			reason:   "The CLI escapes what would be a template.",
+			reason:   "The CLI escapes template syntax.",
 			contents: []string{`hunter${22}%{x}`},
 			text:     `"hunter$${22}%%{x}"`,
 			want:     `"(sensitive)"`,
@@ -89,7 +89,7 @@ func TestText(t *testing.T) {
 			want:     "token (sensitive) of admin, password (sensitive)",
 		},
 		"ConnectionString": {
-			reason:   "Nor need it be on a line of its own.",
+			reason:   "Nor does it need a separate line.",
 			contents: []string{"host=db user=admin password=hunter22 sslmode=disable", "postgres://admin:hunter%2033@db/x"},
 			text:     "hunter22 and hunter%2033 and hunter 33",
 			want:     "(sensitive) and (sensitive) and (sensitive)",
@@ -107,19 +107,19 @@ func TestText(t *testing.T) {
 			want:     "key: (sensitive)!",
 		},
 		"Joined": {
-			reason:   "Not even if there is none.",
+			reason:   "Missing white space does not matter.",
 			contents: []string{pem},
 			text:     "key: " + strings.Join(strings.Fields(pem), ""),
 			want:     "key: (sensitive)",
 		},
 		"Wrapped": {
-			reason:   "Or if there is more.",
+			reason:   "Nor does additional white space.",
 			contents: []string{"correct horse battery staple"},
 			text:     "not correct\n  horse battery\n  staple\n",
 			want:     "not (sensitive)\n",
 		},
 		"Base64": {
-			reason:   "The encoding of it is as secret.",
+			reason:   "The encoded form of a secret is hidden, too.",
 			contents: []string{"hunter22-and-more"},
 			text:     "aHVudGVyMjItYW5kLW1vcmU= and, with a user before it, bWU6aHVudGVyMjItYW5kLW1vcmU=",
 			want:     "(sensitive)U= and, with a user before it, bWU6(sensitive)U=",
@@ -131,13 +131,13 @@ func TestText(t *testing.T) {
 			want:     "(sensitive)",
 		},
 		"Overlap": {
-			reason:   "Of two that overlap nothing is left.",
+			reason:   "Two overlapping secrets are hidden as a whole.",
 			contents: []string{"hunter22-and", "22-and-more"},
 			text:     "hunter22-and-more",
 			want:     "(sensitive)",
 		},
 		"TooShort": {
-			reason:   "Text that is too short is not a secret: it would be found everywhere.",
+			reason:   "Short text is not a secret: it would match everywhere.",
 			contents: []string{"a", "true", "a b c d e"},
 			text:     "a true error, a b c d e",
 			want:     "a true error, a b c d e",
@@ -149,7 +149,7 @@ func TestText(t *testing.T) {
 			want:     "(sensitive) passw",
 		},
 		"Again": {
-			reason:   "What is redacted stays as it is, whatever the secrets are.",
+			reason:   "Redacted text does not change, regardless of the secrets.",
 			contents: []string{"sensitive", "hunter22"},
 			text:     "(sensitive) is sensitive, and so is hunter22",
 			want:     "(sensitive) is (sensitive), and so is (sensitive)",
@@ -216,8 +216,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// FuzzText plants a secret in a text, which may be anything, in each way in which one is
-// written.
+// FuzzText puts a secret into any text, in each of its forms.
 func FuzzText(f *testing.F) {
 	f.Add(`password = "hunter22"`, "login with ", 3)
 	f.Add("\x00\xff\"\\\"\n,;", "(sensitive)", 0)

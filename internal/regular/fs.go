@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// FS returns a file system with the directories and regular files in root. ReadFile fails
-// for files that are longer than limit.
+// FS returns a file system with the directories and regular files in root. ReadFile fails for
+// files that are longer than limit.
 func FS(root *os.Root, limit int64) fs.FS { return rootFS{FS: root.FS(), root: root, limit: limit} }
 
 type rootFS struct {

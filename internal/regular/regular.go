@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package regular reads files whose path or content a tenant decides.
+// Package regular reads files whose path or content a tenant controls.
 //
-// Such a path may lead to a device that never ends, to a pipe that nothing is ever
-// written to, or to a file that the kernel generates, with the secrets of this process in
-// it. Only regular files on a file system are read, up to a size that the caller sets.
+// Such a path may lead to a device that never ends, to a pipe without a writer, or to a file of
+// the kernel with secrets of this process. The package reads only regular files on a file system,
+// up to a size that the caller sets.
 package regular
 
 import (
@@ -24,8 +24,8 @@ import (
 // MiB is the unit of limits.
 const MiB = 1 << 20
 
-// Read the file at path, which may be a link to it. One that is longer than limit is an
-// error, as is anything but a regular file.
+// Read returns the content of the file at path. Links are followed. A file that is longer than
+// limit, or not regular, is an error.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := open(path, os.Stat, os.OpenFile)
 	if err != nil {
@@ -35,7 +35,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return read(f, limit)
 }
 
-// ReadIn is Read for a file in root. A link that leads out of it is an error.
+// ReadIn is Read for a file in root. A link that leads out of root is an error.
 func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
 	f, err := OpenIn(root, name)
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 }
 
 func open(name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
-	// To open a device may do something.
+	// Opening a device may have side effects.
 	info, err := stat(name)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func open(name string, stat func(string) (fs.FileInfo, error), openFile func(str
 		return nil, err
 	}
 
-	// It may be another file by now: a pipe would block here.
+	// The file may have been replaced since: opening a pipe would block here.
 	f, err := openFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statusclient has a client whose writes of statuses survive other changes of the
-// object.
+// Package statusclient has a client whose writes of statuses are not lost when the object changes
+// in other ways.
 //
-// A reconcile of a Workspace takes minutes. People label the Workspace meanwhile, and claims
-// are written into its status. What the reconcile has to report must not be lost then, and
-// must not undo any of that.
+// A reconcile of a Workspace takes minutes. Meanwhile people label the Workspace, and claims are
+// written to its status. The report of the reconcile must not be lost then, and must not revert
+// these changes.
 package statusclient
 
 import (
@@ -27,7 +27,7 @@ import (
 
 var errTaken = errors.New("another instance has claimed it")
 
-// NewManager returns a manager that behaves like m except for its client, which is one of
+// NewManager returns a manager that behaves like m except for its client, which is a client of
 // NewClient.
 func NewManager(m manager.Manager) manager.Manager {
 	return &statusManager{Manager: m, client: NewClient(m.GetClient(), m.GetCache())}
@@ -48,19 +48,19 @@ type Owned interface {
 	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// NewClient returns a client that behaves like c except for Owned objects, which c must read
-// from the API server.
+// NewClient returns a client that behaves like c except for Owned objects, which c must read from
+// the API server.
 //
-// An update or a patch leaves the status of the supplied object as it is. The API server
-// returns the status that it has, and what was not written yet would be lost. It is an error if
-// another instance has claimed the object.
+// An update or a patch does not change the status of the supplied object. Otherwise the stored
+// status from the API server would replace a status that was not written yet. An update or a
+// patch returns an error if another instance has claimed the object.
 //
 // An update of the status that conflicts is repeated on the latest version of the object. No
 // other instance writes the status of an object that is reconciled, so the conflict comes from
-// another change, for example of a label. The part of the status that names the owner stays as
-// it is in the latest version. If the owner is another instance by now, nothing is written.
+// another change, for example of a label. The part of the status that names the owner is kept
+// from the latest version. If the owner is another instance, nothing is written.
 //
-// An update of the status that changes nothing is no request, as far as the cache can tell.
+// An update of the status without a change is no request, as far as the cache shows.
 func NewClient(c client.Client, cache client.Reader) client.Client {
 	return &statusClient{Client: c, cache: cache}
 }
@@ -71,8 +71,8 @@ type statusClient struct {
 	cache client.Reader
 }
 
-// Get an object. A read from the API server leaves the kind empty, and reconcilers rely on it, to
-// make owner references for example.
+// Get an object, with its kind. A read from the API server leaves the kind empty, but reconcilers
+// need it, for example for owner references.
 func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (c *statusClient) Patch(ctx context.Context, o client.Object, p client.Patc
 	return write(o, func(o client.Object) error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
-// write an object and take over its metadata and its owner from what the API server returns,
-// and nothing else. The generation is that of the specification that was read.
+// write writes an object, and takes over only its metadata and its owner from the response. The
+// generation stays that of the specification that was read.
 func write(o client.Object, fn func(o client.Object) error) error {
 	owned, ok := o.(Owned)
 	if !ok {
@@ -112,7 +112,7 @@ func write(o client.Object, fn func(o client.Object) error) error {
 		return err
 	}
 
-	// Without the version that was written, the next update of the status is refused, too.
+	// Without the new version, the next update of the status would be refused, too.
 	if !carryOwner(latest, owned) {
 		return kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, o.GetName(), errTaken)
 	}
@@ -190,8 +190,8 @@ func copyOf(o Owned) Owned {
 	return c
 }
 
-// unchanged says whether an object equals the version of it that the cache has, which must
-// be the one that was read.
+// unchanged says whether an object equals its version in the cache, which must be the version
+// that was read.
 func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
 	cached := copyOf(o)
 
@@ -204,9 +204,9 @@ func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
 	return equality.Semantic.DeepEqual(cached, o)
 }
 
-// carryOwner carries over the ownership from the status of the latest version of an object.
-// The ownership is written independently of the rest of the status, which a reconcile has had
-// since its beginning. It returns false if another instance has claimed the object meanwhile.
+// carryOwner copies the ownership from the status of the latest version of an object. The
+// ownership is written independently of the rest of the status, which the reconcile has read at
+// its beginning. It returns false if another instance has claimed the object in the meantime.
 func carryOwner(latest, o Owned) bool {
 	now, own := latest.GetOwnership(), o.GetOwnership()
 	if own.TakenBy(now) {

@@ -63,7 +63,7 @@ func TestClient(t *testing.T) {
 	t.Run("Ownership", func(t *testing.T) { testOwnership(t, live, cached) })
 }
 
-// testKind ensures that a Workspace which was read has its kind.
+// testKind ensures that a Workspace that was read has its kind.
 func testKind(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -77,8 +77,8 @@ func testKind(t *testing.T, live client.Client, cached client.Reader) {
 	}
 }
 
-// testStatusAfterMove writes the status of a Workspace that has left the cache meanwhile: a
-// person has moved it to another shard.
+// testStatusAfterMove writes the status of a Workspace that has left the cache: a person has
+// moved it to another shard in the meantime.
 func testStatusAfterMove(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -109,7 +109,8 @@ func testStatusAfterMove(t *testing.T, live client.Client, cached client.Reader)
 	}
 }
 
-// testReplaced refuses to write the status of a Workspace to another one of its name.
+// testReplaced ensures that the status of a Workspace is not written to another one of the same
+// name.
 func testReplaced(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -134,7 +135,7 @@ func testReplaced(t *testing.T, live client.Client, cached client.Reader) {
 }
 
 // testWriteKeepsStatus ensures that neither an update nor a patch of a Workspace loses a status
-// that was not written yet. The claim is the one that the API server has.
+// that was not written yet. The claim comes from the API server.
 func testWriteKeepsStatus(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -198,7 +199,7 @@ func testWriteKeepsStatus(t *testing.T, live client.Client, cached client.Reader
 				t.Errorf("\n%s\nreason of Ready in the API server: -want, +got:\n%s", tc.reason, diff)
 			}
 
-			// Another instance has claimed it by now.
+			// Another instance has claimed it in the meantime.
 			taken := read(t, live, ws)
 			taken.SetOwnership(commonv1beta1.Ownership{Claim: &commonv1beta1.Claim{Holder: "host-1_1f33"}})
 
@@ -215,8 +216,8 @@ func testWriteKeepsStatus(t *testing.T, live client.Client, cached client.Reader
 	}
 }
 
-// testPatchKeepsGeneration ensures that a Workspace whose specification was changed meanwhile
-// is not taken for one that was reconciled with the change.
+// testPatchKeepsGeneration has a Workspace whose specification was changed in the meantime. It
+// must not count as reconciled with the change.
 func testPatchKeepsGeneration(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -237,8 +238,8 @@ func testPatchKeepsGeneration(t *testing.T, live client.Client, cached client.Re
 	}
 }
 
-// testStatusKeepsObject ensures that a Workspace whose specification was changed meanwhile is not
-// taken for one that was reconciled with the change, and that the change is not undone.
+// testStatusKeepsObject ensures that a Workspace whose specification was changed in the
+// meantime does not count as reconciled with the change, and that the change is not reverted.
 func testStatusKeepsObject(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -281,8 +282,8 @@ func testStatusKeepsObject(t *testing.T, live client.Client, cached client.Reade
 	}
 }
 
-// testUnchanged updates a status with what it is. That costs a request only where the cache
-// cannot tell what it is.
+// testUnchanged updates a status without a change. That costs a request only if the cache is
+// behind.
 func testUnchanged(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
@@ -322,25 +323,25 @@ func testUnchanged(t *testing.T, live client.Client, cached client.Reader) {
 	o := caughtUp()
 	old := o.DeepCopy()
 	o.SetConditions(xpv2.Available())
-	expect("There is something new.", 1, o)
+	expect("The status has changed.", 1, o)
 
 	o = caughtUp()
 	o.SetConditions(xpv2.Available())
-	expect("There is nothing new.", 0, o)
-	expect("The status is not what it was, although it is that of the object that was read.", 2, old)
+	expect("The status has not changed.", 0, o)
+	expect("The stored status has changed since the read, but this update does not.", 2, old)
 
 	if got := read(t, live, ws).GetCondition(xpv2.TypeReady).Reason; got != "" {
 		t.Errorf("want the status that was written last, got reason %q", got)
 	}
 
-	// The cache may be behind what was written in the middle of a reconcile.
+	// The cache may be behind a write in the middle of a reconcile.
 	o = caughtUp()
 	n.updates = 0
 	changed := o.DeepCopy()
 	changed.SetConditions(xpv2.Creating())
-	expect("There is something new.", 1, changed)
+	expect("The status has changed.", 1, changed)
 	changed.Status = o.Status
-	expect("The end of the reconcile is like its beginning, but not like the middle.", 1, changed)
+	expect("The status is the same as at the beginning, but was different in between.", 1, changed)
 
 	if got := read(t, live, ws).GetCondition(xpv2.TypeReady).Reason; got != "" {
 		t.Errorf("want the status that was written last, got reason %q", got)
@@ -384,7 +385,7 @@ func create(t *testing.T, c client.Client, name string) *clusterv1beta1.Workspac
 	return ws
 }
 
-// read a Workspace as the API server has it.
+// read a Workspace from the API server.
 func read(t *testing.T, c client.Client, o client.Object) *clusterv1beta1.Workspace {
 	t.Helper()
 

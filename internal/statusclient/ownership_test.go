@@ -38,13 +38,13 @@ func testOwnership(t *testing.T, live client.Client, cached client.Reader) {
 		want   want
 	}{
 		"Mine": {
-			reason: "What this instance has found out goes beside what was written since.",
+			reason: "The status of this instance is merged with the ownership that was written since.",
 			had:    commonv1beta1.Ownership{Claim: mine},
 			has:    commonv1beta1.Ownership{Claim: mine, PreviousHosts: []string{"host-2"}},
 			want:   want{Ready: true, Ownership: commonv1beta1.Ownership{Claim: mine, PreviousHosts: []string{"host-2"}, Lineage: "lineage"}},
 		},
 		"Erased": {
-			reason: "A claim that is gone does not come back.",
+			reason: "A removed claim does not come back.",
 			had:    commonv1beta1.Ownership{Claim: mine, PreviousHosts: []string{"host-2"}},
 			has:    commonv1beta1.Ownership{Lineage: "old"},
 			want:   want{Ready: true, Ownership: commonv1beta1.Ownership{Lineage: "lineage"}},
@@ -56,12 +56,12 @@ func testOwnership(t *testing.T, live client.Client, cached client.Reader) {
 			want:   want{Conflict: true, Ownership: commonv1beta1.Ownership{Claim: other}},
 		},
 		"Taken": {
-			reason: "One that claims nothing has lost it, too.",
+			reason: "An instance without claims has lost it, too.",
 			has:    commonv1beta1.Ownership{Claim: other},
 			want:   want{Conflict: true, Ownership: commonv1beta1.Ownership{Claim: other}},
 		},
 		"LeftAlone": {
-			reason: "The claim of a dead instance is no obstacle to one that claims nothing.",
+			reason: "The claim of a dead instance does not block an instance without claims.",
 			had:    commonv1beta1.Ownership{Claim: other},
 			has:    commonv1beta1.Ownership{Claim: other},
 			want:   want{Ready: true, Ownership: commonv1beta1.Ownership{Claim: other, Lineage: "lineage"}},

@@ -10,23 +10,23 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// GetParameters returns a copy of what this Workspace asks for.
+// GetParameters returns a copy of the parameters of this Workspace.
 func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 	return *w.Spec.ForProvider.DeepCopy()
 }
 
-// GetObservation returns a copy of what was last observed of this Workspace.
+// GetObservation returns a copy of the last observation of this Workspace.
 func (w *Workspace) GetObservation() commonv1beta1.WorkspaceObservation {
 	return *w.Status.AtProvider.DeepCopy()
 }
 
-// SetObservation records a copy of o as what was last observed of this Workspace.
+// SetObservation records a copy of o as the last observation of this Workspace.
 func (w *Workspace) SetObservation(o commonv1beta1.WorkspaceObservation) {
 	w.Status.AtProvider = *o.DeepCopy()
 }
 
-// GetOwnership returns a copy of the ownership of this Workspace. One that was written
-// for another Workspace is as good as none.
+// GetOwnership returns a copy of the ownership of this Workspace. It is the zero value if it was
+// written for another Workspace.
 func (w *Workspace) GetOwnership() commonv1beta1.Ownership {
 	return w.Status.Ownership.Of(w.GetUID())
 }
@@ -56,8 +56,8 @@ func (w *Workspace) SetObservedGeneration(generation int64) {
 	w.Status.SetObservedGeneration(generation)
 }
 
-// GetConnectionSecretKey returns the key of the Secret that takes the outputs of
-// this Workspace, and false if there is to be none.
+// GetConnectionSecretKey returns the key of the Secret for the outputs of this Workspace, and
+// false if there is to be none.
 func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 	ref := w.Spec.WriteConnectionSecretToReference
 	if ref == nil {

@@ -18,7 +18,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// What crossplane-runtime needs of the kinds of this group.
+// The interfaces of crossplane-runtime that the kinds of this group implement.
 var (
 	_ resource.LegacyManaged             = &Workspace{}
 	_ resource.ManagedList               = &WorkspaceList{}
@@ -81,7 +81,7 @@ func TestObservation(t *testing.T) {
 
 	got := w.GetObservation()
 	if diff := cmp.Diff(observation(), got); diff != "" {
-		t.Errorf("A change of what was set must not reach the Workspace.\nGetObservation(): -want, +got:\n%s", diff)
+		t.Errorf("A change of the argument must not reach the Workspace.\nGetObservation(): -want, +got:\n%s", diff)
 	}
 
 	got.Outputs["a"].Raw[0] = '9'

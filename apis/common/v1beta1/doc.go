@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1beta1 holds the parts of the API that both groups share: what a
-// Workspace asks for, what was observed of it, and how a run is configured. It
-// has no kinds of its own.
+// Package v1beta1 holds the parts of the API that both groups share: the parameters
+// and the observation of a Workspace, and the configuration of a run. It has no kinds
+// of its own.
 //
 // Every type here is in its cluster-scoped form: a reference names the
-// namespace of what it refers to. The namespaced kinds convert to it, so that
+// namespace of its target. The namespaced kinds convert to it, so that
 // code written against this package serves both groups.
 //
 // +kubebuilder:object:generate=true

@@ -8,7 +8,7 @@ import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// WorkspaceObservation is what the last successful look at a Workspace found.
+// WorkspaceObservation is the result of the last successful observation of a Workspace.
 type WorkspaceObservation struct {
 	// Outputs of the module, as JSON values of any type. Outputs that are marked
 	// sensitive are not here: they are only in the connection Secret. The API
@@ -28,13 +28,13 @@ type WorkspaceObservation struct {
 	// +optional
 	RemoteSource string `json:"remoteSource,omitempty"`
 
-	// Plan is what the last look found to be done. It is absent when there is
-	// nothing to do.
+	// Plan summarizes the changes that the last observation found. It is absent if
+	// there are none.
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
 
-	// State is what was last seen of the Terraform state. It is how a state that
-	// went missing is noticed before everything is created a second time.
+	// State is the last observed Terraform state. It makes it possible to detect a
+	// lost state before everything is created a second time.
 	// +optional
 	State *StateSummary `json:"state,omitempty"`
 }
@@ -42,7 +42,7 @@ type WorkspaceObservation struct {
 // StateSummary identifies a Terraform state.
 type StateSummary struct {
 	// Lineage of the state: it stays the same as long as the state exists. It is
-	// absent between the first apply and the next look.
+	// absent between the first apply and the next observation.
 	// +optional
 	Lineage string `json:"lineage,omitempty"`
 
@@ -55,8 +55,8 @@ type StateSummary struct {
 	Resources int `json:"resources"`
 }
 
-// PlanSummary says what would have to be done for the infrastructure to be what
-// the module asks for.
+// PlanSummary counts the changes that would make the infrastructure match the
+// module.
 type PlanSummary struct {
 	// Add is the number of resources to create.
 	// +optional

@@ -12,7 +12,7 @@ import (
 // An Ownership says which instance may work on a Workspace, and what belongs to the
 // Workspace. Only the provider writes it.
 //
-// It is in the status because annotations cannot be believed: `kubectl replace`, GitOps
+// It is in the status because annotations cannot be trusted: `kubectl replace`, GitOps
 // tools, restored backups and copies of manifests write annotations that belong to
 // another time or to another object. None of them writes the status.
 type Ownership struct {
@@ -42,7 +42,7 @@ type Ownership struct {
 	// +optional
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
-	// CreationSucceeded is when all of that infrastructure was first there.
+	// CreationSucceeded is when all of that infrastructure first existed.
 	// +optional
 	CreationSucceeded *metav1.Time `json:"creationSucceeded,omitempty"`
 }
@@ -58,7 +58,7 @@ func (o *Ownership) Of(uid types.UID) Ownership {
 }
 
 // For returns a copy of this ownership that is written for the Workspace with the
-// supplied UID, nil if it says nothing.
+// supplied UID. It is nil if the ownership is empty.
 func (o *Ownership) For(uid types.UID) *Ownership {
 	out := o.DeepCopy()
 	out.UID = uid

@@ -20,11 +20,11 @@ func TestOwnership(t *testing.T) {
 
 	want := Ownership{UID: "uid", Lineage: "lineage", PreviousHosts: []string{"host"}, Claim: &Claim{Holder: "holder"}}
 	if diff := cmp.Diff(want, status.Of("uid")); diff != "" {
-		t.Errorf("It is what was written, and no later change of that reaches it.\nOf(...): -want, +got:\n%s", diff)
+		t.Errorf("It is a copy: no later change of the original reaches it.\nOf(...): -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(Ownership{}, status.Of("another")); diff != "" {
-		t.Errorf("What was copied from another Workspace counts for nothing.\nOf(...): -want, +got:\n%s", diff)
+		t.Errorf("A copy from another Workspace is ignored.\nOf(...): -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(Ownership{}, (*Ownership)(nil).Of("uid")); diff != "" {
@@ -32,6 +32,6 @@ func TestOwnership(t *testing.T) {
 	}
 
 	if got := (&Ownership{UID: "uid"}).For("uid"); got != nil {
-		t.Errorf("An ownership that says nothing is none.\nFor(...): got %+v", got)
+		t.Errorf("An empty ownership is nil.\nFor(...): got %+v", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// GetParameters returns a copy of what this Workspace asks for. Every reference
-// in it is to the namespace of this Workspace.
+// GetParameters returns a copy of the parameters of this Workspace. Every reference in it has the
+// namespace of this Workspace.
 func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 	p := w.Spec.ForProvider.DeepCopy()
 
@@ -37,7 +37,7 @@ func (w *Workspace) GetParameters() commonv1beta1.WorkspaceParameters {
 	return out
 }
 
-// in returns this reference with its namespace spelled out, or nil for nil.
+// in returns this reference with the supplied namespace, or nil for nil.
 func (r *KeyReference) in(namespace string) *commonv1beta1.KeyReference {
 	if r == nil {
 		return nil
@@ -46,18 +46,18 @@ func (r *KeyReference) in(namespace string) *commonv1beta1.KeyReference {
 	return &commonv1beta1.KeyReference{Namespace: namespace, Name: r.Name, Key: r.Key}
 }
 
-// GetObservation returns a copy of what was last observed of this Workspace.
+// GetObservation returns a copy of the last observation of this Workspace.
 func (w *Workspace) GetObservation() commonv1beta1.WorkspaceObservation {
 	return *w.Status.AtProvider.DeepCopy()
 }
 
-// SetObservation records a copy of o as what was last observed of this Workspace.
+// SetObservation records a copy of o as the last observation of this Workspace.
 func (w *Workspace) SetObservation(o commonv1beta1.WorkspaceObservation) {
 	w.Status.AtProvider = *o.DeepCopy()
 }
 
-// GetOwnership returns a copy of the ownership of this Workspace. One that was written
-// for another Workspace is as good as none.
+// GetOwnership returns a copy of the ownership of this Workspace. It is the zero value if it was
+// written for another Workspace.
 func (w *Workspace) GetOwnership() commonv1beta1.Ownership {
 	return w.Status.Ownership.Of(w.GetUID())
 }
@@ -87,8 +87,8 @@ func (w *Workspace) SetObservedGeneration(generation int64) {
 	w.Status.SetObservedGeneration(generation)
 }
 
-// GetConnectionSecretKey returns the key of the Secret that takes the outputs of
-// this Workspace, and false if there is to be none.
+// GetConnectionSecretKey returns the key of the Secret for the outputs of this Workspace, and
+// false if there is to be none.
 func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 	ref := w.Spec.WriteConnectionSecretToReference
 	if ref == nil {
@@ -99,7 +99,7 @@ func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 }
 
 // GetProviderConfigSpec returns a copy of the configuration. Every Secret that it
-// refers to is in the namespace of this ProviderConfig, whatever was written:
+// refers to is in the namespace of this ProviderConfig, regardless of the written namespace:
 // otherwise anyone who may write a ProviderConfig could read any Secret.
 func (p *ProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec {
 	spec := p.Spec.DeepCopy()

@@ -19,7 +19,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// What crossplane-runtime needs of the kinds of this group.
+// The interfaces of crossplane-runtime that the kinds of this group implement.
 var (
 	_ resource.ModernManaged            = &Workspace{}
 	_ resource.ManagedList              = &WorkspaceList{}
@@ -56,10 +56,10 @@ func TestGetParameters(t *testing.T) {
 		want   commonv1beta1.WorkspaceParameters
 	}{
 		"Empty": {
-			reason: "What is absent stays absent.",
+			reason: "Absent fields stay absent.",
 		},
 		"ModuleParameters": {
-			reason: "Parameters that refer to nothing are as they were written.",
+			reason: "Parameters without references do not change.",
 			in:     WorkspaceParameters{ModuleParameters: module()},
 			want:   commonv1beta1.WorkspaceParameters{ModuleParameters: module()},
 		},
@@ -164,7 +164,7 @@ func TestObservation(t *testing.T) {
 
 	got := w.GetObservation()
 	if diff := cmp.Diff(observation(), got); diff != "" {
-		t.Errorf("A change of what was set must not reach the Workspace.\nGetObservation(): -want, +got:\n%s", diff)
+		t.Errorf("A change of the argument must not reach the Workspace.\nGetObservation(): -want, +got:\n%s", diff)
 	}
 
 	got.Outputs["a"].Raw[0] = '9'
@@ -242,7 +242,7 @@ func TestGetProviderConfigSpec(t *testing.T) {
 
 		got := p.GetProviderConfigSpec()
 		if diff := cmp.Diff(spec("elsewhere"), got); diff != "" {
-			t.Errorf("Secrets are where it was written.\nGetProviderConfigSpec(): -want, +got:\n%s", diff)
+			t.Errorf("Secrets are in the written namespace.\nGetProviderConfigSpec(): -want, +got:\n%s", diff)
 		}
 
 		*got.Configuration = "changed"

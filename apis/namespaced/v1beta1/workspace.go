@@ -92,7 +92,7 @@ type WorkspaceSpec struct {
 type WorkspaceStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what the last successful look at the Workspace found.
+	// AtProvider is the result of the last successful observation of the Workspace.
 	// +optional
 	AtProvider commonv1beta1.WorkspaceObservation `json:"atProvider,omitempty"`
 

@@ -39,10 +39,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// finalizer is that of the stock reconciler.
+// finalizer of the stock reconciler.
 const finalizer = "in-use.crossplane.io"
 
-// A fixture has a namespace of its own on the API server that all share.
+// A fixture has its own namespace on the shared API server.
 type fixture struct {
 	kind      providerconfig.Kind
 	cfg       *rest.Config
@@ -61,7 +61,8 @@ func newFixture(t *testing.T, cfg *rest.Config, kind providerconfig.Kind) *fixtu
 	return f
 }
 
-// start the controller. It runs until it is stopped, or to the end of the test.
+// start the controller. It runs until the end of the test or until the returned function is
+// called.
 func (f *fixture) start(t *testing.T) func() {
 	t.Helper()
 
@@ -83,7 +84,7 @@ func (f *fixture) start(t *testing.T) func() {
 	return background.Run(t, mgr.Start)
 }
 
-// reconciler returns one whose cache has no usages yet.
+// reconciler returns a reconciler whose cache has no usages yet.
 func (f *fixture) reconciler() reconcile.Reconciler {
 	return newReconciler(&lateManager{kube: f.kube}, f.kind, event.NewNopRecorder(), logging.NewNopLogger())
 }
@@ -119,8 +120,8 @@ func (f *fixture) expectKept(t *testing.T, r reconcile.Reconciler, pc client.Obj
 	}
 }
 
-// expectReleased reconciles pc until it is gone. The controllers of other tests write to
-// all ProviderConfigs of the kind, so that there may be conflicts.
+// expectReleased reconciles pc until it is deleted. The controllers of other tests write to all
+// ProviderConfigs of the kind, so that there may be conflicts.
 func (f *fixture) expectReleased(t *testing.T, r reconcile.Reconciler, pc client.Object) {
 	t.Helper()
 	f.eventually(t, func() error {
@@ -145,7 +146,7 @@ func (f *fixture) config(t *testing.T, name string, finalizers ...string) resour
 		t.Fatalf("%T is not a ProviderConfig", f.kind.Object)
 	}
 
-	// All names are in one namespace where the kind has none.
+	// The names are unique without a namespace, too.
 	pc.SetName(f.namespace + "-" + name)
 	pc.SetFinalizers(finalizers)
 
@@ -158,7 +159,7 @@ func (f *fixture) config(t *testing.T, name string, finalizers ...string) resour
 	return pc
 }
 
-// usage of a ProviderConfig by a Workspace that only the usage knows of.
+// usage returns a usage of a ProviderConfig by a Workspace that does not exist.
 func (f *fixture) usage(name string, pc client.Object) client.Object {
 	ref := xpv2.TypedReference{APIVersion: "v1", Kind: "Workspace", Name: name}
 	o := metav1.ObjectMeta{

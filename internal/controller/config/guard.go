@@ -24,13 +24,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// reasonAccount is the reason of the stock reconciler's events.
+// reasonAccount is the reason of Events of the stock reconciler.
 const reasonAccount event.Reason = "UsageAccounting"
 
-// A guard is the client of the stock reconciler, which updates a ProviderConfig that is
-// being deleted only to remove its finalizer: as soon as the cache has no usage of it. The
-// guard fails that update while the API server knows of a user. The reconciler then tries
-// again later.
+// A guard is the client of the stock reconciler. That reconciler updates a ProviderConfig that is
+// being deleted only to remove its finalizer, when the cache has no usage of it. The guard
+// refuses that update while the API server has a user of the ProviderConfig. The reconciler then
+// retries later.
 type guard struct {
 	client.Client
 
@@ -39,7 +39,7 @@ type guard struct {
 	record event.Recorder
 }
 
-// Update a ProviderConfig, unless this would release one that has users.
+// Update a ProviderConfig, unless this would release one with users.
 func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	if pc, ok := o.(resource.ProviderConfig); ok && meta.WasDeleted(pc) {
 		if err := g.checkUnused(ctx, pc); err != nil {
@@ -50,16 +50,16 @@ func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.Upda
 	return g.Client.Update(ctx, o, opts...)
 }
 
-// checkUnused returns an error if pc has a user. If it is a Workspace without a usage, the
-// status says so.
+// checkUnused returns an error if pc has a user. If that is a Workspace without a usage, the
+// status names it.
 func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) error {
 	used, err := g.inUse(ctx, pc)
 	if err != nil {
 		return err
 	}
 
-	// Another instance may have recorded it just now. The finalizer must not go while a
-	// Workspace starts to use the ProviderConfig.
+	// Another instance may just have recorded a usage. The finalizer must stay while a Workspace
+	// starts to use the ProviderConfig.
 	if used {
 		return errors.New("there is a usage that is not in the cache yet")
 	}
@@ -83,7 +83,7 @@ func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) err
 	return errors.Join(err, errors.Wrap(g.Status().Update(ctx, pc), "cannot update ProviderConfig status"))
 }
 
-// inUse says whether the API server knows a usage of pc that has a controller.
+// inUse says whether the API server has a usage of pc with a controller.
 func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(g.kind.UsageList)
@@ -106,9 +106,9 @@ func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, er
 	return false, nil
 }
 
-// referrer returns a Workspace that refers to pc and may have something to destroy,
-// empty if there is none. In a namespace that is being deleted usages go at any time, and
-// cannot be recorded again, while Workspaces still need their ProviderConfig to go.
+// referrer returns a Workspace that refers to pc and may have something to destroy, or an empty
+// string. In a namespace that is being deleted, usages disappear at any time and cannot be
+// recorded again, while Workspaces still need their ProviderConfig for their deletion.
 func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (string, error) {
 	ref := providerconfig.Ref{Kind: g.kind.Config.Kind, NamespacedName: client.ObjectKeyFromObject(pc)}
 	user := ""

@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// TestInUse has one usage on the API server, which may be one of something else.
+// TestInUse has one usage on the API server. In some cases it is that of another ProviderConfig.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 
@@ -48,28 +48,28 @@ func TestInUse(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// only says which kinds there is such a case for, all if there is none.
+		// only lists the kinds for which the case exists. It is empty for all kinds.
 		only   []schema.GroupVersionKind
 		change func(u client.Object)
 		want   bool
 	}{
 		"Used":    {reason: "A Workspace uses it.", change: func(client.Object) {}, want: true},
-		"Stale":   {reason: "Nobody controls it.", change: func(u client.Object) { u.SetOwnerReferences(nil) }},
-		"Another": {reason: "It is one of another name.", change: func(u client.Object) { label(u, xpv2.LabelKeyProviderName, "another") }},
+		"Stale":   {reason: "It has no controller.", change: func(u client.Object) { u.SetOwnerReferences(nil) }},
+		"Another": {reason: "It belongs to another name.", change: func(u client.Object) { label(u, xpv2.LabelKeyProviderName, "another") }},
 		"Namesake": {
-			reason: "It is one of the other kind that may have the name.",
+			reason: "It belongs to the other kind of the same name.",
 			only:   []schema.GroupVersionKind{one, all},
 			change: func(u client.Object) {
 				label(u, xpv2.LabelKeyProviderKind, namesakes[u.GetLabels()[xpv2.LabelKeyProviderKind]])
 			},
 		},
 		"Elsewhere": {
-			reason: "It is one of another namespace.",
+			reason: "It belongs to another namespace.",
 			only:   []schema.GroupVersionKind{one},
 			change: func(u client.Object) { u.SetNamespace("elsewhere") },
 		},
 		"Anywhere": {
-			reason: "What has no namespace is used in all of them.",
+			reason: "A kind without a namespace is used in all namespaces.",
 			only:   []schema.GroupVersionKind{all},
 			change: func(u client.Object) { u.SetNamespace("elsewhere") },
 			want:   true,
@@ -131,7 +131,7 @@ func (r *recorder) Event(_ runtime.Object, e event.Event) { r.events = append(r.
 
 func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
 
-// People are told once why a ProviderConfig without usages stays.
+// TestBlocked ensures that people are told once why a ProviderConfig without usages stays.
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 

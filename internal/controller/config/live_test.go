@@ -44,8 +44,8 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// The count follows usages that come, go and move, also those that did so while no
-// instance was running.
+// testCounts ensures that the count follows usages that are created, deleted and changed, even
+// while no instance was running.
 func testCounts(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -73,7 +73,7 @@ func testCounts(t *testing.T, f *fixture) {
 	f.expectUsers(t, pc, 3)
 }
 
-// A ProviderConfig that is in use is not gone by the time that everything is known.
+// testInUseAtStart ensures that a ProviderConfig in use is kept until the cache is complete.
 func testInUseAtStart(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -108,7 +108,7 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 	f.expectGone(t, pc)
 }
 
-// A usage without a controller does not count.
+// testStale ensures that a usage without a controller does not count.
 func testStale(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -123,7 +123,7 @@ func testStale(t *testing.T, f *fixture) {
 	f.expectGone(t, u)
 }
 
-// A usage that the watch has not seen yet keeps the ProviderConfig all the same.
+// testUnseen ensures that a usage that the watch has not delivered yet counts.
 func testUnseen(t *testing.T, f *fixture) {
 	t.Helper()
 
@@ -140,8 +140,9 @@ func testUnseen(t *testing.T, f *fixture) {
 	f.expectReleased(t, r, pc)
 }
 
-// A Workspace that has lost its usage, as in a namespace that is being deleted, keeps its
-// ProviderConfig until it has destroyed what it has. One that was never served has nothing.
+// testReferrer has a Workspace without a usage, as in a namespace that is being deleted. Its
+// ProviderConfig stays until it has destroyed its infrastructure. A Workspace that was never
+// served has none.
 func testReferrer(t *testing.T, f *fixture) {
 	t.Helper()
 

@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config runs the controllers of ProviderConfigs: they count the Workspaces that
-// use each, and keep a ProviderConfig that is in use from being deleted.
+// Package config has the controllers of ProviderConfigs: they count the Workspaces that use each,
+// and prevent the deletion of a ProviderConfig in use.
 //
-// The reconciler is that of crossplane-runtime. Every instance runs it, and every instance
-// sees the usages of all shards, because usages carry no shard label. The instances write
-// the same count, so that they agree as soon as their caches do.
+// The reconciler is that of crossplane-runtime. Every instance runs it, and every instance sees
+// the usages of all shards, because usages have no shard label. All instances write the same
+// count when their caches are up to date.
 package config
 
 import (
@@ -33,20 +33,19 @@ import (
 )
 
 const (
-	// settle is how long to wait for more when the users of a ProviderConfig change. A
-	// thousand Workspaces that are created are counted once a second, not a thousand times
-	// by each shard.
+	// settle is the delay after a change of the users of a ProviderConfig. During the creation of
+	// a thousand Workspaces, each shard counts them once a second, not a thousand times.
 	settle = time.Second
 
-	// retryInterval limits how long the reconciler waits after a conflict with another
-	// instance, or for a Workspace that has no usage, whose end no watch reports. The
-	// reconciler itself waits for 30 seconds.
+	// retryInterval limits the delay of the reconciler after a conflict with another instance, or
+	// for a Workspace without a usage, whose deletion no watch reports. The reconciler itself
+	// waits for 30 seconds.
 	retryInterval = 10 * time.Second
 )
 
-// Setup adds a controller for the supplied kind of ProviderConfig. The controller is not
-// subject to the global rate limit: an instance that starts reconciles all
-// ProviderConfigs, and the polls of Workspaces would have to wait for that.
+// Setup adds a controller for the supplied kind of ProviderConfig. The global rate limit does not
+// apply to it: an instance that starts reconciles all ProviderConfigs, and would delay the polls
+// of Workspaces.
 func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.Config.GroupKind().String())
 	// The legacy recorder: providers are not granted events of events.k8s.io.
@@ -60,9 +59,9 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) 
 		Complete(newReconciler(mgr, kind, record, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
 }
 
-// newReconciler returns the stock reconciler, which releases no ProviderConfig that the
-// guard keeps. Instances of several shards write the same ProviderConfigs, so that
-// conflicts are to be expected and not worth an error in the log.
+// newReconciler returns the stock reconciler, which does not release a ProviderConfig that the
+// guard keeps. Instances of several shards write the same ProviderConfigs, so that conflicts are
+// normal and not logged as errors.
 func newReconciler(mgr manager.Manager, kind providerconfig.Kind, record event.Recorder, log logging.Logger) reconcile.Reconciler {
 	guarded := &guardedManager{Manager: mgr, guard: &guard{Client: mgr.GetClient(), live: mgr.GetAPIReader(), kind: kind, record: record}}
 	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(record))
@@ -85,15 +84,16 @@ type guardedManager struct {
 // GetClient returns the guard.
 func (m *guardedManager) GetClient() client.Client { return m.guard }
 
-// A settlingQueue adds requests after a while, once for all changes in the meantime.
+// A settlingQueue adds requests after a delay, once for all changes in that time.
 type settlingQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Add a request after a while.
+// Add a request after the delay.
 func (q settlingQueue) Add(req reconcile.Request) { q.AddAfter(req, settle) }
 
-// enqueue the ProviderConfig of a usage that comes, changes or goes.
+// enqueue returns a handler that enqueues the ProviderConfig of a usage that is created, changed
+// or deleted.
 func enqueue(kind providerconfig.Kind) handler.EventHandler {
 	stock := &resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}
 

@@ -17,14 +17,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// wide are limits that no test reaches.
-// An entry of an archive. A link has a target instead of content.
 // limits of an unpacker.
 type limits struct {
 	entries int
 	bytes   int64
 }
 
+// wide are limits that no test reaches.
 var wide = limits{1000, 1 << 20} //nolint:gochecknoglobals // It is a constant.
 
 func untar(root *os.Root, data []byte, l limits) error {
