@@ -24,7 +24,7 @@ const (
 	// output is where the demo has its directory. Git ignores it.
 	output = "_output/demo"
 
-	// serviceAccount is the one that examples/sharding/rbac.yaml makes.
+	// serviceAccount is the ServiceAccount of examples/sharding/rbac.yaml.
 	serviceAccount = "provider-terraform"
 
 	// tokenLifetime is how long the instances can talk to the API server.
@@ -33,7 +33,7 @@ const (
 	// compilerPatience is how long the compiler may take to end.
 	compilerPatience = 20 * time.Second
 
-	// tailLines is how much of each log is shown when something goes wrong.
+	// tailLines is the number of lines of each log that are shown after a failure.
 	tailLines = 40
 )
 
@@ -171,7 +171,7 @@ func (d *demo) stay(ctx context.Context) error {
 	var before table
 
 	err := until(ctx, func(string) {}, func(ctx context.Context) error {
-		seen, err := d.look(ctx)
+		seen, err := d.observe(ctx)
 		if err != nil {
 			return err
 		}
@@ -223,9 +223,9 @@ func (d *demo) tails() []string {
 	return lines
 }
 
-// look reads every Workspace and shows it in the table.
-func (d *demo) look(ctx context.Context) (map[string]sight, error) {
-	seen, err := look(ctx, d.plane.Kube, d.instances)
+// observe reads every Workspace and shows it in the table.
+func (d *demo) observe(ctx context.Context) (map[string]sight, error) {
+	seen, err := observe(ctx, d.plane.Kube, d.instances)
 	if err != nil {
 		return nil, err
 	}

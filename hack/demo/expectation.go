@@ -27,13 +27,13 @@ type expectation struct {
 	// context has ended.
 	check func(ctx context.Context) error
 
-	// table says that the table shows it, too.
+	// table says that the table is printed after the step.
 	table bool
 }
 
-// meet tells the screen whether the expectation is met and how long that took, and
-// returns an error that names it if it is not. If the supplied context ends first,
-// the error is the cause of that.
+// meet runs the check and shows its result and duration on the screen. If the expectation
+// is not met, the error names it. If the supplied context ends first, the error is the
+// cause of that.
 func (e expectation) meet(ctx context.Context, s *screen) error {
 	limited, cancel := context.WithTimeoutCause(ctx, e.within, errors.Errorf("not within %s", e.within))
 	defer cancel()

@@ -118,9 +118,9 @@ func TestUntil(t *testing.T) {
 
 	var progress []string
 
-	looks := 0
+	checks := 0
 	err := until(ctx, func(s string) { progress = append(progress, s) }, func(context.Context) error {
-		if looks++; looks == 2 {
+		if checks++; checks == 2 {
 			cancel(errors.New("out of time"))
 
 			return errors.New("second")

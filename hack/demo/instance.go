@@ -28,7 +28,7 @@ const (
 	// run for it. Each poll is one, so that this is two polls missed.
 	forgotten = 3 * poll
 
-	// shutdownGrace is how long an instance lets a run in progress go on.
+	// shutdownGrace is how long a run in progress may continue after SIGTERM.
 	shutdownGrace = 15 * time.Second
 
 	// instancePatience is how long an instance may take to end in all: the grace,
@@ -41,7 +41,7 @@ type instance struct {
 	// shard that it serves.
 	shard string
 
-	// root of its workdirs. Each instance has its own, as in pods.
+	// root of its workdirs. Each instance has a separate one, as pods do.
 	root string
 
 	// probes is the URL of its health endpoints.
@@ -58,7 +58,7 @@ type instanceConfig struct {
 	// provider and cli are paths of programs.
 	provider, cli string
 
-	// kubeconfig is the path of the one that both the provider and the CLI use.
+	// kubeconfig is the path of the kubeconfig of both the provider and the CLI.
 	kubeconfig string
 
 	// leaseNamespace is where the Leases are.
@@ -106,8 +106,8 @@ func (c instanceConfig) start(shard string) (*instance, error) {
 			"--health-probe-bind-address=" + probes,
 			"--metrics-bind-address=" + metrics,
 		},
-		// Nothing else gets in: a CLI configuration of this machine, for example,
-		// would make this another demo.
+		// The environment of the user is excluded: a CLI configuration of this machine,
+		// for example, would change the demo.
 		env: []string{
 			"PATH=" + os.Getenv("PATH"),
 			"HOME=" + home,
@@ -130,9 +130,9 @@ func (i *instance) ready(ctx context.Context) error {
 	return errors.Wrap(controlplane.AnswersOK(ctx, http.DefaultClient, i.probes+"/readyz"), i.shard)
 }
 
-// lastRun returns when the instance last ran the CLI for the Workspace with the
-// supplied UID: the time of the newest change to the files in its workdir. It is
-// zero if there is no workdir, which means never.
+// lastRun returns when the instance last ran the CLI for the Workspace with the supplied
+// UID: the time of the newest change to the files in its workdir. It is zero if there is
+// no workdir.
 func (i *instance) lastRun(uid string) (time.Time, error) {
 	dir := filepath.Join(i.root, uid)
 
@@ -168,8 +168,8 @@ func (i *instance) lastRun(uid string) (time.Time, error) {
 	return last, err
 }
 
-// servedBy returns the shard of the instance that last ran the CLI for the Workspace
-// with the supplied UID. It is empty if none did within forgotten.
+// servedBy returns the shard of the instance that last ran the CLI for the Workspace with
+// the supplied UID. It is empty if there was no run within forgotten.
 func servedBy(instances []*instance, uid string, now time.Time) (string, error) {
 	shard, last := "", now.Add(-forgotten)
 

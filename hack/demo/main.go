@@ -2,13 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// The demo shows the provider at work: two real instances, each with a shard of its
-// own, a real API server and a real CLI, on this machine and with nothing to set up.
+// The demo runs two real instances, each with its own shard, a real API server and a real
+// CLI on this machine. It needs no setup.
 //
-// Every line it prints with a check mark is something it has seen happen. With
-// --once it ends after the last of them, and its exit code says whether it saw all.
-// Everything it makes is in one directory below _output/demo, and everything it
-// starts dies with it.
+// It prints a line with a check mark only after it has observed the event. With --once it
+// ends after the last of them, and its exit code is 0 if it observed all. All its files
+// are in one directory below _output/demo, and its processes die with it.
 package main
 
 import (

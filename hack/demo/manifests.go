@@ -76,8 +76,8 @@ var inCluster = regexp.MustCompile(`(?m)^ *in_cluster_config *= *true\n`)
 
 // outsideOfCluster changes a ProviderConfig for a provider that is not in a pod, and
 // nothing else. Without in_cluster_config the CLI's kubernetes backend takes the
-// kubeconfig that the environment variable KUBE_CONFIG_PATH names, which the demo
-// sets for its instances. This is all that is not as in examples/.
+// kubeconfig that the environment variable KUBE_CONFIG_PATH names, which the demo sets for
+// its instances. This is the only difference from examples/.
 func outsideOfCluster(o *unstructured.Unstructured) error {
 	path := []string{"spec", "configuration"}
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// root is where the repository is, as seen from this directory.
+// root of the repository, relative to this directory.
 const root = "../.."
 
 func TestExamples(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOutsideOfCluster(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(want, o); diff != "" {
-				t.Errorf("One line goes, and nothing else.\noutsideOfCluster(%s): -want, +got:\n%s", name(o), diff)
+				t.Errorf("One line is removed, and nothing else.\noutsideOfCluster(%s): -want, +got:\n%s", name(o), diff)
 			}
 		}
 	}
@@ -85,7 +85,8 @@ func TestOutsideOfCluster(t *testing.T) {
 	}
 }
 
-// configuration returns that of the supplied ProviderConfig, empty if it is none.
+// configuration returns the configuration of the supplied ProviderConfig. It is empty for
+// other objects.
 func configuration(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 

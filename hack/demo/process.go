@@ -77,8 +77,8 @@ func (p *loggedProcess) terminate() error {
 	return p.Terminate(p.patience)
 }
 
-// wait waits until the program has ended by itself, which has to be with exit code 0.
-// It asks the program to end when the supplied context does.
+// wait waits until the program has ended, which has to be with exit code 0. If the
+// supplied context ends first, it sends SIGTERM.
 func (p *loggedProcess) wait(ctx context.Context) error {
 	select {
 	case <-p.Ended():

@@ -46,7 +46,7 @@ func hang(path string) {
 	select {}
 }
 
-// sh returns the command of a shell script that may take its time to end.
+// sh returns the command of a shell script with a patience of a minute.
 func sh(path, script string) command {
 	return command{path: "sh", args: []string{"-c", script}, env: os.Environ(), log: log{name: "script", path: path}, patience: time.Minute}
 }
@@ -61,7 +61,7 @@ func TestTerminate(t *testing.T) {
 		want     string
 	}{
 		"GoodOrder": {
-			reason:   "A process that ends as asked to ends well.",
+			reason:   "A process that ends after SIGTERM with exit code 0 ends well.",
 			script:   `trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done`,
 			patience: time.Minute,
 		},

@@ -33,7 +33,7 @@ const (
 	// refresh is how often a live screen is drawn again for the sake of its clock.
 	refresh = time.Second
 
-	// reassure is how often a plain screen says that a step is still in progress.
+	// reassure is the interval of messages about a step in progress on a plain screen.
 	reassure = 10 * time.Second
 )
 
@@ -62,7 +62,7 @@ type screen struct {
 	// detail is the condition that the step waits for.
 	detail string
 
-	// said is when a plain screen last said something about that step.
+	// said is the time of the last message about that step on a plain screen.
 	said time.Time
 
 	table table
@@ -112,7 +112,7 @@ func (s *screen) keepUp(stop <-chan struct{}) {
 	}
 }
 
-// reassure says on a plain screen that a slow step is still in progress.
+// reassure prints a message about a slow step on a plain screen.
 func (s *screen) reassure(now time.Time) {
 	if s.live || s.title == "" || now.Sub(s.said) < reassure {
 		return
@@ -189,8 +189,8 @@ func (s *screen) update(change func()) {
 	s.frame.Reset()
 }
 
-// liveLines is the part of a live screen that is drawn again. None of its lines is
-// longer than the terminal is wide: it would take more than one line there.
+// liveLines returns the part of a live screen that is redrawn. No line is longer than the
+// width of the terminal: it would take more than one line there.
 func (s *screen) liveLines() []string {
 	width := s.width() - 1
 

@@ -38,7 +38,7 @@ func TestPlainScreen(t *testing.T) {
 		"",
 	}, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("No color, no cursor movement, and the table only when the story comes to it.\n-want, +got:\n%s", diff)
+		t.Errorf("No color, no cursor movement, and the table only on request.\n-want, +got:\n%s", diff)
 	}
 }
 

@@ -38,8 +38,8 @@ const (
 	unlabelled = "team-a/alarm"
 )
 
-// A served Workspace is one that is to be served by a shard, with the outputs that
-// the table shows then.
+// A served Workspace has the shard that is to serve it, and the outputs that the table
+// then shows.
 type served struct{ shard, outputs string }
 
 // labelled returns the Workspaces that get a label, by name.
@@ -174,7 +174,7 @@ func (d *demo) create(ctx context.Context) error {
 		return err
 	}
 
-	seen, err := d.look(ctx)
+	seen, err := d.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (d *demo) label(ctx context.Context) error {
 	}
 
 	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.look(ctx)
+		seen, err := d.observe(ctx)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (d *demo) setShard(ctx context.Context, name, shardName string) error {
 
 // patch merges the supplied JSON into the Workspace of the supplied name.
 func (d *demo) patch(ctx context.Context, name, json string) error {
-	seen, err := d.look(ctx)
+	seen, err := d.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (d *demo) expectPassword(ctx context.Context) error {
 
 	d.password = password
 
-	seen, err := d.look(ctx)
+	seen, err := d.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (d *demo) readPassword(ctx context.Context) (string, error) {
 }
 
 func (d *demo) expectUntouched(ctx context.Context) error {
-	seen, err := d.look(ctx)
+	seen, err := d.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (d *demo) relabel(ctx context.Context) error {
 // with the supplied outputs.
 func (d *demo) expectMoved(ctx context.Context, outputs string) error {
 	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.look(ctx)
+		seen, err := d.observe(ctx)
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func (d *demo) expectLeftAlone(ctx context.Context) error {
 	began := time.Now()
 
 	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.look(ctx)
+		seen, err := d.observe(ctx)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ type row struct {
 // A table is all Workspaces, in the order in which they are shown.
 type table []row
 
-// equal says whether both tables show the same, but for the time.
+// equal says whether both tables show the same, except for the ages.
 func (t table) equal(o table) bool {
 	return slices.EqualFunc(t, o, func(a, b row) bool {
 		a.age, b.age = 0, 0
@@ -105,7 +105,7 @@ func condition(status string) cell {
 	return cell{text: orDash(status), color: color}
 }
 
-// outputsColumn is the one that gives way where a line is too long.
+// outputsColumn is the column that is shortened if a line is too long.
 const outputsColumn = 5
 
 // gap is between two columns.

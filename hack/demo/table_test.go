@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 			},
 		},
 		"Narrow": {
-			reason: "The outputs give way first.",
+			reason: "The outputs are shortened first.",
 			width:  66,
 			want: []string{
 				"NAME          SHARD    SERVED BY  SYNCED  READY  OUTPUTS       AGE",

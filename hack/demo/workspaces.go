@@ -36,8 +36,8 @@ type sight struct {
 	servedBy string
 }
 
-// look returns every Workspace by its name in the table.
-func look(ctx context.Context, kube client.Client, instances []*instance) (map[string]sight, error) {
+// observe returns every Workspace by its name in the table.
+func observe(ctx context.Context, kube client.Client, instances []*instance) (map[string]sight, error) {
 	seen := map[string]sight{}
 
 	for _, kind := range workspace.Kinds() {
@@ -72,8 +72,8 @@ func name(o client.Object) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// tabulate returns the table of the supplied Workspaces: those of the cluster first,
-// each sort by name.
+// tabulate returns the table of the supplied Workspaces: cluster-scoped ones first, then
+// by name.
 func tabulate(seen map[string]sight, now time.Time) table {
 	t := make(table, 0, len(seen))
 

@@ -87,7 +87,7 @@ func TestServed(t *testing.T) {
 			want:   "is served by no instance, not by shard-0",
 		},
 		"Another": {
-			reason: "The server has to be the one that the label names.",
+			reason: "The server has to be the shard in the label.",
 			sight:  newSight(withShard("shard-0"), withServer("shard-1"), withConditions(xpv2.ReconcileSuccess(), xpv2.Available())),
 			want:   "is served by shard-1, not by shard-0",
 		},

@@ -21,8 +21,7 @@ const (
 	plotBottom  = chartHeight - 40
 )
 
-// style of a chart. It has no background of its own: colors suit a light one and a
-// dark one.
+// style of a chart. It has no background: the colors suit a light page and a dark one.
 const style = `text{font:13px sans-serif;fill:#24292f}.title{font-size:15px;font-weight:bold}.grid{stroke:#8c959f;stroke-opacity:.35}` +
 	`.s0{fill:#0969da;stroke:#0969da}.s1{fill:#e16f24;stroke:#e16f24}.s2{fill:#8c959f;stroke:#8c959f}rect{stroke:none!important}path{fill:none!important;stroke-width:2}` +
 	`.ideal{stroke-dasharray:5 4}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.s0{fill:#58a6ff;stroke:#58a6ff}.s1{fill:#f0883e;stroke:#f0883e}}`

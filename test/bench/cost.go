@@ -240,8 +240,8 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 	}
 	defer i.process.Kill()
 
-	// The first poll of a Workspace may come after one and a half intervals, and is
-	// not quite like those that follow.
+	// The first poll of a Workspace may come after one and a half intervals, and costs
+	// more than the following ones.
 	before, err := c.polls(ctx, i, interval+interval/2)
 	if err != nil {
 		return cost{}, err

@@ -40,7 +40,7 @@ func TestEach(t *testing.T) {
 		}
 		mu.Unlock()
 
-		// None ends before there are as many as may be.
+		// No item ends before the maximum number has started.
 		<-full
 
 		mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// never is a poll interval that does not pass here.
+// never is a poll interval that is longer than any benchmark.
 const never = 10000 * time.Hour
 
 // An instance is a running process of the provider.
@@ -143,8 +143,8 @@ func (r reading) since(before reading) spent {
 	}
 }
 
-// idle waits until the instance has reconciled as many times as supplied, and has nothing
-// left to do now. One that has only just started has nothing to do either.
+// idle waits until the instance has done the supplied number of reconciles, and its queues
+// are empty. The number is needed because the queues are also empty right after the start.
 func (i *instance) idle(ctx context.Context, reconciles int) error {
 	ctx, cancel := i.whileRunning(ctx)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// memoryWorkers is many: the instance is to have seen all Workspaces soon.
+	// memoryWorkers is large, so that the instance soon reconciles all Workspaces.
 	memoryWorkers = 100
 
 	// collections of garbage that are waited for before the heap is read.
@@ -34,8 +34,8 @@ const (
 	// fewStarts is how many.
 	fewStarts = 3
 
-	// example of the Workspaces. The smallest there can be would say nothing about those
-	// that people have.
+	// example of the Workspaces. Its size is realistic. A minimal Workspace would need
+	// less memory than those of users.
 	example = "examples/namespaced/workspace-inline.yaml"
 )
 

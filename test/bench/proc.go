@@ -22,7 +22,7 @@ import (
 // runs on.
 const clockTick = 0.01
 
-// proc is the directory that tells of processes.
+// proc is the directory of the proc file system.
 const proc = "/proc"
 
 // cpuTimes returns the CPU time of a process, and that of all its children that have
@@ -88,7 +88,7 @@ func load() (float64, error) {
 	return strconv.ParseFloat(first, 64)
 }
 
-// cpuModel returns the name of the CPU, "unknown" where the system does not tell.
+// cpuModel returns the name of the CPU, or "unknown".
 func cpuModel() string {
 	data, err := os.ReadFile(filepath.Join(proc, "cpuinfo"))
 	if err != nil {

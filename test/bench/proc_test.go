@@ -28,7 +28,7 @@ func TestParseStat(t *testing.T) {
 		want   want
 	}{
 		"Times": {
-			reason: "User and system time are added up, those of the process apart from those of its children.",
+			reason: "User and system time are added up, separately for the process and its children.",
 			stat:   "7 (provider) S 1 7 7 0 -1 4194304 1 2 3 4 150 50 1000 200 20 0 9 0 100",
 			want:   want{own: 2, children: 12},
 		},

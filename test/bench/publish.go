@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// page is where the table goes, between two comments.
+// page has the table between two comments.
 const (
 	page  = "benchmarks.md"
 	begin = "<!-- begin table -->\n"

@@ -107,8 +107,8 @@ type memory struct {
 	// Shards that share the Workspaces, 1 for an instance without a shard.
 	Shards int `json:"shards"`
 
-	// Before is the heap of an instance that has none but those that keep it busy when
-	// it starts.
+	// Before is the heap of an instance that has only the Workspaces that keep it busy
+	// when it starts.
 	Before     float64 `json:"before"`
 	Heap       float64 `json:"heap"`
 	RSS        float64 `json:"rss"`

@@ -15,7 +15,7 @@ import (
 // scalingWorkers is few, so that the machine has less to do than it can: applies wait.
 const scalingWorkers = 2
 
-// slowModule takes its time, and nothing else.
+// slowModule waits, and does nothing else.
 const slowModule = `
 terraform {
   required_providers {

@@ -105,7 +105,7 @@ func (b *bench) create(ctx context.Context, all []*namespacedv1beta1.Workspace) 
 	})
 }
 
-// clear removes all Workspaces when no instance runs, and with them nothing else.
+// clear removes all Workspaces while no instance runs, and nothing else.
 func (b *bench) clear(ctx context.Context) error {
 	l := &namespacedv1beta1.WorkspaceList{}
 	if err := b.plane.Kube.List(ctx, l); err != nil {

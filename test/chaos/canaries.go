@@ -156,7 +156,7 @@ type sighting struct {
 	workspace, where, text string
 }
 
-// recognizable is how long a part of a secret has to be to count as seen.
+// recognizable is the minimum length of a part of a secret that counts as a leak.
 const recognizable = 12
 
 // leaks returns where a part of a secret can be read.

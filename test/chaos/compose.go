@@ -15,8 +15,8 @@ const (
 	namespaceY = "chaos-y"
 )
 
-// How many Workspaces of a kind there are at most: each costs a run of the CLI now and
-// then, and those that fail are never removed.
+// Maximum numbers of Workspaces by kind: each costs some runs of the CLI, and failing ones
+// are never removed.
 const (
 	maxOnDisk = 6
 	maxLeaky  = 10
@@ -61,7 +61,7 @@ func (s *scheduler) putBack(name string, now time.Duration) {
 	s.add(f)
 }
 
-// restore deletes a Workspace and creates it again. Others leave it alone meanwhile.
+// restore deletes a Workspace and creates it again. Other faults skip it until then.
 func (s *scheduler) restore(now time.Duration) {
 	const every = 25 * time.Second
 
@@ -83,8 +83,8 @@ func (s *scheduler) copy(now time.Duration) {
 	}
 }
 
-// twins are two Workspaces of one name that use one state, which the texts of their
-// configurations do not tell. Mostly the second one is deleted later.
+// twins are two Workspaces of one name that use one state, although the texts of their
+// configurations do not show it. Mostly the second one is deleted later.
 func (s *scheduler) twins(now time.Duration) {
 	flavours := []flavour{plain, comment, region, newline}
 	s.rng.Shuffle(len(flavours), func(i, j int) { flavours[i], flavours[j] = flavours[j], flavours[i] })

@@ -15,7 +15,8 @@ type fate struct {
 	// names of all that ever were.
 	names map[string]string
 
-	// removed is when the deletion was asked for, and gone when the object was missing.
+	// removed is the time of the request to delete it, and gone the time when the object
+	// was missing.
 	removed, gone map[string]int64
 
 	// orphaned are the Workspaces that were deleted without their finalizers. Their
@@ -39,8 +40,8 @@ func (f fate) unused() map[string]int64 {
 }
 
 // destroyedUnderAnother returns the destructions of a resource by a Workspace that did not
-// create it, while the one that did was there: the first for each two Workspaces, which may
-// go on for ever.
+// create it, while its creator existed. It returns only the first one for each pair of
+// Workspaces, because there may be many.
 func destroyedUnderAnother(all []*resource, f fate, c clock) []violation {
 	var found []violation
 
@@ -140,8 +141,8 @@ func leftBehind(all []*resource, versions []version, f fate, c clock) []violatio
 	return found
 }
 
-// replacedTainted says whether a resource was tainted when it left the state: the CLI
-// does not announce the destruction of one that is.
+// replacedTainted says whether a resource was tainted when it left the state: the CLI does
+// not announce the destruction of a tainted resource.
 func replacedTainted(r *resource, versions []version) bool {
 	if !r.tainted || len(r.versions) == 0 {
 		return false

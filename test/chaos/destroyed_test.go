@@ -98,7 +98,7 @@ func TestDestroyedTwice(t *testing.T) {
 			want:     want,
 		},
 		"SeenLate": {
-			reason:   "A version may be seen a moment late.",
+			reason:   "The observation of a version may be late.",
 			ledger:   ledger,
 			versions: []version{later(holding("x"), 30), later(holding(), 4700)},
 			runs:     []run{first, second, third},

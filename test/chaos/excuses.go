@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// moment is how much later than it happens an end may be seen.
+// moment is the maximum delay between an end and its observation.
 const moment = time.Second / 2
 
 // respite is how long a process that is alive may need to save a state after the API
@@ -74,10 +74,11 @@ func killer(by *run, notes []note, at int64) string {
 	return ""
 }
 
-// homeless says whether a run ended when it could not reach its backend, and its instance
-// ended before it could again for long enough: one that cannot renew its Lease has to.
-// The state is on its disk then. If that ends before the API server is back, and an
-// instance with another disk takes over, that one cannot know of it.
+// homeless says whether a run ended while it could not reach its backend, and its instance
+// ended before the backend was reachable again for long enough: an instance that cannot
+// renew its Lease has to end. The state is on its disk then. If the disk is lost before
+// the API server is back, and an instance with another disk takes over, the latter cannot
+// know of the state.
 func homeless(by *run, notes []note) bool {
 	at, ok := ended(notes)[by.instance]
 
@@ -113,7 +114,7 @@ func (n note) until() int64 {
 	case n.end == 0:
 		return math.MaxInt64 / 2
 	case n.kind == slow:
-		// It is seen now and then, and instances end later because of it.
+		// This happens sometimes, and delays the end of instances.
 		return n.end + int64(respite)
 	default:
 		return n.end

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A fault is one thing to do.
+// A fault is one disturbance in the schedule.
 type fault struct {
 	// traits of the Workspace that the fault creates.
 	traits
@@ -30,11 +30,11 @@ type fault struct {
 	// trouble, and how long the creation of a resource takes.
 	takes time.Duration
 
-	// leader says that the fault happens to the replica of the instance that is the
-	// leader when it happens.
+	// leader says that the fault happens to the replica that is the leader of the instance
+	// at that time.
 	leader bool
 
-	// drop and spareCLI are those of a trouble.
+	// drop and spareCLI are the fields of the trouble.
 	drop, spareCLI bool
 
 	// age is how old the copy is that is put back.

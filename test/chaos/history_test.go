@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A historian knows every version of every state. It watches from where it was when
-// the API server goes away and comes back.
+// A historian records every version of every state. After an outage of the API server it
+// continues its watch at the last version.
 type historian struct {
 	kube client.WithWatch
 

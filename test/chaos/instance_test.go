@@ -164,7 +164,7 @@ func (i *instance) script() (string, error) {
 	return path, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, []byte(text), 0o700))
 }
 
-// serve keeps a process running until the context ends, and then asks it to end.
+// serve keeps a process running until the context ends, and then sends SIGTERM.
 func (i *instance) serve(ctx context.Context) error {
 	for {
 		p, err := i.running(ctx)
@@ -179,13 +179,13 @@ func (i *instance) serve(ctx context.Context) error {
 			i.journal.add(i.obituary(p))
 		}
 
-		// The end of the context is seen above, too.
+		// The loop above sees the end of the context, too.
 		_ = wait.For(ctx, backOff)
 	}
 }
 
-// obituary says how a process has ended. One that could not renew its Lease for long
-// enough kills itself, as nothing else would be in time.
+// obituary describes the end of a process. An instance that could not renew its Lease for
+// long enough kills itself, because any other end would be too late.
 func (i *instance) obituary(p *process.Process) note {
 	n := note{subject: i.name, ended: p.Name, text: p.Name + " has ended: " + p.How()}
 
@@ -196,8 +196,8 @@ func (i *instance) obituary(p *process.Process) note {
 	return n
 }
 
-// running returns the process, which it starts if there is none. It is nil if there
-// is none and the context has ended.
+// running returns the process, and starts it if there is none. It returns nil if there is
+// none and the context has ended.
 func (i *instance) running(ctx context.Context) (*process.Process, error) {
 	i.present.Lock()
 	defer i.present.Unlock()
@@ -207,7 +207,7 @@ func (i *instance) running(ctx context.Context) (*process.Process, error) {
 	}
 
 	if ctx.Err() != nil {
-		return nil, nil //nolint:nilnil // There is none, and that is no error.
+		return nil, nil //nolint:nilnil // The context has ended, which is no error.
 	}
 
 	if err := i.start(); err != nil {
@@ -217,7 +217,7 @@ func (i *instance) running(ctx context.Context) (*process.Process, error) {
 	return i.process, nil
 }
 
-// stop asks the process to end.
+// stop sends SIGTERM to the process and waits for its end.
 func (i *instance) stop() error {
 	i.present.Lock()
 	defer i.present.Unlock()
@@ -282,7 +282,7 @@ func (i *instance) terminate() error {
 	}
 }
 
-// ready returns an error unless the instance says it is ready.
+// ready returns an error unless the probe of the instance succeeds.
 func (i *instance) ready(ctx context.Context) error {
 	i.present.Lock()
 	defer i.present.Unlock()
@@ -309,7 +309,7 @@ func (i *instance) lose(ctx context.Context, f fault, w *workspaces) error {
 	// The runs die with it.
 	if err := wait.Until(ctx, wait.Patience, func() error {
 		if busy, err := record.Busy(filepath.Join(i.dir, "locks"), ws.uid); err != nil || busy {
-			return errors.Errorf("a run goes on (%v)", err)
+			return errors.Errorf("a run has not ended (%v)", err)
 		}
 
 		return nil

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// A note is one thing that happened to the system from the outside.
+// A note is one external event.
 type note struct {
 	// time in nanoseconds since 1970.
 	time int64
 
-	// end is when a fault that lasts was over, 0 if it never was.
+	// end is the end of a fault that lasts. It is 0 if it never ended.
 	end int64
 
 	// kind of fault. It is empty for other notes.
@@ -29,7 +29,7 @@ type note struct {
 	// process, empty for all.
 	subject string
 
-	// spareCLI says that a trouble of the network was none for the CLI.
+	// spareCLI says that a trouble of the network did not affect the CLI.
 	spareCLI bool
 
 	// killed is the process of an instance, as numbered names it, if the note is that
@@ -42,7 +42,7 @@ type note struct {
 	text string
 }
 
-// A violation is something that must never happen.
+// A violation is a broken rule.
 type violation struct {
 	workspace string
 
@@ -87,7 +87,7 @@ func (c clock) at(nanoseconds int64) string {
 	return fmt.Sprintf("%+.3fs", time.Duration(nanoseconds-int64(c)).Seconds())
 }
 
-// A journal holds notes. It prints each as it comes. It is safe for concurrent use.
+// A journal holds notes. It prints each new note. It is safe for concurrent use.
 type journal struct {
 	clock clock
 	out   io.Writer
@@ -129,8 +129,7 @@ func (j *journal) all() []note {
 	return slices.Clone(j.notes)
 }
 
-// killed returns when each process of an instance was seen to be killed, of those that
-// were.
+// killed returns the times when processes of an instance were seen to be killed.
 func killed(notes []note) map[string]int64 {
 	at := map[string]int64{}
 
@@ -143,7 +142,8 @@ func killed(notes []note) map[string]int64 {
 	return at
 }
 
-// ended returns when each process of an instance was seen to have ended, however.
+// ended returns the times when processes of an instance were seen to have ended, for any
+// reason.
 func ended(notes []note) map[string]int64 {
 	at := killed(notes)
 

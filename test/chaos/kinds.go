@@ -19,7 +19,7 @@ const (
 	relabel   kind = "relabel"   // Give a Workspace to another shard.
 	unlabel   kind = "unlabel"   // Take the label from a Workspace.
 	change    kind = "change"    // Change an input of a Workspace: an update in place.
-	replace   kind = "replace"   // Change one that makes it replace its resource.
+	replace   kind = "replace"   // Change one so that it replaces its resource.
 	create    kind = "create"    // Create a Workspace.
 	remove    kind = "remove"    // Delete a Workspace.
 	kill      kind = "kill"      // SIGKILL an instance, and start it again later.

@@ -36,8 +36,8 @@ type entry struct {
 	uid string
 }
 
-// readLedger reads the ledger in the file of the supplied name. One that is not there
-// has no entries.
+// readLedger reads the ledger in the file of the supplied name. A missing file has no
+// entries.
 func readLedger(name string) ([]entry, error) {
 	data, err := os.ReadFile(name) //nolint:gosec // The test has made it.
 	if err != nil && !os.IsNotExist(err) {

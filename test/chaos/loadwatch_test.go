@@ -19,8 +19,9 @@ import (
 // renew no Lease then, and have to end.
 const tooLong = 2 * retryPeriod
 
-// watchLoad notes when the machine has no time, until the context ends. It asks the API
-// server itself, which no trouble of the network delays.
+// watchLoad notes the times when the machine is overloaded, until the context ends. It
+// sends requests to the API server directly, so that no trouble of the network delays
+// them.
 func watchLoad(ctx context.Context, kube client.Client, j *journal) error {
 	for ctx.Err() == nil {
 		start := time.Now()

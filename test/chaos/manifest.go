@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 )
 
-// Labels, annotations and names of the product. They are written out here because people
-// write them, too: they must never change.
+// Labels, annotations and names of the product. They are constants here because they are
+// part of the interface: they must never change.
 const (
 	shardLabel   = "terraform.crossplane.io/shard"
 	externalName = "crossplane.io/external-name"
@@ -101,8 +101,8 @@ type wanted struct {
 	// uid of the object there is now.
 	uid string
 
-	// removed is when its deletion was asked for, 0 if it was not. busy says that it is
-	// being restored, and lost that its disk was.
+	// removed is the time of the request to delete it, 0 if there was none. busy says that
+	// it is being restored, and lost that its disk was lost.
 	removed    int64
 	busy, lost bool
 }
@@ -250,13 +250,13 @@ func (w *wanted) readVars(o *unstructured.Unstructured) {
 		case "fails":
 			w.fails = value != "0"
 		default:
-			// The others never change.
+			// The other fields never change.
 		}
 	}
 }
 
-// leakyParameters are those of a Workspace that fails and prints a secret. Every secret is
-// in the Secret of its name.
+// leakyParameters are the parameters of a Workspace that fails and prints a secret. The
+// name of a Secret names its secret.
 func (w *wanted) leakyParameters() map[string]any {
 	how := printers()[w.number%len(printers())]
 	p := map[string]any{"source": "Inline", "module": how.module(w.number)}

@@ -85,8 +85,8 @@ func (w *workspaces) putBack(ctx context.Context, f fault, ws *wanted) error {
 	return err
 }
 
-// copied returns the copy of a Workspace: in another namespace or, if it has none, of
-// another name. Both mean the same Terraform workspace.
+// copied returns the copy of a Workspace: in another namespace or, if it is cluster
+// scoped, with another name. Both use the same Terraform workspace.
 func (w *wanted) copied(f fault) *wanted {
 	c := *w
 	c.uid, c.shard, c.of = "", f.shard, f.of
@@ -119,8 +119,8 @@ func (w *workspaces) copy(ctx context.Context, f fault, ws *wanted) error {
 // instance that is cut off may begin one as long as it holds its Lease.
 const quiet = leaseDuration + 2*time.Second
 
-// restore deletes a Workspace and creates it again from a backup. It takes as long as it
-// takes; meanwhile all others leave the Workspace alone.
+// restore deletes a Workspace and creates it again from a backup. It has no time limit.
+// Other faults skip the Workspace until then.
 func (w *workspaces) restore(ctx context.Context, f fault) error {
 	ws := w.reserve(f)
 	if ws == nil {
@@ -203,8 +203,8 @@ func (w *workspaces) mark(fn func()) {
 	fn()
 }
 
-// orphan takes the finalizers from a Workspace on which no instance works, and makes sure
-// that none begins.
+// orphan removes the finalizers from a Workspace while no instance works on it, and makes
+// sure that none begins.
 func (w *workspaces) orphan(ctx context.Context, ws *wanted) error {
 	var since time.Time
 

@@ -68,7 +68,7 @@ func (f fleet) outage(ctx context.Context, j *journal, x fault) {
 	_ = wait.For(ctx, x.takes)
 }
 
-// drain asks the process to end soon after its network got into trouble.
+// drain sends SIGTERM to the process soon after the beginning of its network trouble.
 func (i *instance) drain(ctx context.Context, f fault) error {
 	done := make(chan struct{})
 

@@ -31,7 +31,7 @@ func TestReadRuns(t *testing.T) {
 		want   []run
 	}{
 		"Complete": {
-			reason: "A run knows all about its start, and when it ended.",
+			reason: "A run has its start with all details, and its end.",
 			events: []record.Event{
 				{Kind: record.Start, Time: 1, UID: one, PID: 5, Parent: 4, Instance: "a#1", Command: "plan", Root: "/r", State: "s", Fresh: true, Beside: []int{3}},
 				end(2, one, 5),
@@ -53,7 +53,7 @@ func TestReadRuns(t *testing.T) {
 			},
 		},
 		"Interrupted": {
-			reason: "A sluggish run knows when it was interrupted.",
+			reason: "A sluggish run has the time of its interrupt.",
 			events: []record.Event{start(1, one, 5), {Kind: record.Interrupt, Time: 2, UID: one, PID: 5}, end(3, one, 5)},
 			want:   []run{{workspace: "ws-1", uid: one, pid: 5, start: 1, interrupted: 2, end: 3}},
 		},
@@ -87,7 +87,7 @@ func newRun(instance string, pid int, start, end int64) run {
 	return run{workspace: "ws-1", uid: "uid-1", pid: pid, instance: instance, command: "apply", root: "/r", state: "ws-1", start: at(start), end: at(end)}
 }
 
-// seeing returns the run as one that saw the processes with the supplied ids.
+// seeing returns the run with marks of the processes with the supplied ids.
 func seeing(r run, pids ...int) run {
 	r.beside = pids
 
@@ -127,17 +127,17 @@ func TestOverlaps(t *testing.T) {
 			},
 		},
 		"WrittenLater": {
-			reason: "The run that was seen may be written down after the one that saw it.",
+			reason: "The record of a run may be later than that of a run that saw it.",
 			runs:   []run{seeing(newRun("b#1", 6, 10, 20), 5), newRun("a#1", 5, 11, 20)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
 		},
 		"UsedAgain": {
-			reason: "The run that was seen is not the one that had the same process id later.",
+			reason: "A later process with the same id is a different run.",
 			runs:   []run{newRun("a#1", 5, 1, 20), seeing(newRun("b#1", 6, 10, 20), 5), newRun("c#1", 5, 5000, 6000)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1", "a#1"}}},
 		},
 		"NeverWritten": {
-			reason: "Or never, if it was killed in between.",
+			reason: "The record may be missing, if the run was killed in between.",
 			runs:   []run{seeing(newRun("b#1", 6, 10, 20), 5)},
 			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"b#1"}}},
 		},
@@ -191,7 +191,7 @@ func TestStateOverlaps(t *testing.T) {
 			want:   want,
 		},
 		"NeverEnded": {
-			reason: "Nor did one that was never seen to end.",
+			reason: "A run without an observed end has not ended before.",
 			runs:   []run{newRun("a#1", 5, 1, 0), second},
 			ledger: ledger,
 			want:   want,
@@ -202,7 +202,7 @@ func TestStateOverlaps(t *testing.T) {
 			ledger: ledger,
 		},
 		"SeenLate": {
-			reason: "An end may be seen a moment late.",
+			reason: "The observation of an end may be late.",
 			runs:   []run{newRun("a#1", 5, 1, 3400), second},
 			ledger: ledger,
 		},
@@ -230,7 +230,8 @@ func TestStateOverlaps(t *testing.T) {
 	}
 }
 
-// expectViolations compares violations, without their texts where none is wanted.
+// expectViolations compares violations. It ignores their texts if the wanted ones have
+// none.
 func expectViolations(t *testing.T, reason string, want, got []violation) {
 	t.Helper()
 

@@ -30,8 +30,8 @@ type trouble struct {
 	// trouble, with any delay.
 	drop bool
 
-	// spareCLI says that only the provider has the trouble: the CLI reaches its backend, as
-	// it does when that is not the API server.
+	// spareCLI says that only the provider is affected: the CLI reaches its backend, as it
+	// does when that is not the API server.
 	spareCLI bool
 
 	// over is closed at the end.
@@ -40,16 +40,16 @@ type trouble struct {
 
 // A proxy stands between one instance and the API server.
 //
-// It works with whole requests: one that is held back is read to its end, and arrives
-// later although the client has given up on it. A network that only delays bytes rarely
-// does that, but load balancers and gateways do, and a client cannot tell.
+// It handles whole requests: a delayed request is read to its end, and arrives later
+// although the client has given up on it. A network that only delays bytes rarely does
+// that, but load balancers and gateways do.
 type proxy struct {
 	server *http.Server
 	next   http.RoundTripper
 	target *url.URL
 
-	// renewed is when this instance last wrote the Lease of an instance, in nanoseconds
-	// since 1970: it tells which one of several replicas is the leader.
+	// renewed is the time when this instance last wrote the Lease of an instance, in
+	// nanoseconds since 1970. It shows which one of several replicas is the leader.
 	renewed atomic.Int64
 
 	// met counts the requests that found trouble.
@@ -62,8 +62,8 @@ type proxy struct {
 }
 
 // startProxy starts a proxy to the API server at the supplied address, and writes a
-// kubeconfig for its clients. The transport knows how to log in. The proxy has to be
-// stopped.
+// kubeconfig for its clients. The transport has the credentials. The caller has to stop
+// the proxy.
 func startProxy(address string, next http.RoundTripper, kubeconfig string) (*proxy, error) {
 	target, err := url.Parse(address)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *proxy) suffer(t trouble) func() {
 	}
 }
 
-// now returns the trouble that a request has at the moment, nil if none.
+// now returns the trouble that affects a request at the moment, nil if there is none.
 func (p *proxy) now(r *http.Request) *trouble {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +204,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.answer(ctx, w, r, rsp)
 }
 
-// admit waits until a request may be sent. It returns false if it never may.
+// admit waits until a request may be sent. It returns false if it must be dropped.
 func (p *proxy) admit(ctx context.Context, r *http.Request) bool {
 	t := p.now(r)
 	if t == nil {
@@ -254,14 +254,14 @@ func (p *proxy) send(ctx context.Context, r *http.Request, body []byte) (*http.R
 	return p.next.RoundTrip(out)
 }
 
-// isRenewal says whether a request writes the Lease of an instance. The name of that is
-// in the body, in JSON and in protobuf.
+// isRenewal says whether a request writes the Lease of an instance. The name of the Lease
+// is in the body, in JSON and in protobuf.
 func isRenewal(r *http.Request, body []byte) bool {
 	return (r.Method == http.MethodPut || r.Method == http.MethodPost) &&
 		strings.Contains(r.URL.Path, "/leases") && bytes.Contains(body, []byte(leasePrefix))
 }
 
-// answer passes an answer back, part by part: that of a watch never ends.
+// answer passes an answer back, part by part, because the answer of a watch has no end.
 func (p *proxy) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, rsp *http.Response) {
 	p.permit(ctx, r)
 
@@ -298,7 +298,7 @@ func (p *proxy) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 }
 
 // permit waits until a part of an answer may be passed back. It breaks the connection if
-// it never may.
+// the part must be dropped.
 func (p *proxy) permit(ctx context.Context, r *http.Request) {
 	t := p.now(r)
 	if t == nil {

@@ -37,7 +37,7 @@ func newProxyBench(t *testing.T) *proxyBench {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s", r.Method, body)
 
-		// A watch goes on until the client ends it.
+		// A watch continues until the client ends it.
 		if r.URL.Path == "/watch" {
 			_ = http.NewResponseController(w).Flush()
 
@@ -122,16 +122,16 @@ func TestProxy(t *testing.T) {
 		trouble *trouble
 		agent   string
 
-		// before says that the request arrives while there is trouble, after that it does
-		// so once it is over, and answered that the client gets the answer.
+		// before says that the request arrives during the trouble, after that it arrives
+		// at the end of the trouble, and answered that the client gets the answer.
 		before, after, answered bool
 	}{
-		"None":        {reason: "Without trouble all goes through.", before: true, answered: true},
+		"None":        {reason: "Without trouble all data passes.", before: true, answered: true},
 		"Delay":       {reason: "A slow network delivers everything.", trouble: &trouble{kind: delay}, before: true, answered: true},
 		"Hang":        {reason: "Delayed data arrives late.", trouble: &trouble{kind: hang}, after: true, answered: true},
 		"HangDrop":    {reason: "Or never.", trouble: &trouble{kind: hang, drop: true}},
 		"OneWay":      {reason: "Only the answer hangs.", trouble: &trouble{kind: oneWay}, before: true, answered: true},
-		"OneWayDrop":  {reason: "Or never comes.", trouble: &trouble{kind: oneWay, drop: true}, before: true},
+		"OneWayDrop":  {reason: "Dropped data never arrives.", trouble: &trouble{kind: oneWay, drop: true}, before: true},
 		"Refuse":      {reason: "A connection that breaks delivers nothing.", trouble: &trouble{kind: refuse}},
 		"SpareCLI":    {reason: "The CLI has no trouble.", trouble: &trouble{kind: hang, spareCLI: true}, agent: cli, before: true, answered: true},
 		"NotSparing":  {reason: "The CLI has trouble, too.", trouble: &trouble{kind: hang}, agent: cli, after: true, answered: true},
@@ -180,8 +180,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestProxyLate shows that a request that is to change something arrives although the
-// client has given up.
+// TestProxyLate shows that a write request arrives although the client has given up.
 func TestProxyLate(t *testing.T) {
 	t.Parallel()
 

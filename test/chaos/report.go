@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A rule is something that must never happen, and where it did.
+// A rule has the places where it was broken.
 type rule struct {
 	name       string
 	violations []violation

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A resource is one thing that a module has created, in all records.
+// A resource is one resource of a module, in all records.
 type resource struct {
 	id string
 
@@ -21,8 +21,8 @@ type resource struct {
 	// state that it belongs to. It is not known if the run is not.
 	state string
 
-	// begun is when its creation began, and by the run that created it, nil if it is
-	// not known.
+	// begun is the time when its creation began. It is followed by the run that created
+	// it, nil if it is not known.
 	begun int64
 	by    *run
 
@@ -33,12 +33,12 @@ type resource struct {
 	// more than one.
 	destructions []destruction
 
-	// saved says that some version of the state has it, and tainted that it is
-	// tainted in the last one that has it.
+	// saved says that some version of the state has the resource, and tainted that it is
+	// tainted in the last such version.
 	saved, tainted bool
 
-	// seen is when the first version of the state that has it was, 0 if none was, and
-	// versions are all that have it.
+	// seen is the time of the first version of the state that has the resource, 0 if there
+	// is none. versions are all versions that have it.
 	seen     int64
 	versions []version
 }
@@ -50,7 +50,7 @@ type destruction struct {
 	by   *run
 }
 
-// destroyed is when the destruction of the resource began, 0 if it never did.
+// destroyed is the time when the destruction of the resource began, 0 if there was none.
 func (r *resource) destroyed() int64 {
 	if len(r.destructions) == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (r *resource) destroyed() int64 {
 	return r.destructions[0].time
 }
 
-// onDisk says whether the state is on a disk, where its versions are not seen.
+// onDisk says whether the state is on a disk, where its versions are not observed.
 func (r *resource) onDisk() bool { return strings.HasPrefix(r.state, "disk/") }
 
 // resources returns all resources in the order in which their creation began.
@@ -194,7 +194,7 @@ func running(other, r *resource) bool {
 		return (slices.Contains(second.beside, first.pid) || slices.Contains(first.beside, second.pid)) && (first.end == 0 || first.end > r.begun)
 	}
 
-	// Others may have been seen to end too late.
+	// The end of other runs may have been observed too late.
 	return first.end == 0 || first.end-int64(moment) > r.begun
 }
 
@@ -207,7 +207,7 @@ func (r *run) actor() string {
 	return fmt.Sprintf("%s for %s", r.instance, cmp.Or(r.workspace, r.uid))
 }
 
-// besides returns those names that are not the supplied one.
+// besides returns the names without the supplied one.
 func besides(name string, names ...string) []string {
 	var others []string
 

@@ -97,7 +97,7 @@ func TestCreatedTwice(t *testing.T) {
 			want:     twice,
 		},
 		"SavedAfterwards": {
-			reason:   "A state that was on a disk meanwhile may be stored too late for others to know.",
+			reason:   "A state that was on a disk for some time may be stored too late for other runs to know it.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6), did(95, destroying, "x", 7)},
 			versions: []version{later(holding("x"), 91)},
 			runs:     runs,
@@ -109,7 +109,7 @@ func TestCreatedTwice(t *testing.T) {
 			runs:     runs,
 		},
 		"LostMeanwhile": {
-			reason:   "A run that makes the state forget it had to know of it.",
+			reason:   "A run that removes the resource from the state had to know of it.",
 			ledger:   []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(50, creating, "y", 6)},
 			versions: []version{holding("x"), later(holding("y"), 60)},
 			runs:     runs,

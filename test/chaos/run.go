@@ -39,11 +39,12 @@ type run struct {
 	// fresh says that there was no run in this workdir before.
 	fresh bool
 
-	// beside are the pids of runs for this Workspace that had not ended at the start.
+	// beside are the pids of runs for this Workspace that had not ended at the start of
+	// this one.
 	beside []int
 }
 
-// readRuns makes runs of their starts and ends. names are those of the Workspaces, by
+// readRuns combines starts and ends into runs. names are the names of the Workspaces, by
 // UID.
 func readRuns(events []record.Event, names map[string]string) []run {
 	var runs []run
@@ -80,8 +81,8 @@ func readRuns(events []record.Event, names map[string]string) []run {
 	return runs
 }
 
-// lastRun returns the index of the last run for the Workspace, in that process, that
-// had started at the supplied time; -1 if there is none. Process ids are used again.
+// lastRun returns the index of the last run for the Workspace, in that process, that had
+// started at the supplied time. It is -1 if there is none. Process ids are reused.
 func lastRun(runs []run, uid string, pid int, now int64) int {
 	for i, r := range slices.Backward(runs) {
 		if r.uid == uid && r.pid == pid && r.start <= now {

@@ -16,8 +16,8 @@ type mix struct {
 	// lasts is for how long there are new faults.
 	lasts time.Duration
 
-	// lease is how long a Lease is good for, renew how long an instance tries to renew
-	// it, and fenced after how long without a renewal it kills itself.
+	// lease is the duration of a Lease, renew how long an instance tries to renew it, and
+	// fenced the time without a renewal after which it kills itself.
 	lease, renew, fenced time.Duration
 
 	// kinds of faults.
@@ -56,8 +56,8 @@ type scheduler struct {
 
 	rng *rand.Rand
 
-	// shard of each Workspace there is, in the order of names. Special are those that
-	// share a state or fail: less happens to them.
+	// shard of each existing Workspace, in the order of names. Special are the ones that
+	// share a state or fail: they get fewer faults.
 	names, special []string
 	shard          map[string]string
 	born           int
@@ -192,14 +192,14 @@ func (s *scheduler) create(now time.Duration) string {
 	return name
 }
 
-// name returns one that no Workspace has had.
+// name returns a new name.
 func (s *scheduler) name(prefix string) string {
 	s.born++
 
 	return fmt.Sprintf("%s-%d", prefix, s.born)
 }
 
-// present returns the Workspaces there are, those that little happens to included.
+// present returns the existing Workspaces, including the special ones.
 func (s *scheduler) present(now time.Duration) []string {
 	all := slices.Clone(s.names)
 
@@ -225,7 +225,7 @@ func (s *scheduler) relabel(name string, now time.Duration) {
 	}
 }
 
-// unlabel gives the Workspace to the catch-all, if there is one.
+// unlabel moves the Workspace to the catch-all, if there is one.
 func (s *scheduler) unlabel(name string, now time.Duration) {
 	if len(s.instances[""]) > 0 && s.shard[name] != "" {
 		s.shard[name] = ""

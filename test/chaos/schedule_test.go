@@ -48,8 +48,8 @@ func TestScheduleIsRepeatable(t *testing.T) {
 	}
 }
 
-// TestScheduleHasEverything shows that three minutes have every kind of fault several
-// times, and nothing that was not asked for.
+// TestScheduleHasEverything shows that three minutes have every requested kind of fault
+// several times, and no others.
 func TestScheduleHasEverything(t *testing.T) {
 	t.Parallel()
 

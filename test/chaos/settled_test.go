@@ -60,7 +60,7 @@ func TestUnsettled(t *testing.T) {
 			unready: 1,
 		},
 		"OldGeneration": {
-			reason:  "The last change was not seen.",
+			reason:  "The last change was not observed.",
 			all:     map[string]*wanted{"ws-1": named("ws-1", 1)},
 			objects: map[string]*unstructured.Unstructured{"ws-1": old},
 			unready: 1,

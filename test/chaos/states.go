@@ -25,7 +25,7 @@ func unsaved(all []*resource, notes []note, c clock) []violation {
 			workspace: r.workspace,
 			time:      r.begun,
 			instances: instancesOf(r.by),
-			text:      fmt.Sprintf("%s was created at %s by %s, which had the time to save it, and never got into the state", r.id, c.at(r.begun), r.by.actor()),
+			text:      fmt.Sprintf("%s was created at %s by %s, which had the time to save it, and was never in the state", r.id, c.at(r.begun), r.by.actor()),
 		})
 	}
 

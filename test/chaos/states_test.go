@@ -36,7 +36,7 @@ func TestUnsaved(t *testing.T) {
 		"Saved":        {reason: "It is in the state.", versions: []version{holding("x"), holding()}, runs: run5},
 		"SavedTainted": {reason: "It is in the state, where it is tainted.", versions: []version{tainting("x")}, runs: run5},
 		"NotSaved":     {reason: "A run that ends by itself has to save its resources.", versions: []version{holding()}, runs: run5, want: want},
-		"OnDisk":       {reason: "Of a state on a disk no versions are seen.", runs: []run{onDisk}},
+		"OnDisk":       {reason: "The versions of a state on a disk are not observed.", runs: []run{onDisk}},
 		"Interrupted":  {reason: "A sluggish run may be killed before it saves anything.", runs: []run{interrupted}},
 		"Killed": {
 			reason: "A run that is killed with its instance has no time to.",
@@ -78,7 +78,7 @@ func TestUnsaved(t *testing.T) {
 			want:   want,
 		},
 		"SlowMachine": {
-			reason: "A machine that has no time for requests has none for interrupts.",
+			reason: "A machine that is too busy for requests is too busy for interrupts.",
 			runs:   run5,
 			notes:  []note{{time: at(2000), end: at(2000), kind: slow}, dead(5001, "a#1")},
 		},

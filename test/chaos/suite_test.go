@@ -26,8 +26,7 @@ const (
 	envTofu   = "TOFU_BIN"
 )
 
-// envDisableClaims switches claims off if it is not empty. The test has to fail then:
-// it would not be worth much otherwise.
+// envDisableClaims switches claims off if it is not empty. The test has to fail then.
 const envDisableClaims = "CHAOS_DISABLE_CLAIMS"
 
 // A suite has the settings from the command line and the environment.

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// thing is the name, in the modules, of the resources that the ledger is about.
+// thing is the name of the resources that the ledger records, in the modules.
 const thing = "thing"
 
 // A version is a state as it was stored at some time.
@@ -20,18 +20,17 @@ type version struct {
 	// state identifies it: see record.State.
 	state string
 
-	// time when it was seen, in nanoseconds since 1970.
+	// time of the observation, in nanoseconds since 1970.
 	time int64
 
-	// deleted says that the state itself is gone. Nothing below is set then.
+	// deleted says that the state was deleted. The fields below are empty then.
 	deleted bool
 
 	lineage string
 	serial  int
 
-	// things are the resources of the ledger, by id. It says whether the resource is
-	// tainted: the CLI then replaces it, because it does not know how far its
-	// creation got.
+	// things are the resources of the ledger, by id. The value says whether the resource
+	// is tainted: the CLI then replaces it, because its creation was not completed.
 	things map[string]bool
 }
 

@@ -24,7 +24,7 @@ import (
 
 // A copied object is one as it was at some time.
 type copied struct {
-	// time when it was seen, in nanoseconds since 1970.
+	// time of the observation, in nanoseconds since 1970.
 	time   int64
 	object *unstructured.Unstructured
 }
@@ -44,7 +44,7 @@ type witness struct {
 	// gone is when an object was first missing, by UID.
 	gone map[types.UID]int64
 
-	// seen are all messages, once each.
+	// seen are all messages, without duplicates.
 	seen  []sighting
 	known map[sighting]bool
 }
@@ -183,8 +183,8 @@ func messages(o *unstructured.Unstructured) map[string]string {
 	return all
 }
 
-// at returns the object of the supplied name as it was at some time, or as it was first
-// seen after that. It is nil if there was none.
+// at returns the object of the supplied name at the supplied time, or the first version of
+// it after that. It is nil if there is none.
 func (w *witness) at(kind schema.GroupVersionKind, namespace, name string, at time.Time) *unstructured.Unstructured {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A script is a watch of which all events are known.
+// A script is a watch with predefined events.
 type script chan watch.Event
 
 func (s script) ResultChan() <-chan watch.Event { return s }
@@ -71,8 +71,8 @@ func TestWitnessAt(t *testing.T) {
 	}
 }
 
-// TestWitnessDepartures shows that it is known which objects are gone, also of those that
-// went while there was no watch.
+// TestWitnessDepartures shows that deleted objects are known, including those that were
+// deleted while there was no watch.
 func TestWitnessDepartures(t *testing.T) {
 	t.Parallel()
 
@@ -93,7 +93,7 @@ func TestWitnessDepartures(t *testing.T) {
 	}
 }
 
-// TestWitnessSightings shows that every message is seen once, and when.
+// TestWitnessSightings shows that every message is recorded once, with its time.
 func TestWitnessSightings(t *testing.T) {
 	t.Parallel()
 
@@ -110,7 +110,7 @@ func TestWitnessSightings(t *testing.T) {
 
 	for _, s := range w.sightings() {
 		if s.workspace != "ws-1" || s.time == 0 {
-			t.Errorf("got %+v, want when it was seen, and of which Workspace", s)
+			t.Errorf("got %+v, want the time and the Workspace of the message", s)
 		}
 
 		got[s.where+": "+s.text]++

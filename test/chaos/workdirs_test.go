@@ -40,12 +40,12 @@ func TestDeletedWorkdirs(t *testing.T) {
 			runs:   []run{first, in("/s", fresh(second))},
 		},
 		"Deleted": {
-			reason: "One that is fresh twice was deleted.",
+			reason: "A workdir that is empty at two runs was deleted.",
 			runs:   []run{first, fresh(second)},
 			want:   []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1", "a#1"}}},
 		},
 		"DeletedWithWorkspace": {
-			reason:  "It may go when the deletion of its Workspace was asked for.",
+			reason:  "A workdir may be deleted after the request to delete its Workspace.",
 			runs:    []run{first, fresh(second)},
 			removed: map[string]int64{"uid-1": at(25)},
 		},
@@ -56,18 +56,18 @@ func TestDeletedWorkdirs(t *testing.T) {
 			want:    []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1", "a#1"}}},
 		},
 		"Missing": {
-			reason:  "One that is missing in the end was deleted.",
+			reason:  "A workdir that is missing at the end was deleted.",
 			runs:    []run{first, second},
 			missing: []absence{{place: place{root: "/r", uid: "uid-1"}, time: at(50)}},
 			want:    []violation{{workspace: "ws-1", time: at(30), instances: []string{"a#1"}}},
 		},
 		"NeverThere": {
-			reason:  "Unless it was never used.",
+			reason:  "A workdir that was never used was not deleted.",
 			runs:    []run{first, second},
 			missing: []absence{{place: place{root: "/s", uid: "uid-1"}, time: at(50)}, {place: place{root: "/r", uid: "uid-2"}, time: at(50)}},
 		},
 		"UsedLater": {
-			reason:  "One that was not there before its first use was not deleted.",
+			reason:  "A workdir that was missing before its first use was not deleted.",
 			runs:    []run{first, second},
 			missing: []absence{{place: place{root: "/r", uid: "uid-1"}, time: at(5)}},
 		},

@@ -93,7 +93,7 @@ func (w *workspaces) prepare(f fault) *wanted {
 	return ws
 }
 
-// there says whether a Workspace is there, and not to be left alone.
+// there says whether a Workspace exists and may get faults.
 func (w *wanted) there() bool { return w != nil && w.removed == 0 && !w.busy }
 
 // become applies a fault to the desired state.
@@ -220,7 +220,7 @@ func (w *workspaces) settled(ctx context.Context) (unready, shared []violation) 
 	return unsettled(w.all, objects)
 }
 
-// mend changes every Workspace whose applies fail, so that it can become Ready.
+// mend changes every Workspace with failing applies, so that it can become Ready.
 func (w *workspaces) mend(ctx context.Context) error {
 	for _, name := range sorted(w.all) {
 		if w.all[name].fails {

@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane runs an API server and its etcd. The API server can be killed
-// and started again, and both die with the process that started them: envtest has
-// neither.
+// Package controlplane runs an API server and its etcd. Unlike with envtest, the API
+// server can be killed and started again, and both die with the process that started them.
 package controlplane
 
 import (
@@ -102,7 +101,7 @@ func (c *ControlPlane) start(ctx context.Context, dir, assets, crds string) erro
 		"--listen-client-urls=http://"+client,
 		"--advertise-client-urls=http://"+client,
 		"--listen-peer-urls=http://127.0.0.1:0",
-		// Nothing here outlives the test, let alone a power cut.
+		// The data need not survive the test.
 		"--unsafe-no-fsync",
 	); err != nil {
 		return err
@@ -177,9 +176,9 @@ func (c *ControlPlane) Stop() {
 	}
 }
 
-// identify makes everything that the API server and its clients identify themselves
-// with, and returns the arguments that tell the API server. The token is no secret:
-// the server listens on the loopback interface, for minutes, and protects nothing.
+// identify makes the credentials of the API server and its clients, and returns the
+// arguments for the API server. The token is no secret: the server listens on the loopback
+// interface, for minutes, and protects nothing.
 func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 	const token = "admin"
 

@@ -29,7 +29,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-// crossplaneNamespace is the one that an installation of Crossplane makes.
+// crossplaneNamespace is the namespace of an installation of Crossplane.
 const crossplaneNamespace = "crossplane-system"
 
 // TestApply creates every manifest in a dry run that refuses unknown fields, as `kubectl
@@ -104,7 +104,7 @@ func decodeStrictly(t *testing.T, data []byte, into client.Object) {
 	}
 }
 
-// newControlPlane starts an API server that knows our CRDs and Flux's, for the length of the
+// newControlPlane starts an API server with our CRDs and Flux's, for the duration of the
 // test, and returns a client of it.
 func newControlPlane(t *testing.T) client.Client {
 	t.Helper()

@@ -71,8 +71,8 @@ func TestShards(t *testing.T) {
 }
 
 // TestRuntimeConfig checks that the package serves the first shard, as the ServiceAccount
-// of the Deployments of the others. That has to be one which Crossplane does not own: it
-// takes the rights of its own away, and replaces it.
+// of the Deployments of the others. Crossplane must not own that ServiceAccount: it
+// replaces its own ones and removes their rights.
 func TestRuntimeConfig(t *testing.T) {
 	found := false
 

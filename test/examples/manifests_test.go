@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// root is where the examples are, as seen from this directory.
+// root of the examples, relative to this directory.
 const root = "../../examples"
 
 // A manifest is one object of one file.
@@ -35,8 +35,8 @@ type manifest struct {
 	object *unstructured.Unstructured
 }
 
-// manifests returns every object of every file below the examples. A file that is
-// neither YAML nor a README fails the test, so that nothing can hide from it.
+// manifests returns every object of every file below the examples. A file that is neither
+// YAML nor a README fails the test, so that every file is tested.
 func manifests(t *testing.T) []manifest {
 	t.Helper()
 
@@ -68,8 +68,8 @@ func manifests(t *testing.T) []manifest {
 	return all
 }
 
-// read returns the objects of one file, of which there has to be at least one. A
-// key that is there twice fails the test: the API server would never see the first.
+// read returns the objects of one file, which must not be empty. A duplicate key fails the
+// test: the API server would ignore the first one.
 func read(t *testing.T, path, file string) []manifest {
 	t.Helper()
 

@@ -35,7 +35,7 @@ func ExpectSafe[S comparable, M any, W Model[S, M]](t *testing.T, worlds map[str
 	for name, w := range worlds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			Expect[S, M](t, "With every rule, nothing goes wrong.", w, "")
+			Expect[S, M](t, "With every rule, no state is wrong.", w, "")
 		})
 	}
 }
@@ -60,7 +60,7 @@ func ExpectSafeWithMoreFaults[S comparable, M any, W Model[S, M]](t *testing.T, 
 				more := worlds()[name]
 				*faults(more)[kind]++
 
-				Expect[S, M](t, "With every rule, nothing goes wrong.", more, "")
+				Expect[S, M](t, "With every rule, no state is wrong.", more, "")
 			})
 		}
 	}

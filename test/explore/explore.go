@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Full says whether there is time for models with more faults than it takes to show that
-// every rule is needed: see make model.
+// Full says whether models run with more faults than are needed to show that every rule is
+// necessary: see make model.
 func Full() bool { return os.Getenv("MODEL_BOUNDS") == "full" }
 
 // A Model of a protocol. S is the complete state at one moment, a value that can be a key
@@ -68,8 +68,7 @@ type Result struct {
 	// are right.
 	Wrong string
 
-	// Trace are the moves that lead to that state, one to a line. There are none that are
-	// fewer.
+	// Trace are the moves to that state, one per line. There is no shorter way.
 	Trace string
 }
 
@@ -183,7 +182,7 @@ func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	return 0, false
 }
 
-// trace says how a state is reached.
+// trace returns the moves to a state.
 func (g *graph[S, M]) trace(i int32) string {
 	var lines []string
 

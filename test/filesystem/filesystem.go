@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Other returns a new directory in another file system than that of temporary
-// directories, to and from which nothing can be linked or renamed. It skips the test
-// where there is none.
+// Other returns a new directory in another file system than that of temporary directories:
+// links and renames between the two fail. It skips the test if there is no other file
+// system.
 func Other(t *testing.T) string {
 	t.Helper()
 

@@ -22,8 +22,8 @@ const root = "../.."
 
 const dockerfile = root + "/cluster/images/provider-terraform/Dockerfile"
 
-// provider is the name of the program. It is part of the interface: a flag that has
-// no environment variable of its own is read from one that begins with it.
+// provider is the name of the program. It is part of the interface: it is the prefix of
+// the environment variables of flags that have no variable of their own.
 const provider = "crossplane-terraform-provider"
 
 // An instruction of a Dockerfile.
@@ -136,7 +136,7 @@ func TestShipped(t *testing.T) {
 			want:   []string{"--from=build /out/ /usr/local/bin/"},
 		},
 		"NoCommand": {
-			reason: "Arguments of the container are those of the provider, and no default of ours goes with them.",
+			reason: "Arguments of the container are those of the provider. The image has no default arguments.",
 			name:   "CMD",
 		},
 	}
@@ -204,7 +204,7 @@ func TestVersions(t *testing.T) {
 		module string
 		want   string
 	}{
-		"terraform": {reason: "It is the one that users have always had.", module: "github.com/hashicorp/terraform", want: "v1.5.7"},
+		"terraform": {reason: "The user is the same as in all earlier versions.", module: "github.com/hashicorp/terraform", want: "v1.5.7"},
 		"opentofu":  {reason: "The version can read states and modules of Terraform 1.5.", module: "github.com/opentofu/opentofu", want: `v1\.([6-9]|1[0-9])\.[0-9]+`},
 	}
 

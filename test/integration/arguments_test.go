@@ -47,7 +47,7 @@ func TestArguments(t *testing.T) {
 
 	for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply", "destroy") {
 		for command, want := range args {
-			// The provider may have asked for the same itself.
+			// The provider may have requested the same itself.
 			have := slices.ContainsFunc(want, func(a string) bool { return a != "-no-color" && slices.Contains(run.args, a) })
 			if have != (command == run.args[0]) {
 				t.Errorf("arguments of %s: %q in a run of %q: %t", command, want, run.args, have)

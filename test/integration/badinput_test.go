@@ -38,7 +38,7 @@ func TestBadInput(t *testing.T) {
 			want:   []string{"--shard-name", `"Team_A"`, "lower-case letters", "63"},
 		},
 		"ShardNameOfEnvironment": {
-			reason: "It does not matter where the name comes from.",
+			reason: "The source of the name does not matter.",
 			env:    map[string]string{"SHARD_NAME": "Team_A"},
 			want:   []string{"--shard-name", `"Team_A"`, "lower-case letters"},
 		},
@@ -53,7 +53,7 @@ func TestBadInput(t *testing.T) {
 			want:   []string{"--shard-name", `"catch-all"`, "reserved"},
 		},
 		"NegativeGCInterval": {
-			reason: "0 means never, and less means nothing.",
+			reason: "0 means never. Negative values have no meaning.",
 			args:   []string{"--gc-interval=-1s"},
 			want:   []string{"--gc-interval", "-1s", "0 or greater"},
 		},
@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 			want:   []string{"--cli", `"/no/such/program"`},
 		},
 		"CLIOfEnvironmentMissing": {
-			reason: "It does not matter where the path comes from.",
+			reason: "The source of the path does not matter.",
 			env:    map[string]string{"TERRAFORM_CLI": "/no/such/program"},
 			want:   []string{"--cli", `"/no/such/program"`},
 		},

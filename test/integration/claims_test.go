@@ -53,8 +53,8 @@ func (i *instance) kill(t *testing.T) {
 	<-i.ended
 }
 
-// startPatient starts an instance of the named shard that comes back to a Workspace that it
-// waits for after minutes only, unless an event tells it that there is something to do.
+// startPatient starts an instance of the named shard that retries a Workspace that it
+// waits for only after minutes, unless an event triggers a reconcile.
 func startPatient(t *testing.T, c *cluster, shardName string) *instance {
 	t.Helper()
 

@@ -148,7 +148,7 @@ func TestErroredStateElsewhere(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	o := newOutage(t, c, "/secrets")
-	// The timeout ends the time in which the first apply goes on trying.
+	// The timeout limits how long the first apply retries.
 	i := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig), withArgs("--timeout=40s"))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elsewhere"))

@@ -153,7 +153,7 @@ resource "terraform_data" "guest" {
 		expect(t, ws, corev1.EventTypeWarning, "CannotPublishConnectionDetails")
 		expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "theirs"})
 
-		// There is nothing to take back: the Secret goes with its Workspace.
+		// There is nothing to restore: the Secret is deleted with its Workspace.
 		c.remove(t, secret)
 		expectReady(t, c, ws)
 		expectSecret(t, c, ns, secret.GetName(), map[string]string{"text": "ours"})

@@ -228,8 +228,8 @@ func expectRuns(t *testing.T, i *instance, ws workspace.Workspace, want ...strin
 	})
 }
 
-// expectAnotherRun waits until the instance ran the named command for the
-// Workspace once more than it did so far.
+// expectAnotherRun waits until the instance has run the named command for the Workspace
+// once more than before.
 func expectAnotherRun(t *testing.T, i *instance, ws workspace.Workspace, command string) {
 	t.Helper()
 

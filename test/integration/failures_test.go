@@ -99,8 +99,8 @@ func TestFailingApply(t *testing.T) {
 	expectReady(t, c, ws)
 }
 
-// TestFailingUpdate breaks a Workspace that was ready, in a way that plan notices
-// and in one that only apply does. It is not ready any more until it is mended.
+// TestFailingUpdate breaks a Workspace that was Ready, in a way that fails the plan and in
+// one that fails only the apply. It is not Ready until it is fixed.
 func TestFailingUpdate(t *testing.T) {
 	t.Parallel()
 

@@ -23,8 +23,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// shardLabel is the label that gives a Workspace to a shard. It is written out
-// here because people write it: it must never change.
+// shardLabel is the label with the shard of a Workspace. It is a constant here because it
+// is part of the interface: it must never change.
 const shardLabel = "terraform.crossplane.io/shard"
 
 // A scope stands for one of the two kinds of Workspace.
@@ -288,8 +288,8 @@ func withEvidence(t *testing.T, module string, e evidence) workspaceOption {
 	}
 }
 
-// createGated creates a Workspace, and waits until its first apply has begun. That goes on
-// until the file "gate" is written.
+// createGated creates a Workspace, and waits until its first apply has begun. The apply
+// continues until the file "gate" is written.
 func (c *cluster) createGated(t *testing.T, s scope, namespace string, opts ...workspaceOption) (workspace.Workspace, evidence) {
 	t.Helper()
 

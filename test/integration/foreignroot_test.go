@@ -18,9 +18,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestForeignRoot starts an instance of another cluster on the directory of one: it says so
-// and ends, and leaves everything alone. To each of the two the Workspaces of the other are
-// gone.
+// TestForeignRoot starts an instance on the directory of an instance of another cluster:
+// it ends with an error and changes nothing. Otherwise each of the two would remove the
+// workdirs of the other as garbage.
 func TestForeignRoot(t *testing.T) {
 	t.Parallel()
 

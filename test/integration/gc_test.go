@@ -95,7 +95,7 @@ func TestGarbageCollectionWithoutListing(t *testing.T) {
 			},
 		},
 		"HalfFinished": {
-			reason: "The pages that came before one that failed are not all of them.",
+			reason: "The pages before a failed one are not the complete list.",
 			answer: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				q := r.URL.Query()
 				if q.Get("continue") != "" {
@@ -162,7 +162,7 @@ func TestGarbageCollectionWithoutListing(t *testing.T) {
 
 			expectKept(t, dirs...)
 
-			// It goes on as soon as it can.
+			// The collection continues as soon as possible.
 			p.become(transparent)
 			eventually(t, func() error { return isMissing(orphan) })
 			expectKept(t, dirs...)
@@ -170,8 +170,8 @@ func TestGarbageCollectionWithoutListing(t *testing.T) {
 	}
 }
 
-// TestGarbageCollectionDuringCreation creates a Workspace, and its workdir, when
-// the garbage collector has just asked which Workspaces there are.
+// TestGarbageCollectionDuringCreation creates a Workspace, and its workdir, right after
+// the garbage collector has listed the Workspaces.
 func TestGarbageCollectionDuringCreation(t *testing.T) {
 	t.Parallel()
 

@@ -57,8 +57,8 @@ func TestHostTools(t *testing.T) {
 	})
 }
 
-// newBin makes a directory with the supplied programs, given by path or by a name that
-// is on PATH.
+// newBin makes a directory with the supplied programs, given by path or by a name that is
+// on PATH.
 func newBin(t *testing.T, programs ...string) string {
 	t.Helper()
 

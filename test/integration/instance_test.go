@@ -27,7 +27,7 @@ const (
 	// pollNever is a poll interval that does not pass during a test.
 	pollNever = time.Hour
 
-	// pollOften is one that passes all the time.
+	// pollOften is a poll interval that passes many times during a test.
 	pollOften = time.Second
 )
 
@@ -161,7 +161,7 @@ func environment(t *testing.T, vars ...map[string]string) []string {
 	return env
 }
 
-// terminate asks the instance to stop, as Kubernetes does.
+// terminate sends SIGTERM to the instance, as Kubernetes does.
 func (i *instance) terminate(t *testing.T) {
 	t.Helper()
 
@@ -170,8 +170,8 @@ func (i *instance) terminate(t *testing.T) {
 	}
 }
 
-// stop asks the instance to stop and waits until it has. Its exit code has to be
-// 0: it would not be after a data race.
+// stop sends SIGTERM to the instance and waits until it has ended. Its exit code has to be
+// 0: it is not 0 after a data race.
 func (i *instance) stop(t *testing.T) {
 	t.Helper()
 	i.terminate(t)

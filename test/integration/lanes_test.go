@@ -29,8 +29,7 @@ func working(traces []evidence) []int {
 	return begun
 }
 
-// TestMaxApplies has more applies to do than may be done at once. Polls go on beside
-// them.
+// TestMaxApplies has more applies than may run at the same time. Polls continue.
 func TestMaxApplies(t *testing.T) {
 	t.Parallel()
 
@@ -137,8 +136,8 @@ func (b *busy) expectQueued(t *testing.T, n int) {
 	})
 }
 
-// open the gate. It returns which of the supplied Workspaces are worked on first from
-// then on, as many as asked for.
+// open the gate. It returns the supplied number of Workspaces that are worked on first
+// from then on.
 func (b *busy) open(t *testing.T, many int, all ...workspace.Workspace) []string {
 	t.Helper()
 
@@ -168,9 +167,9 @@ func (b *busy) open(t *testing.T, many int, all ...workspace.Workspace) []string
 	return order[:many]
 }
 
-// TestOrder has Workspaces whose polls are due, and then one that is changed, one that
-// is deleted and a new one. They go before the polls; but while the new one is claimed,
-// one of those has its turn.
+// TestOrder has Workspaces whose polls are due, and then one that is changed, one that is
+// deleted and a new one. These go before the polls. While the new one is claimed, one poll
+// has its turn.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 

@@ -91,8 +91,9 @@ func (a *applying) expectNoRun(t *testing.T) {
 	}
 }
 
-// TestHangingAPIServer lets all requests of an instance hang in the middle of an apply. At
-// the renew deadline the CLI is interrupted, saves its state and releases its lock.
+// TestHangingAPIServer delays all requests of an instance without limit in the middle of
+// an apply. At the renew deadline the CLI is interrupted, saves its state and releases its
+// lock.
 func TestHangingAPIServer(t *testing.T) {
 	t.Parallel()
 
@@ -104,8 +105,9 @@ func TestHangingAPIServer(t *testing.T) {
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
 }
 
-// TestOutageEndsBeforeRun lets requests hang until an instance has begun to interrupt an apply
-// that does not end, and then arrive. The Lease is released after the apply has ended.
+// TestOutageEndsBeforeRun delays requests until an instance has begun to interrupt an
+// apply that does not end. Then they arrive. The Lease is released after the apply has
+// ended.
 func TestOutageEndsBeforeRun(t *testing.T) {
 	t.Parallel()
 
@@ -174,7 +176,7 @@ func TestDisturbedLease(t *testing.T) {
 			},
 		},
 		"Restored": {
-			reason: "The Lease that comes from a backup was released by another one.",
+			reason: "Another instance had released the Lease of the backup.",
 			disturb: func(t *testing.T, c *cluster, name string) {
 				t.Helper()
 				c.patch(t, newLease(leaseNamespace, name), map[string]any{
@@ -195,11 +197,11 @@ func TestDisturbedLease(t *testing.T) {
 			a := startApplying(t)
 			who := expectLeaseHeld(t, a.c, leaseNamespace, a.lease)
 
-			var looks atomic.Int32
+			var reads atomic.Int32
 
 			p := startProxy(t, a.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+a.lease) && strings.Contains(r.UserAgent(), "leader-election") {
-					looks.Add(1)
+					reads.Add(1)
 				}
 
 				next.ServeHTTP(w, r)
@@ -209,14 +211,14 @@ func TestDisturbedLease(t *testing.T) {
 			expectMore := func(n int32) {
 				t.Helper()
 
-				from := looks.Load()
+				from := reads.Load()
 
 				eventually(t, func() error {
 					if !isHolder(t, a.c, a.lease, who, "") {
 						t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
 					}
 
-					if looks.Load() < from+n {
+					if reads.Load() < from+n {
 						return errors.New("the standby has not read the Lease")
 					}
 
@@ -284,8 +286,8 @@ func isHolder(t *testing.T, c *cluster, name string, identities ...string) bool 
 	return slices.Contains(identities, holder(l))
 }
 
-// hang never answers. It reads the body first: the server does not notice before that the
-// client has gone.
+// hang never answers. It reads the body first: only then does the server notice that the
+// client has closed the connection.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()

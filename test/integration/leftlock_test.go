@@ -33,7 +33,8 @@ func TestOwnLock(t *testing.T) {
 		o.expectFelt(t)
 		o.end()
 
-		// The next plan takes a lock although it needs none, and finds the old one.
+		// The next plan takes the lock although it does not need it, and finds the old
+		// one.
 		expectReady(t, c, ws)
 		expectEvent(t, c, ws, "RemovedOrphanLock")
 		expectUnlocked(t, c, ws, ns, suffix)
@@ -72,9 +73,9 @@ func TestLeftLock(t *testing.T) {
 	expectDone(t, e, "created")
 }
 
-// TestLockBeforeState kills an instance whose CLI has locked a state that is not there
+// TestLockBeforeState kills an instance whose CLI has locked a state that does not exist
 // yet. No command of the CLI removes such a lock. The next instance does, with the rights
-// that the example for an installation by hand gives it.
+// of the example for an installation by hand.
 func TestLockBeforeState(t *testing.T) {
 	t.Parallel()
 

@@ -65,8 +65,8 @@ func TestKilledSecrets(t *testing.T) {
 }
 
 // TestMovedBackend moves a Workspace to a shard with another disk. The values of its
-// partial backend configuration do not stay on the first one, and when it comes back
-// it is as before.
+// partial backend configuration are removed from the first disk. When the Workspace comes
+// back, it works as before.
 func TestMovedBackend(t *testing.T) {
 	t.Parallel()
 

@@ -25,7 +25,7 @@ const (
 	requestedAt     = "crossplane.io/reconcile-requested-at"
 )
 
-// expectRemembered waits until the Workspace knows its state, and returns the
+// expectRemembered waits until the status of the Workspace has its state, and returns the
 // lineage.
 func expectRemembered(t *testing.T, c *cluster, ws workspace.Workspace) string {
 	t.Helper()
@@ -155,7 +155,7 @@ func TestLostState(t *testing.T) {
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
 		expectDone(t, e, "created")
 
-		// To accept the copy is not to accept that it goes away one day.
+		// Accepting the copy does not mean accepting its later loss.
 		c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d", lineage, ws.GetObservation().State.Serial))
 		expectReady(t, c, ws)
 		c.annotate(t, ws, requestedAt, "fourth")

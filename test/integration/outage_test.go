@@ -26,7 +26,7 @@ type outage struct {
 	refused atomic.Int32
 }
 
-// newOutage returns one that has not begun.
+// newOutage returns an outage that has not begun.
 func newOutage(t *testing.T, c *cluster, of string) *outage {
 	t.Helper()
 

@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestOwner has Workspaces that meet states of others in ways that neither the text of a
-// configuration nor an annotation tells. The lineage does.
+// TestOwner has Workspaces that use states of other Workspaces, which neither the text of
+// a configuration nor an annotation shows. The lineage does.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 
@@ -140,8 +140,8 @@ func TestOwner(t *testing.T) {
 		expectAnotherRun(t, i, ws, "state pull")
 		expectDone(t, theirs, "created")
 
-		// It is accepted that there is nothing to destroy any more, but not that something
-		// else is destroyed instead.
+		// The annotation accepts that there is nothing left to destroy, but not that other
+		// resources are destroyed instead.
 		c.annotate(t, ws, acceptLostState, lineage)
 		expectGone(t, c, ws)
 		expectDone(t, mine, "created")

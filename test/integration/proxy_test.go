@@ -51,7 +51,7 @@ func startProxy(t *testing.T, c *cluster, m middleware) *proxy {
 		// A watch never ends: each part of it is passed on at once.
 		FlushInterval: -1,
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		// A client that goes away is not worth a line.
+		// A closed connection of a client is not logged.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 

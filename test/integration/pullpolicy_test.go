@@ -17,7 +17,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// versionFiles are those of a module that says which version it is.
+// versionFiles are the files of a module that outputs its version.
 func versionFiles(version string) tree {
 	return tree{"main.tf": `output "version" { value = "` + version + `" }`}
 }

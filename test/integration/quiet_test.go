@@ -60,7 +60,7 @@ func testQuiet(t *testing.T) {
 
 		c.patch(t, u.config, map[string]any{"spec": map[string]any{"configuration": origin("new")}})
 
-		// By now the instance knows of the change.
+		// The instance has seen the change by now.
 		other := c.createWorkspace(t, u.scope, ns, withConfig(u.config), module)
 		expectReady(t, c, other)
 		expectOutputs(t, c, other, map[string]string{"origin": `"new"`})

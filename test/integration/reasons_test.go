@@ -47,8 +47,8 @@ func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, tex
 	})
 }
 
-// TestReasons fails in every way before and during a plan. The reasons are those that
-// the provider always had: alerts are made of them.
+// TestReasons fails in every way before and during a plan. The reasons are the same as in
+// all earlier versions, because users have alerts on them.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 
@@ -92,7 +92,7 @@ func TestReasons(t *testing.T) {
 		expectFailure(t, c, ws, observeReason, "varFiles[0]")
 	})
 
-	// A plan that asks for an init which then fails.
+	// A plan that requests an init, which then fails.
 	t.Run("InitAgain", func(t *testing.T) {
 		t.Parallel()
 
@@ -102,7 +102,7 @@ func TestReasons(t *testing.T) {
 		expectFailure(t, c, ws, connectReason, "cannot initialize")
 	})
 
-	// A backend that goes away after init.
+	// A backend that is removed after init.
 	t.Run("Backend", func(t *testing.T) {
 		t.Parallel()
 

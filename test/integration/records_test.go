@@ -140,7 +140,7 @@ func TestForeignFinalizer(t *testing.T) {
 	expectReady(t, c, other)
 
 	c.remove(t, ws)
-	// The queue is served meanwhile.
+	// The queue is served in the meantime.
 	expectAnotherRun(t, i, other, "plan")
 	expectAnotherRun(t, i, other, "plan")
 	expectDone(t, e, "created")

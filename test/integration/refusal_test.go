@@ -120,7 +120,7 @@ func (c *cluster) refuseAnnotation(t *testing.T, ws workspace.Workspace, key str
 	}
 	c.create(t, binding)
 
-	// The API server needs a moment until it knows its policies.
+	// The API server needs some time to load its policies.
 	eventually(t, func() error {
 		try, ok := ws.DeepCopyObject().(client.Object)
 		if !ok {

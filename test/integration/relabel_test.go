@@ -34,8 +34,8 @@ func TestRelabel(t *testing.T) {
 	expectAnotherRun(t, b, moves, "plan")
 	expectReady(t, c, moves)
 
-	// The old shard has seen the relabel by now: the new one has. Polls of the
-	// old one that were due already may still have happened meanwhile.
+	// The old shard has seen the relabel by now, because the new one has. Polls of the old
+	// one that were due already may still have happened.
 	before := len(a.runs.of(string(moves.GetUID())))
 
 	expectAnotherRun(t, a, stays, "plan")
@@ -58,9 +58,9 @@ output "owner" {
 	expectDone(t, e, "created", "destroyed")
 }
 
-// TestRelabelReady moves a Workspace that is as it should be, and whose next poll is far
-// away. The new shard takes the word of the old one: when there are more or fewer shards,
-// a great part of all Workspaces moves at once.
+// TestRelabelReady moves a Workspace that is up to date, and whose next poll is far away.
+// The new shard trusts the status: when the number of shards changes, a great part of all
+// Workspaces moves at once.
 func TestRelabelReady(t *testing.T) {
 	t.Parallel()
 

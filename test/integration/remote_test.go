@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// fetchedModule is a module of two directories, one of which uses the other. It
-// tells which version it is, and where it gets its configuration from.
+// fetchedModule is a module of two directories, one of which uses the other. It outputs
+// its version, and the source of its configuration.
 func fetchedModule(version string) tree {
 	return tree{
 		"main.tf": `
@@ -50,7 +50,7 @@ func (c *cluster) request(t *testing.T, ws workspace.Workspace) {
 	expectHandled(t, c, ws, token)
 }
 
-// expectSource waits until the status says that the module comes from the address.
+// expectSource waits until the status has the address of the module.
 func expectSource(t *testing.T, c *cluster, ws workspace.Workspace, want string) {
 	t.Helper()
 	eventually(t, func() error {
@@ -91,7 +91,7 @@ func TestRemote(t *testing.T) {
 		"GitHTTPDirectory":  {reason: "One directory of a tag.", module: "git::" + web.url + "/repo//common?ref=v1.0.0", want: "old"},
 		"Archive":           {reason: "An archive on a server.", module: files.url + "/module.tar.gz", want: "new"},
 		"Directory":         {reason: "A directory on this machine.", module: "file://" + repo.dir, want: "new"},
-		"GitHTTPEntrypoint": {reason: "The CLI runs in a directory and sees those beside it.", module: "git::" + web.url + "/repo?ref=v1.0.0", entrypoint: "live", want: "old"},
+		"GitHTTPEntrypoint": {reason: "The CLI runs in a directory and sees its sibling directories.", module: "git::" + web.url + "/repo?ref=v1.0.0", entrypoint: "live", want: "old"},
 		"ArchiveEntrypoint": {reason: "It is the same for an archive.", module: files.url + "/module.tar.gz", entrypoint: "live", want: "new"},
 	}
 
@@ -125,8 +125,8 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestRemoteEntrypoint runs only where the module has something to run, and never
-// outside of it.
+// TestRemoteEntrypoint runs only in a directory with a module, and never outside of the
+// fetched tree.
 func TestRemoteEntrypoint(t *testing.T) {
 	t.Parallel()
 
@@ -146,13 +146,13 @@ func TestRemoteEntrypoint(t *testing.T) {
 		reason     string
 		entrypoint string
 		want       string
-		// refused says why there is no run.
+		// refused is the reason why there is no run.
 		refused string
 	}{
 		"Link":     {reason: "A link within the module is a directory like any other.", entrypoint: "link", want: `"configuration inner"`},
 		"Inner":    {reason: "The directory is that of the module.", entrypoint: "./inner/../inner", want: `"configuration inner"`},
 		"Missing":  {reason: "A directory that is not there has no module.", entrypoint: "absent", refused: "absent"},
-		"Empty":    {reason: "The files that are written beside a module would be one that destroys everything.", entrypoint: "docs", refused: "docs"},
+		"Empty":    {reason: "Without the module, the files that the provider writes would be a module that destroys everything.", entrypoint: "docs", refused: "docs"},
 		"Parent":   {reason: "The directories of other Workspaces are there.", entrypoint: "..", refused: ".."},
 		"Absolute": {reason: "A leading slash means the module.", entrypoint: outside, refused: strings.TrimPrefix(outside, "/")},
 		"Slash":    {reason: "A leading slash means the module.", entrypoint: "/inner/", want: `"configuration inner"`},

@@ -54,9 +54,9 @@ func TestReplaceDuringApply(t *testing.T) {
 	expectDone(t, e, "created")
 }
 
-// TestRemovedDuringApply removes an annotation while an instance creates the resources of a
-// Workspace, which fails. That the creation has failed is recorded in annotations, before
-// anything else is read or written: the other one must not come back with them.
+// TestRemovedDuringApply removes an annotation while an instance creates the resources of
+// a Workspace, which fails. The instance records the failure in annotations before it
+// reads or writes anything else. That write must not restore the removed annotation.
 func TestRemovedDuringApply(t *testing.T) {
 	t.Parallel()
 

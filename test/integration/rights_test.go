@@ -15,9 +15,9 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestRights runs an instance with the rights that the example for an installation by
-// hand gives it, and its CLI with those that it gives for states. They are enough for
-// all that a Workspace can ask for.
+// TestRights runs an instance with the rights of the example for an installation by hand,
+// and its CLI with the rights of that example for states. They are enough for every
+// feature of a Workspace.
 func TestRights(t *testing.T) {
 	t.Parallel()
 

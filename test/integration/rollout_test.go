@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestRollout starts an instance that finds 200 Workspaces which were Ready when the
-// one before it has stopped. It runs the CLI for none of them before a poll is due.
+// TestRollout starts an instance with 200 Workspaces that were Ready when its predecessor
+// stopped. It runs the CLI for none of them before a poll is due.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 

@@ -57,8 +57,7 @@ func (r *runLog) of(uid string) []string {
 	return runs
 }
 
-// dump returns all runs, one a line. A log that is not there is that of a CLI that
-// never ran.
+// dump returns all runs, one per line. A missing log has no runs.
 func (r *runLog) dump() string {
 	data, err := os.ReadFile(r.log)
 	if err != nil && !os.IsNotExist(err) {

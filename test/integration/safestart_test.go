@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestSafeStart starts an instance where there are no CRDs yet. It begins to work on
-// those of each group when they come, whether or not the others do. For that it needs no
-// other rights than the example for an installation by hand gives it.
+// TestSafeStart starts an instance before the CRDs exist. It begins to serve the CRDs of
+// each group when they are created, independently of the other group. For that it needs
+// only the rights of the example for an installation by hand.
 func TestSafeStart(t *testing.T) {
 	t.Parallel()
 

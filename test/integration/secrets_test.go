@@ -313,7 +313,7 @@ func TestSecretsOfTenants(t *testing.T) {
 		tenants = append(tenants, tenant{evidence: e, Workspace: ws, name: name})
 	}
 
-	// Both are at it before either goes on.
+	// Both have started before either continues.
 	for _, own := range tenants {
 		expectDone(t, own.evidence, "started")
 	}

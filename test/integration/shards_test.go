@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// leaseName is the Lease of an unsharded instance. It is written out here because
-// instances of other versions hold it, too: it must never change.
+// leaseName is the Lease of an unsharded instance. It is a constant here because instances
+// of other versions hold it, too: it must never change.
 const leaseName = "crossplane-leader-election-provider-terraform"
 
 func newLease(namespace, name string) *coordinationv1.Lease {

@@ -107,7 +107,7 @@ exec '%[2]s' "$@"
 }
 
 // TestStopEndsDownload stops an instance in the middle of downloads that do not end. The
-// next one begins anew.
+// next one starts them again.
 func TestStopEndsDownload(t *testing.T) {
 	t.Parallel()
 
@@ -229,7 +229,7 @@ func TestRestart(t *testing.T) {
 	second := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root))
 	expectClaimed(t, c, ws, leaseName+"-"+shard)
 
-	// It has had its chance to plan the first one: it has served one that came later.
+	// By now it had the chance to plan the first one, because it has served a later one.
 	later, _, _ := create()
 	expectReady(t, c, later)
 

@@ -41,7 +41,7 @@ func TestStalePlan(t *testing.T) {
 		t.Errorf("the state was not changed between plan and apply: %v", err)
 	}
 
-	// The first plan was to keep one of two, the second one finds none of one.
+	// The first plan keeps one of two, the second one finds none of one.
 	if diff := cmp.Diff(2, ws.GetObservation().State.Resources); diff != "" {
 		t.Errorf("resources: -want, +got:\n%s", diff)
 	}
@@ -52,8 +52,8 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
-// newMeddler returns the path of a CLI that removes a resource from the state before it
-// applies anything, if it is asked to.
+// newMeddler returns the path of a CLI that, on request, removes a resource from the state
+// before it applies anything.
 func newMeddler(t *testing.T, e evidence) string {
 	t.Helper()
 

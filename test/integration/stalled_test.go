@@ -35,8 +35,7 @@ func TestStalled(t *testing.T) {
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Reference to undeclared input variable")
 	expectReadable(t, ws.GetCondition("Stalled"))
 
-	// A try that finds no ProviderConfig, because the cache does not have it yet,
-	// fails before it comes to a run.
+	// A reconcile fails before any run if the cache does not have the ProviderConfig yet.
 	tries := i.runs.of(string(ws.GetUID()))
 	before := count(tries, "plan")
 
@@ -44,8 +43,8 @@ func TestStalled(t *testing.T) {
 		t.Errorf("want 5 tries at most before a Workspace is stalled, got %d", before)
 	}
 
-	// Healthy ones are served meanwhile. A Workspace that is not stalled would
-	// be tried again in this time.
+	// Healthy ones are served in the meantime. A Workspace that is not stalled would be
+	// retried in this time.
 	expectReady(t, c, healthy)
 
 	for range 10 {

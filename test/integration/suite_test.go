@@ -2,13 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package integration tests the provider from the outside: real processes of it,
-// built with the race detector, against a real API server, running a real CLI.
+// Package integration tests the provider from the outside: real processes of it, built
+// with the race detector, against a real API server, running a real CLI.
 //
-// Each test has names, namespaces, directories and shards of its own. Tests of
-// sharded instances share one control plane and run in parallel. An instance
-// without a shard serves every Workspace there is, so those tests have a second
-// control plane and run on it one after the other.
+// Each test has its own names, namespaces, directories and shards. Tests of sharded
+// instances share one control plane and run in parallel. An unsharded instance serves all
+// Workspaces, so its tests have a second control plane and run on it one after the other.
 package integration
 
 import (
@@ -59,12 +58,12 @@ type suite struct {
 	// the others.
 	sharded, unsharded *cluster
 
-	// ports counts those that were handed out. It does not begin at 0, so that
-	// another run of these tests on this machine gets others.
+	// ports counts the assigned ports. It does not begin at 0, so that another run of
+	// these tests on this machine gets others.
 	ports atomic.Uint32
 }
 
-// tofu is the CLI of every instance that is not given another one.
+// tofu is the default CLI of an instance.
 func (s *suite) tofu() string { return s.clis["tofu"] }
 
 func (s *suite) terraform() string { return s.clis["terraform"] }

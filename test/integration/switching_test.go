@@ -46,7 +46,7 @@ func TestRemovedInputs(t *testing.T) {
 		return names
 	}
 
-	// The CLI warns of a backend file without a backend, and goes on.
+	// The CLI warns about a backend file without a backend, and continues.
 	configuration, backend := "locals {\n  origin = \"configuration\"\n}\n", `path = "terraform.tfstate"`
 	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
 		Configuration: &configuration,

@@ -12,8 +12,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// TestTimeout lets an apply take longer than a reconcile may. It is interrupted, so
-// that the CLI saves the state and gives its lock back, and tried again.
+// TestTimeout has an apply that takes longer than the limit of a reconcile. It is
+// interrupted, so that the CLI saves the state and releases its lock, and is retried.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 

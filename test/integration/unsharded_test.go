@@ -86,8 +86,8 @@ func expectServesAll(t *testing.T, c *cluster, i *instance) {
 	}
 }
 
-// testPredecessor kills an unsharded instance in the middle of an apply. The next one,
-// on the same host, takes its Lease and knows whose lock it finds.
+// testPredecessor kills an unsharded instance in the middle of an apply. The next one, on
+// the same host, takes its Lease and knows the holder of the lock that it finds.
 func testPredecessor(t *testing.T) {
 	t.Helper()
 
@@ -139,7 +139,7 @@ func testStoppedPredecessor(t *testing.T) {
 }
 
 // testDeadShard kills the instance of a shard in the middle of an apply. An unsharded one
-// takes over, and knows from the claim whose lock it finds.
+// takes over, and knows from the claim the holder of the lock that it finds.
 func testDeadShard(t *testing.T) {
 	t.Helper()
 
@@ -161,7 +161,7 @@ func testDeadShard(t *testing.T) {
 }
 
 // testDeadUnsharded kills an unsharded instance in the middle of an apply. A shard takes
-// over, and knows from the Lease whose lock it finds.
+// over, and knows from the Lease the holder of the lock that it finds.
 func testDeadUnsharded(t *testing.T) {
 	t.Helper()
 
@@ -182,7 +182,7 @@ func testDeadUnsharded(t *testing.T) {
 	expectUnlocked(t, c, ws, ns, suffix)
 }
 
-// newStubborn returns the path of a CLI that does not end when it is asked to.
+// newStubborn returns the path of a CLI that does not end on SIGINT.
 func newStubborn(t *testing.T) string {
 	t.Helper()
 

@@ -31,7 +31,7 @@ type upstream struct {
 	source commonv1beta1.ModuleSource
 	module string
 
-	// door that the module goes through.
+	// door that serves the module.
 	door *door
 
 	// publish a version of the module that has these files and no others.
@@ -168,8 +168,7 @@ func (f *fluxSource) offer(t *testing.T, url, digest string) {
 	}
 }
 
-// An archiveServer serves archives, and knows them by ETag. It is safe for
-// concurrent use.
+// An archiveServer serves archives with ETags. It is safe for concurrent use.
 type archiveServer struct {
 	mu       sync.Mutex
 	archives map[string][]byte

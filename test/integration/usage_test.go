@@ -84,8 +84,8 @@ func expectUsers(t *testing.T, c *cluster, cfg client.Object, want int64) {
 	})
 }
 
-// expectTerminating waits until the ProviderConfig says that it is being deleted
-// and why it is still there.
+// expectTerminating waits until the condition of the ProviderConfig says that it is being
+// deleted and why it still exists.
 func expectTerminating(t *testing.T, c *cluster, cfg client.Object) {
 	t.Helper()
 

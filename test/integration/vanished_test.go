@@ -14,9 +14,9 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestDeletionWithoutSource deletes Workspaces whose modules cannot be fetched any
-// more. A module that is still on disk is good enough to destroy with. Without it,
-// deletion finishes where there is nothing to destroy, and nowhere else.
+// TestDeletionWithoutSource deletes Workspaces whose modules cannot be fetched any more. A
+// module that is still on disk is used to destroy. Without it, deletion completes only if
+// there is nothing to destroy.
 func TestDeletionWithoutSource(t *testing.T) {
 	t.Parallel()
 

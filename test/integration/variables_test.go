@@ -67,9 +67,9 @@ func TestVariableTypes(t *testing.T) {
 	})
 }
 
-// TestUndeclaredVariable sets variables that the module does not declare. That is
-// an error where they are named one by one. It is none where a file that serves
-// several modules has them.
+// TestUndeclaredVariable sets variables that the module does not declare. That is an error
+// for variables that are set one by one, but not for those in a file, which may serve
+// several modules.
 func TestUndeclaredVariable(t *testing.T) {
 	t.Parallel()
 
@@ -130,8 +130,8 @@ func TestVariableFiles(t *testing.T) {
 	})
 }
 
-// TestPrecedence sets variables in many ways at once. Each is named after the one
-// that has to win, and set by that and by all that come before it.
+// TestPrecedence sets variables in many ways at once. The name of each is the way that has
+// to win. It is set in that way and in all ways with lower precedence.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 

@@ -50,7 +50,8 @@ func StartOn(host, name string, out io.Writer, env []string, path string, args .
 		// so that thread must not end before.
 		runtime.LockOSThread()
 
-		// A thread on another host must not run anything else: it ends with this function.
+		// A thread with another host name must not run anything else: it ends with this
+		// function.
 		if host == "" {
 			defer runtime.UnlockOSThread()
 		}
@@ -140,7 +141,7 @@ func (p *Process) Terminate(patience time.Duration) error {
 	return nil
 }
 
-// How waits for the end of the process and says how it has ended.
+// How waits for the end of the process and describes it.
 func (p *Process) How() string {
 	<-p.ended
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// packageComments wants one package comment per package, that begins as Go has it. A
-// package with nothing but tests has it in one of those.
+// packageComments requires one package comment per package, in the form that Go expects. A
+// package with nothing but tests has it in a test file.
 func packageComments(files []file) []string {
 	pkgs := map[string][]file{}
 	for _, f := range files {

@@ -58,7 +58,7 @@ func arrows() []arrow {
 				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/redact", "internal/regular", "internal/runner", "internal/schedule",
 				"internal/statelock", "internal/terraform", "internal/workdir", "internal/workspace",
 			},
-			why: "one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+			why: "one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
 		},
 		{
 			from: "internal/schedule",
@@ -157,7 +157,7 @@ func arrows() []arrow {
 		{
 			from: "internal/module/fetch",
 			to:   []string{"internal/process", "internal/environ", "internal/regular"},
-			why:  "a fetch runs in a process of its own and knows only its request",
+			why:  "a fetch runs in a separate process and depends only on its request",
 		},
 		{
 			from: "internal/vars",
@@ -168,7 +168,7 @@ func arrows() []arrow {
 			from:  "internal/terraform",
 			to:    []string{"internal/process", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "it runs the CLI and knows no Kubernetes",
+			why:   "it runs the CLI and does not depend on Kubernetes",
 		},
 		{
 			from:  "internal/process",
@@ -189,13 +189,13 @@ func arrows() []arrow {
 			from:  "internal/initcache",
 			to:    []string{"internal/dircache", "internal/periodic", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "a key is all that it knows of an entry",
+			why:   "the key is the only input that it has about an entry",
 		},
 		{
 			from:  "internal/plugincache",
 			to:    []string{"internal/dircache", "internal/environ", "internal/periodic", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
-			why:   "it knows the CLI, and no Workspaces",
+			why:   "it depends on the CLI, and not on Workspaces",
 		},
 		{
 			from:  "internal/workdir",
@@ -333,9 +333,9 @@ import (
 )`,
 			},
 			want: []string{
-				"internal/controller/workspace/connector.go:4: imports apis/cluster/v1beta1: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
-				"internal/controller/workspace/connector.go:5: imports internal/shard: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
-				"internal/controller/workspace/connector.go:6: imports internal/shard/claim: one controller serves both kinds of Workspace and has never heard of shards: app puts those in front of it",
+				"internal/controller/workspace/connector.go:4: imports apis/cluster/v1beta1: one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
+				"internal/controller/workspace/connector.go:5: imports internal/shard: one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
+				"internal/controller/workspace/connector.go:6: imports internal/shard/claim: one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
 			},
 		},
 		"TerraformKnowsKubernetes": {
@@ -349,12 +349,12 @@ import (
 )`,
 			},
 			want: []string{
-				"internal/terraform/run.go:4: imports k8s.io/api/core/v1: it runs the CLI and knows no Kubernetes",
-				"internal/terraform/run.go:5: imports sigs.k8s.io/controller-runtime/pkg/client: it runs the CLI and knows no Kubernetes",
+				"internal/terraform/run.go:4: imports k8s.io/api/core/v1: it runs the CLI and does not depend on Kubernetes",
+				"internal/terraform/run.go:5: imports sigs.k8s.io/controller-runtime/pkg/client: it runs the CLI and does not depend on Kubernetes",
 			},
 		},
 		"PureAndImpureSharding": {
-			reason: "The most specific row is the one that counts.",
+			reason: "The most specific row applies.",
 			tree: tree{
 				"internal/shard/id.go": `package shard
 import _ "sigs.k8s.io/controller-runtime/pkg/client"`,

@@ -16,8 +16,8 @@ const licenseHeader = `// SPDX-FileCopyrightText: The provider-terraform Authors
 
 `
 
-// license wants the license header at the top of every file. Only a build constraint
-// may come before it: that is where controller-gen puts one.
+// license requires the license header at the top of every file. Only a build constraint
+// may come before it, because controller-gen puts one there.
 func license(files []file) []string {
 	var complaints []string
 

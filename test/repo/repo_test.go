@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repo tests the repository itself: rules that hold for all of its Go files
-// and that neither the compiler nor a linter knows.
+// Package repo tests the repository itself: rules that hold for all of its Go files and
+// that neither the compiler nor a linter checks.
 //
-// Every rule is shown to bite, by small trees that break it, before it is applied to
-// the real one.
+// Every rule is tested with small trees that break it, before it is applied to the real
+// one.
 package repo
 
 import (

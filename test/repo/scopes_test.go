@@ -11,12 +11,12 @@ import (
 const (
 	resourcePackage = "github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	// scopePackage is the one package that asks for the scope of a Workspace.
+	// scopePackage is the only package that may ask for the scope of a Workspace.
 	scopePackage = "internal/providerconfig"
 )
 
-// scopes refuses to tell cluster scoped from namespaced managed resources in more
-// than one place: that is how one implementation for both becomes two.
+// scopes refuses code outside of one package that distinguishes cluster-scoped from
+// namespaced managed resources: otherwise one implementation for both would become two.
 func scopes(files []file) []string {
 	var complaints []string
 

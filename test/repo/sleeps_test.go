@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// sleeps refuses time.Sleep in tests: it is too short on a slow machine and too long
-// on every other one. Under a fake clock it is neither, so that it may be used in a
-// function that is passed to synctest.Test.
+// sleeps refuses time.Sleep in tests: it is too short on a slow machine and too long on
+// every other one. A fake clock has neither problem: time.Sleep may be used in a function
+// that is passed to synctest.Test.
 func sleeps(files []file) []string {
 	var complaints []string
 
@@ -70,7 +70,7 @@ func TestF(t *testing.T) {
 			},
 		},
 		"Broken": {
-			reason: "Neither a helper nor a loop makes it better.",
+			reason: "A helper or a loop does not change that.",
 			tree: tree{
 				"a/a_test.go": `package a
 import (

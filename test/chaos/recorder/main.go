@@ -108,7 +108,7 @@ func start(dir, instance, wd string, args []string) error {
 	return record.Append(filepath.Join(dir, "runs"), e)
 }
 
-// touch makes the named file unless it is there, and says whether it did.
+// touch makes the named file unless it exists, and says whether it did.
 func touch(name string) (bool, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // The name is ours, in the workdir.
 	if os.IsExist(err) {

@@ -79,7 +79,7 @@ func (b *bench) start(t *testing.T, instance, script string) *cli {
 	return &cli{cmd: cmd, stdin: stdin, stdout: stdout}
 }
 
-// end lets a CLI that reads its input end.
+// end closes the input of a CLI, which then ends.
 func (c *cli) end(t *testing.T) {
 	t.Helper()
 
@@ -113,7 +113,7 @@ func (b *bench) held(t *testing.T, pid int) bool {
 	return held
 }
 
-// TestBeside shows that a run sees exactly those that have not ended.
+// TestBeside shows that a run sees exactly the other runs that have not ended.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 

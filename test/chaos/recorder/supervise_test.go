@@ -60,7 +60,7 @@ func TestSluggish(t *testing.T) {
 		t.Errorf("the CLI was not interrupted: %q", lines.Text())
 	}
 
-	// The status tells how it ended.
+	// The exit status is that of the CLI.
 	_ = cmd.Wait()
 
 	if status := cmd.ProcessState.ExitCode(); status != 7 {
