@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	// A module is fetched by a process of its own, which is this program again.
+	// The program starts itself again in a separate process to fetch a module.
 	if handled, code := fetch.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
 		os.Exit(code)
 	}

@@ -46,9 +46,9 @@ const (
 	// which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
-	// sessionGrace is the time that a working directory may be in use beyond --timeout: an
+	// useGrace is the time that a working directory may be in use beyond --timeout: an
 	// interrupted run ends, and its files are removed.
-	sessionGrace = time.Minute
+	useGrace = time.Minute
 
 	// initCacheDir, below the root of the working directories, is not a UID, so that it is not
 	// collected as garbage.
@@ -143,7 +143,7 @@ func (i *instance) registerMetrics(context.Context) (err error) {
 
 // openRoot opens the directories that the runs need.
 func (i *instance) openRoot(context.Context) (err error) {
-	if i.root, err = workdir.Open(i.o.Root, workdir.WithLongestUse(i.o.Timeout+sessionGrace)); err != nil {
+	if i.root, err = workdir.Open(i.o.Root, workdir.WithLongestUse(i.o.Timeout+useGrace)); err != nil {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 

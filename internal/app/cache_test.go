@@ -207,7 +207,7 @@ func TestCache(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(tc.want, noted.of); diff != "" {
-				t.Errorf("\n%s\nlabel selectors of what is listed or watched: -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nlabel selectors of lists and watches: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

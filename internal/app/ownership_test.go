@@ -48,7 +48,7 @@ func TestCheckInit(t *testing.T) {
 			}
 
 			if err != nil && (!strings.Contains(err.Error(), "tini") || !strings.Contains(err.Error(), "shareProcessNamespace")) {
-				t.Errorf("%s\nwant the error to name what to do, got %v", tc.reason, err)
+				t.Errorf("%s\nwant the error to name the remedy, got %v", tc.reason, err)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func TestUse(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"There":   {reason: "An entry has what it was filled with.", key: "key", want: "text"},
+		"There":   {reason: "An entry has its content.", key: "key", want: "text"},
 		"Missing": {reason: "An entry may be missing.", key: "other", err: fs.ErrNotExist},
 		"NotOld":  {reason: "An entry is used until its maximum age.", key: "key", age: time.Hour, want: "text"},
 		"Old":     {reason: "An older entry is not used.", key: "key", age: time.Hour + time.Second, err: fs.ErrNotExist},

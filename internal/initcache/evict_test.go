@@ -59,7 +59,7 @@ func TestEvict(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	expectEntries(t, c, "entries when all but what may be in progress is too old", dircache.TempPrefix+"x")
+	expectEntries(t, c, "entries when all are too old, except one in progress", dircache.TempPrefix+"x")
 
 	*now = now.Add(2 * time.Second)
 

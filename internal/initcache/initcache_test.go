@@ -186,7 +186,7 @@ func TestForget(t *testing.T) {
 	}
 
 	if c.Restore("key", t.TempDir()) {
-		t.Error("Restore(...) of what is forgotten: want false, got true")
+		t.Error("Restore(...) of a removed entry: want false, got true")
 	}
 }
 

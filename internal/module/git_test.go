@@ -52,7 +52,7 @@ func TestGitAddresses(t *testing.T) {
 		"FullRef":       {"The full name of a tag.", web + "?ref=refs/tags/v1.0.0", whole, true},
 		"Commit":        {"A commit.", web + "?ref=" + first, whole, true},
 		"ShortCommit":   {"The beginning of a commit's name.", web + "?ref=" + first[:10], whole, true},
-		"Expression":    {"Whatever else git takes for a commit.", web + "?ref=main~1", whole, true},
+		"Expression":    {"Another expression of git for a commit.", web + "?ref=main~1", whole, true},
 		"Shallow":       {"Without history.", web + "?ref=stable&depth=1", whole, true},
 		"Directory":     {"One directory.", web + "//modules/b?ref=v1.0.0", files{"main.tf": "b"}, false},
 		"DirectoryLink": {"Links inside of the directory stay.", web + "//modules/a", files{"main.tf": "a2", "link.tf": "-> main.tf"}, false},
@@ -89,7 +89,7 @@ func TestGitAddresses(t *testing.T) {
 			p.ensure(t)
 
 			if !os.SameFile(before, p.identity(t, "main.tf")) {
-				t.Errorf("%s\nthe second Ensure fetched what was there", tc.reason)
+				t.Errorf("%s\nthe second Ensure fetched the existing module", tc.reason)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestGitErrors(t *testing.T) {
 			want:    `symbolic link "up.tf" leads out of the module, to "../main.tf"`,
 		},
 		"NoConfiguration": {
-			reason:  "With nothing but what is written beside the module, the CLI would destroy everything.",
+			reason:  "With only the files that are written beside the module, the CLI would destroy everything.",
 			address: web + "/repo//dir",
 			want:    `cannot use spec.forProvider.entrypoint "": the module has no configuration there, no file *.tf`,
 		},
@@ -188,12 +188,12 @@ func TestGitErrors(t *testing.T) {
 			want:    "cannot fetch module",
 		},
 		"Unknown": {
-			reason:  "What is no address is called so.",
+			reason:  "An invalid address is reported.",
 			address: "hashicorp/consul/aws",
 			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path`,
 		},
 		"UnknownScheme": {
-			reason:  "A scheme that nobody knows is named.",
+			reason:  "The message names an unknown scheme.",
 			address: "gopher://example.org/module",
 			want:    "download not supported for scheme 'gopher'",
 		},
@@ -249,7 +249,7 @@ func TestGitPolicy(t *testing.T) {
 	expect(always, "Always, something new", true, true)
 	always.expect(t, files{"main.tf": "2"})
 	expect(always, "Always, nothing new again", true, false)
-	expect(pinned, "a commit, whatever there is", false, false)
+	expect(pinned, "a commit, with newer ones", false, false)
 	expect(once, "IfNotPresent, something new", false, false)
 	once.expect(t, files{"main.tf": "1", "old.tf": "old", "sub/old.tf": "old"})
 

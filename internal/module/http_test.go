@@ -83,15 +83,15 @@ func TestArchives(t *testing.T) {
 		"File":          {reason: "From a file.", address: "file://" + local + "/m.tar.gz", want: module},
 		"Path":          {reason: "From a path.", address: local + "/m.tar.gz//sub/a", want: files{"main.tf": "a", "b.tf": "-> main.tf"}},
 		"WrongChecksum": {reason: "With a wrong checksum.", address: s.url + "/m.tgz?checksum=sha256:" + strings.Repeat("0", 64), err: "Checksums did not match"},
-		"NotFound":      {reason: "Not there.", address: s.url + "/none.tar.gz", err: `cannot fetch module "` + s.url + `/none.tar.gz": bad response code: 404`},
+		"NotFound":      {reason: "The archive does not exist.", address: s.url + "/none.tar.gz", err: `cannot fetch module "` + s.url + `/none.tar.gz": bad response code: 404`},
 		"NoArchive":     {reason: "A compressed file is no directory.", address: s.url + "/plain.gz", err: "can only unarchive to a single file"},
 		"Half":          {reason: "Half of an archive.", address: s.url + "/half.tar.gz", err: "unexpected EOF"},
-		"Text":          {reason: "Something else.", address: s.url + "/text.tar.gz", err: "cannot decompress archive: gzip: invalid header"},
+		"Text":          {reason: "The file is not an archive.", address: s.url + "/text.tar.gz", err: "cannot decompress archive: gzip: invalid header"},
 		"Out":           {reason: "An entry outside.", address: s.url + "/out.tar.gz", err: `entry "../escape" leads out of the archive`},
 		"LinkOut":       {reason: "A link outside.", address: s.url + "/linkout.tar.gz", err: `symbolic link "a" leads out of the module`},
 		"ThroughLink":   {reason: "A file behind a link outside.", address: s.url + "/through.tar.gz", err: "path escapes from parent"},
 		"LinkOutZip":    {reason: "A link outside in a ZIP archive.", address: s.url + "/linkout.zip", err: `symbolic link "a" leads out of the module, to "/etc/passwd"`},
-		"Empty":         {reason: "Nothing in there.", address: s.url + "/empty.tar.gz", err: "cannot use module: it is empty"},
+		"Empty":         {reason: "The archive is empty.", address: s.url + "/empty.tar.gz", err: "cannot use module: it is empty"},
 	}
 
 	for name, tc := range cases {
@@ -331,16 +331,16 @@ func TestReferences(t *testing.T) {
 		// err is a part of the message.
 		err string
 	}{
-		"Header":  {reason: "To a repository.", path: "/header", want: files{"main.tf": "1", "sub/main.tf": "s1"}},
-		"Sub":     {reason: "To a directory of one.", path: "/sub", want: files{"main.tf": "s1"}},
-		"SubSub":  {reason: "To a repository, of which the address wants a directory.", path: "/header//sub", want: files{"main.tf": "s1"}},
-		"Meta":    {reason: "To an archive, by a page.", path: "/meta", want: files{"main.tf": "z"}},
+		"Header":  {reason: "The server refers to a repository.", path: "/header", want: files{"main.tf": "1", "sub/main.tf": "s1"}},
+		"Sub":     {reason: "The server refers to a directory of a repository.", path: "/sub", want: files{"main.tf": "s1"}},
+		"SubSub":  {reason: "The server refers to a repository, and the address to a directory in it.", path: "/header//sub", want: files{"main.tf": "s1"}},
+		"Meta":    {reason: "A page refers to an archive.", path: "/meta", want: files{"main.tf": "z"}},
 		"Link":    {reason: "No link is followed on the way.", path: "/link", err: "copying of symlinks has been disabled"},
 		"File":    {reason: "A server must not select files of this machine.", path: "/file", err: "the server refers to a file of this machine"},
 		"Path":    {reason: "The form of the address does not matter.", path: "/path", err: "the server refers to a file of this machine"},
 		"Archive": {reason: "An archive is a file as well.", path: "/archive", err: "the server refers to a file of this machine"},
-		"Circle":  {reason: "In a circle.", path: "/circle", err: "too many X-Terraform-Get redirects"},
-		"Nothing": {reason: "To nothing.", path: "/nothing", err: "no source URL was returned"},
+		"Circle":  {reason: "The references form a circle.", path: "/circle", err: "too many X-Terraform-Get redirects"},
+		"Nothing": {reason: "The server refers to no address.", path: "/nothing", err: "no source URL was returned"},
 	}
 
 	for name, tc := range cases {

@@ -83,7 +83,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("Ensure(...): want %v, got %v", context.Canceled, err)
 		}
 
-		await(t, "git, or whatever made the request, ends", s.gone)
+		await(t, "the program that made the request ends", s.gone)
 		p.expect(t, files{"main.tf": "m"})
 	}
 }

@@ -46,20 +46,20 @@ func TestSharedCheckout(t *testing.T) {
 		clones  int
 	}{
 		{"The first one clones.", "/r//a?ref=main", files{"main.tf": "a"}, 1},
-		{"Another directory of the commit is there.", "/r//b?ref=main", files{"main.tf": "b", "link.tf": "-> main.tf"}, 0},
-		{"So is the whole.", "/r?ref=main", root, 0},
+		{"Another directory of the commit is reused.", "/r//b?ref=main", files{"main.tf": "b", "link.tf": "-> main.tf"}, 0},
+		{"So is the whole tree.", "/r?ref=main", root, 0},
 		{"A branch that stands for the same commit.", "/r//a?ref=feature/x", files{"main.tf": "a"}, 0},
 		{"An annotated tag.", "/r//b?ref=v1", files{"main.tf": "b", "link.tf": "-> main.tf"}, 0},
-		{"A tag that is not.", "/r?ref=light", root, 0},
+		{"A lightweight tag.", "/r?ref=light", root, 0},
 		{"The commit itself.", "/r//a?ref=" + commit, files{"main.tf": "a"}, 0},
 		{"The default branch.", "/r", root, 0},
 		{"Another commit.", "/r?ref=" + old, files{"main.tf": "old"}, 1},
-		{"What is one branch here is another in a clone.", "/r?ref=origin/main", root, 1},
-		{"A tag wins over a branch.", "/r?ref=both", files{"main.tf": "old"}, 1},
+		{"A name that stands for another branch in a clone.", "/r?ref=origin/main", root, 1},
+		{"A tag takes precedence over a branch.", "/r?ref=both", files{"main.tf": "old"}, 1},
 		{"A name may look like a commit's.", "/r?ref=" + old[:8], files{"main.tf": "old"}, 1},
 		{"An expression is cloned.", "/r?ref=main~1", files{"main.tf": "old"}, 1},
 		{"Once.", "/r?ref=main~1", files{"main.tf": "old"}, 0},
-		{"So is what has not all of the history.", "/r//a?ref=main&depth=1", files{"main.tf": "a"}, 1},
+		{"A shallow clone is separate.", "/r//a?ref=main&depth=1", files{"main.tf": "a"}, 1},
 		{"For all directories.", "/r//b?ref=main&depth=1", files{"main.tf": "b", "link.tf": "-> main.tf"}, 0},
 	}
 
@@ -135,10 +135,10 @@ func TestSharedMoved(t *testing.T) {
 		commit := r.commit(t, files{"main.tf": "1"})
 		shared, env := t.TempDir(), environment(t)
 
-		var looks atomic.Int32
+		var checks atomic.Int32
 
 		s.before = func(req *http.Request) {
-			if strings.HasSuffix(req.URL.Path, "/info/refs") && looks.Add(1) == 3 {
+			if strings.HasSuffix(req.URL.Path, "/info/refs") && checks.Add(1) == 3 {
 				r.commit(t, files{"main.tf": "2"})
 			}
 		}
@@ -146,7 +146,7 @@ func TestSharedMoved(t *testing.T) {
 		first := newStorePlace(t, shared, "git::"+s.url+"/r"+query, env)
 		first.ensure(t)
 
-		if looks.Load() < 3 {
+		if checks.Load() < 3 {
 			t.Fatalf("%q: the test expects a check, and another one before the clone", query)
 		}
 
@@ -177,5 +177,5 @@ func TestSharedSubmodules(t *testing.T) {
 	p.ensure(t)
 	p.expect(t, files{"lib/lib.tf": "lib"})
 
-	s.expectClones(t, "of what was checked out", 0)
+	s.expectClones(t, "of checked out commits", 0)
 }

@@ -62,7 +62,7 @@ func decidesOrigin(name string) bool {
 	case strings.HasPrefix(name, "TF_VAR_"), strings.HasPrefix(name, "TF_LOG"):
 		return false
 	case name == configVariable, name == oldConfigVariable:
-		return false // The content of the file counts, wherever it is.
+		return false // The content of the file counts, not its path.
 	case name == Variable, name == mayBreakVariable:
 		return false
 	case strings.HasPrefix(name, "TF_CLI_ARGS_"):

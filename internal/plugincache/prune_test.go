@@ -82,7 +82,7 @@ func TestPruner(t *testing.T) {
 		expectStored(t, f.cache, "when one of them was not used for long", kept)
 
 		if _, err := os.Stat(foreign); err != nil {
-			t.Errorf("what somebody else put into the plugin cache: %v", err)
+			t.Errorf("a file of another program in the plugin cache: %v", err)
 		}
 
 		if err := used.exec(t.Context(), used.run.Env, "validate", "-no-color"); err != nil {
@@ -265,7 +265,7 @@ func TestPrunerStart(t *testing.T) {
 	cancel()
 
 	if err := k.Start(ctx); err != nil || asked != 1 {
-		t.Errorf("Start(...): want one look, got %d and error %v", asked, err)
+		t.Errorf("Start(...): want one round, got %d and error %v", asked, err)
 	}
 }
 

@@ -122,7 +122,7 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 
 	for range 3 {
 		if n := track(); n != 0 {
-			t.Errorf("%d requests to record what is known", n)
+			t.Errorf("%d requests to record a known usage", n)
 		}
 	}
 

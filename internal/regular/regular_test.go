@@ -75,21 +75,21 @@ func TestRead(t *testing.T) {
 		"File":        {"A file is read.", in("file"), "content", ""},
 		"Empty":       {"It may be empty.", in("empty"), "", ""},
 		"Full":        {"It may be as long as allowed.", in("full"), "12345678", ""},
-		"Link":        {"A link to it will do.", in("link"), "content", ""},
-		"Missing":     {"The caller finds out that there is none.", in("none"), "", "no such file"},
-		"Dangling":    {"Also if there is a link.", in("dangling"), "", "no such file"},
+		"Link":        {"A link to a file is followed.", in("link"), "content", ""},
+		"Missing":     {"A missing file is a separate error.", in("none"), "", "no such file"},
+		"Dangling":    {"A link to a missing file is the same error.", in("dangling"), "", "no such file"},
 		"Long":        {"One byte more is too long.", in("long"), "", "more than 8 bytes"},
-		"Huge":        {"Much more is not read at all.", in("huge"), "", "more than 8 bytes"},
+		"Huge":        {"A much longer file is not read.", in("huge"), "", "more than 8 bytes"},
 		"Directory":   {"A directory has no content.", dir, "", "directory"},
-		"Pipe":        {"A pipe may never have any.", in("pipe"), "", "pipe"},
-		"Socket":      {"Nor may a socket.", in("socket"), "", "socket"},
+		"Pipe":        {"A pipe may never have a writer.", in("pipe"), "", "pipe"},
+		"Socket":      {"A socket has no content.", in("socket"), "", "socket"},
 		"Device":      {"A device may never end.", "/dev/zero", "", "device"},
-		"Terminal":    {"Or block.", "/dev/ptmx", "", "device"},
-		"LinkToOne":   {"A link to one is not better.", in("outside"), "", ""},
-		"Environment": {"The kernel has the secrets of this process.", "/proc/self/environ", "", "kernel"},
-		"Memory":      {"And its memory.", "/proc/self/mem", "", "kernel"},
-		"Log":         {"And what blocks.", "/proc/kmsg", "", ""},
-		"Setting":     {"And more of that kind.", "/sys/kernel/notes", "", ""},
+		"Terminal":    {"A device may block.", "/dev/ptmx", "", "device"},
+		"LinkToOne":   {"A link to a device is refused, too.", in("outside"), "", ""},
+		"Environment": {"A file of the kernel may have secrets of this process.", "/proc/self/environ", "", "kernel"},
+		"Memory":      {"A file of the kernel may have memory of this process.", "/proc/self/mem", "", "kernel"},
+		"Log":         {"A file of the kernel may block.", "/proc/kmsg", "", ""},
+		"Setting":     {"Other files of the kernel are refused, too.", "/sys/kernel/notes", "", ""},
 	}
 
 	for name, tc := range cases {
@@ -117,7 +117,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestOpenPipe opens a pipe that takes the place of a file after the first look at it.
+// TestOpenPipe opens a pipe that replaces a file after the first check of it.
 func TestOpenPipe(t *testing.T) {
 	t.Parallel()
 

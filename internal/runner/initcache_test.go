@@ -154,7 +154,7 @@ func TestInitKey(t *testing.T) {
 		"Module": {reason: "Another module has other requirements.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
-		"LocalModule": {reason: "So have the local modules in it.", change: func(*testing.T, *place) func(*Runner) {
+		"LocalModule": {reason: "Local modules have requirements, too.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) { r.Inputs.module.files["a/main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
 		"Entrypoint": {reason: "Another directory of it, too.", change: func(*testing.T, *place) func(*Runner) {

@@ -87,7 +87,7 @@ func (r *Runner) UnsavedState() (string, error) {
 		}
 
 		if !errors.Is(err, os.ErrNotExist) {
-			return path, errors.Wrap(err, "cannot look for a state that was not saved")
+			return path, errors.Wrap(err, "cannot check for a state that was not saved")
 		}
 	}
 

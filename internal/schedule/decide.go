@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An Action is what to do with a Workspace.
+// An Action is the decision about a Workspace.
 type Action int
 
 // The actions.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statelock tells whether a lock on a Terraform state was left behind by a process
+// Package statelock decides whether a lock on a Terraform state was left behind by a process
 // that is dead, and removes those that the CLI cannot remove.
 package statelock
 
@@ -28,7 +28,7 @@ type Predecessors struct {
 	Until time.Time
 }
 
-// A Detector tells which locks were left behind by dead processes.
+// A Detector finds out which locks were left behind by dead processes.
 type Detector struct {
 	// Host of this instance.
 	Host string

@@ -233,7 +233,7 @@ resource "terraform_data" "x" {
 		}
 
 		if got := mustPull(t, c, ws).Resources; got != 2 {
-			t.Errorf("want what was created to be recorded, got %d resources", got)
+			t.Errorf("want the created resources in the state, got %d resources", got)
 		}
 	})
 }

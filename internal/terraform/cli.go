@@ -18,7 +18,7 @@ import (
 // A Product is one of the programs that a CLI can be.
 type Product string
 
-// The products, in the order in which Find looks for them.
+// The products, in the order of Find.
 const (
 	Terraform Product = "terraform"
 	OpenTofu  Product = "opentofu"

@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 			want:   filepath.Join(tofu, "tofu"),
 		},
 		"NameOnPath": {
-			reason: "a name is looked up",
+			reason: "a name is searched on PATH",
 			path:   other,
 			name:   "other",
 			want:   filepath.Join(other, "other"),
@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 			err:    `neither "terraform" nor "tofu" is on PATH: put one of them there, or give the name or the absolute path of one`,
 		},
 		"UnknownName": {
-			reason: "the error names what was looked for and what is allowed",
+			reason: "the error has the name and the allowed values",
 			path:   both,
 			name:   "terrafrom",
 			err:    `cannot find "terrafrom": must be the name of a program on PATH or the absolute path of one, terraform or tofu`,

@@ -85,7 +85,7 @@ resource "terraform_data" "x" {
 		}
 
 		if !Began(err) {
-			t.Error("want it to have looked at what there is")
+			t.Error("want it to have read the resources")
 		}
 
 		if err := os.WriteFile(filepath.Join(ws.Dir, "main.tf"), []byte("resource {"), 0o600); err != nil {

@@ -172,7 +172,7 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	return d
 }
 
-// How a diagnostic looks to a person:
+// The text form of a diagnostic:
 //
 //	Error: Unsupported argument
 //

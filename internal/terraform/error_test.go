@@ -127,7 +127,7 @@ func TestErrorMessage(t *testing.T) {
 			}
 
 			if tc.res.interrupted == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-				t.Errorf("%s: nobody interrupted it", tc.reason)
+				t.Errorf("%s: it was not interrupted", tc.reason)
 			}
 		})
 	}

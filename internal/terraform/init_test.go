@@ -85,7 +85,7 @@ func TestInit(t *testing.T) {
 		}
 
 		if text := strings.Join(log, "\n"); !strings.Contains(text, "has been successfully initialized!") {
-			t.Errorf("want to see what init says, got %q", text)
+			t.Errorf("want the output of init, got %q", text)
 		}
 
 		filesystem.Write(t, ws.Dir, map[string]string{"outputs.tf": `output "a" { value = 1 }`})
@@ -192,7 +192,7 @@ func TestNeedsInit(t *testing.T) {
 			// The mirror is empty. The attempt to use it proves that init has read the state.
 			err := c.Init(t.Context(), ws, InitOptions{State: true})
 			if err == nil || !strings.Contains(err.Error(), "registry.example.org/hashicorp/time") {
-				t.Errorf("want init to look for the provider of the state, got %v", err)
+				t.Errorf("want init to get the provider of the state, got %v", err)
 			}
 		})
 	})

@@ -71,7 +71,7 @@ func TestLockHost(t *testing.T) {
 		"NoUser":   {reason: "there may be no name for a user ID", who: "@host-0", want: "host-0"},
 		"NoHost":   {reason: "the host may not be known", who: "root@"},
 		"OnlyUser": {reason: "a single name is not that of a host", who: "host-0"},
-		"Nobody":   {reason: "the field may be empty"},
+		"Empty":    {reason: "the field may be empty"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestLockKept(t *testing.T) {
 		}
 
 		if l, ok := LockOf(err); ok || IsLocked(err) {
-			t.Errorf("nobody else has a lock, got %+v", l)
+			t.Errorf("want no lock of another run, got %+v", l)
 		}
 	})
 }

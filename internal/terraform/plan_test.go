@@ -102,7 +102,7 @@ output "v" { value = var.v }`,
 
 		info, err := os.Lstat(filepath.Join(ws.Dir, "plan"))
 		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("want a plan for nobody else's eyes, got %v, %v", info.Mode(), err)
+			t.Errorf("want a plan that no other user can read, got %v, %v", info.Mode(), err)
 		}
 
 		if b, err := os.ReadFile(filepath.Join(ws.Dir, "elsewhere")); err != nil || len(b) > 0 {

@@ -109,7 +109,7 @@ plan {
 
 		p := mustPlan(t, c, ws)
 		if p.Prior != nil {
-			t.Errorf("want to know nothing of what is encrypted, got %+v", p.Prior)
+			t.Errorf("want no state of an encrypted plan, got %+v", p.Prior)
 		}
 
 		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File}); err != nil {

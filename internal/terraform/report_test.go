@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 			want:   want{Text: []string{"canceled"}, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "canceled"}}},
 		},
 		"Plan": {
-			reason: "a plan tells of drift, changes and their number",
+			reason: "a plan reports drift, changes and their number",
 			lines: `{"@message":"d","change":{"resource":{"addr":"a.d"},"action":"update"},"type":"resource_drift"}
 {"@message":"p","change":{"resource":{"addr":"a.p[\"x\"]"},"action":"replace","reason":"tainted"},"type":"planned_change"}
 {"@message":"s","changes":{"add":1,"change":2,"import":4,"remove":3,"operation":"plan"},"type":"change_summary"}

@@ -410,7 +410,7 @@ func TestInterruptedApply(t *testing.T) {
 
 		if !strings.HasPrefix(err.Error(), "interrupted: local-exec provisioner error: ") ||
 			!strings.HasSuffix(err.Error(), "; execution halted") {
-			t.Errorf("want what the CLI says about the interruption, got %v", err)
+			t.Errorf("want the message of the CLI about the interruption, got %v", err)
 		}
 
 		for _, p := range s.children {

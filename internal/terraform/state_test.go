@@ -85,7 +85,7 @@ output "o" { value = 1 }`})
 
 		first := mustPull(t, c, ws)
 		if first.Lineage == "" || first.Serial == 0 || first.Resources != 3 || len(first.Outputs) != 1 {
-			t.Errorf("want what was applied, got %+v", first)
+			t.Errorf("want the applied state, got %+v", first)
 		}
 
 		mustApply(t, c, ws, "-replace=terraform_data.x[0]")

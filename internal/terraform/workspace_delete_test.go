@@ -63,7 +63,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" {}\n}\n"})
 
 		if err := c.DeleteWorkspace(t.Context(), ws); !NeedsInit(err) {
-			t.Errorf("want to be told that an init is needed, got %v", err)
+			t.Errorf("want an error that requires init, got %v", err)
 		}
 	})
 }

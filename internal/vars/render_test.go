@@ -45,7 +45,7 @@ func TestRender(t *testing.T) {
 			want:     want{File: "text = \"a \\\"b\\\" $${c} %%{d} \\\\n\"\nother = \"1\"\n"},
 		},
 		"Expression": {
-			reason:   "An expression stays what it is.",
+			reason:   "An expression does not change.",
 			declared: declared,
 			vars:     []commonv1beta1.Var{{Key: "list", Value: `["a", "b"]`}},
 			want:     want{File: "list = ([\"a\", \"b\"]\n)\n"},
@@ -137,7 +137,7 @@ func TestRender(t *testing.T) {
 			}
 
 			if strings.Contains(err.Error(), "hidden") {
-				t.Errorf("%s\n%q tells the value", tc.reason, err)
+				t.Errorf("%s\n%q contains the value", tc.reason, err)
 			}
 		})
 	}

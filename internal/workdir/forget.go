@@ -80,7 +80,7 @@ func forgetBackend(root *os.Root, name string) error {
 func (d *Dir) LastRun() (time.Time, error) {
 	info, err := d.dir.Stat(".")
 	if err != nil {
-		return time.Time{}, errors.Wrap(err, "cannot look at working directory")
+		return time.Time{}, errors.Wrap(err, "cannot read working directory")
 	}
 
 	last, now := info.ModTime(), time.Now()

@@ -236,7 +236,7 @@ func TestSyncModes(t *testing.T) {
 		manifestName: 0o600,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("nobody else may read anything: -want, +got:\n%s", diff)
+		t.Errorf("no other user may read anything: -want, +got:\n%s", diff)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestSyncPolled(t *testing.T) {
 		syncDir(t, d, given, "sub/vars")
 
 		if diff := cmp.Diff(files{"main.tf": "a", "sub/creds": "s"}, content(t, d.Path())); diff != "" {
-			t.Errorf("what is given later is not written before: -want, +got:\n%s", diff)
+			t.Errorf("later files are not written yet: -want, +got:\n%s", diff)
 		}
 
 		given["sub/vars"] = secret("v")
@@ -393,7 +393,7 @@ func FuzzSync(f *testing.F) {
 		}
 
 		if err := d.Sync(nil); err != nil {
-			t.Errorf("what was written as %q cannot be removed: %v", name, err)
+			t.Errorf("the file %q cannot be removed: %v", name, err)
 		}
 
 		if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {

@@ -25,7 +25,7 @@ func checkReplaceable(root *os.Root, name string) error {
 	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return errors.Wrapf(err, "cannot look for a state in %q", name)
+			return errors.Wrapf(err, "cannot check for a state in %q", name)
 		case e.Name() == dataDir:
 			// Its file of that name only records the backend.
 			return fs.SkipDir

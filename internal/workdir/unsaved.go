@@ -28,7 +28,7 @@ func keepStates(root *os.Root, uid string) error {
 	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return errors.Wrap(err, "cannot look for states that were not saved")
+			return errors.Wrap(err, "cannot check for states that were not saved")
 		case e.IsDir() && (e.Name() == dataDir || e.Name() == gitDir):
 			return fs.SkipDir
 		case !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), unsavedName):

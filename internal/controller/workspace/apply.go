@@ -45,7 +45,7 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
-// announce records in the status what is about to be created. The managed reconciler writes no
+// announce records in the status that creation begins. The managed reconciler writes no
 // status before Create returns, which may take long. Nothing may be created before this is
 // recorded: another instance that found half of it could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {

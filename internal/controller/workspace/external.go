@@ -85,7 +85,7 @@ func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	return redactErr(e.secrets, err)
 }
 
-// Observe returns what was observed when the connection began.
+// Observe returns the result of the observation at the beginning of the connection.
 func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	o, err := e.observed()
 

@@ -56,7 +56,7 @@ func TestLocking(t *testing.T) {
 			want: true,
 		},
 		"Planned": {
-			reason: "A plan that succeeds does not tell whether there is a lock.",
+			reason: "A plan without a lock that succeeds does not prove that there is no lock.",
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
@@ -87,7 +87,7 @@ func TestLocking(t *testing.T) {
 
 				err := e.locking(t.Context(), with(), func() error { return lockedBy("alice@"+host, before) })
 				if err == nil || !strings.Contains(err.Error(), "left alone") || !terraform.IsLocked(err) {
-					t.Errorf("want to be told who has locked the state, got %v", err)
+					t.Errorf("want an error that names the holder of the lock, got %v", err)
 				}
 			},
 		},

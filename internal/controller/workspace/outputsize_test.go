@@ -98,14 +98,14 @@ func TestShowOutputs(t *testing.T) {
 		shown        []string
 		status       corev1.ConditionStatus
 		message      string
-		// told says whether an Event has the message.
-		told bool
+		// event says whether an Event has the message.
+		event bool
 	}{
 		{name: "Small", reason: "There is no condition before it is needed.", outputs: map[string]extv1.JSON{"a": ofSize(mib), "b": ofSize(1)}, shown: []string{"a", "b"}, status: corev1.ConditionUnknown},
-		{name: "Large", reason: "The message names the omitted output.", outputs: map[string]extv1.JSON{"a": ofSize(3 * mib / 2), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`, told: true},
+		{name: "Large", reason: "The message names the omitted output.", outputs: map[string]extv1.JSON{"a": ofSize(3 * mib / 2), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`, event: true},
 		{name: "Still", reason: "There is one Event for it.", outputs: map[string]extv1.JSON{"a": ofSize(3*mib/2 + 1), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`},
 		{name: "Grown", reason: "A shown output may take all free room.", outputs: map[string]extv1.JSON{"a": ofSize(3*mib/2 + 1), "b": ofSize(maxObject - 10_000)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.5 MiB)`},
-		{name: "Almost", reason: "It is not shown as soon as there is just enough room.", outputs: map[string]extv1.JSON{"a": ofSize(maxObject - 10_000), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.4 MiB)`, told: true},
+		{name: "Almost", reason: "It is not shown as soon as there is just enough room.", outputs: map[string]extv1.JSON{"a": ofSize(maxObject - 10_000), "b": ofSize(1)}, shown: []string{"b"}, status: corev1.ConditionTrue, message: `status.atProvider.outputs has no room for "a" (1.4 MiB)`, event: true},
 		{name: "Smaller", reason: "The condition ends.", outputs: map[string]extv1.JSON{"a": ofSize(mib)}, shown: []string{"a"}, status: corev1.ConditionFalse},
 	}
 
@@ -128,7 +128,7 @@ func TestShowOutputs(t *testing.T) {
 		}
 
 		var want []string
-		if tc.told {
+		if tc.event {
 			want = []string{tc.message}
 		}
 

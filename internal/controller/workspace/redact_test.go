@@ -22,7 +22,7 @@ func TestRedactErr(t *testing.T) {
 
 	err := redactErr(secrets, errors.Wrap(cause, "cannot plan"))
 	if !errors.Is(err, cause) {
-		t.Errorf("redactErr(...): the error is no longer what it was: %v", err)
+		t.Errorf("redactErr(...): the error has changed: %v", err)
 	}
 
 	if want := "cannot plan: no entry for (sensitive)"; err.Error() != want {

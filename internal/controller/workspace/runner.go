@@ -28,13 +28,13 @@ type StateStore interface {
 	DeleteWorkspace(ctx context.Context) error
 }
 
-// A Backend tells where the state of one Workspace is kept, as far as that is known.
+// A Backend says where the state of one Workspace is kept, as far as that is known.
 type Backend interface {
 	StatePlace() (runner.StatePlace, error)
 	KubernetesBackend() (namespace, suffix string)
 }
 
-// A Record is what the runs of one Workspace leave in its working directory.
+// A Record gives access to the records of runs in the working directory of one Workspace.
 type Record interface {
 	RunRecord() (*runner.RunRecord, error)
 	WriteRunRecord(record runner.RunRecord) error

@@ -16,7 +16,7 @@
 //  5. connects (connector): its inputs are gathered, and Observe makes a plan unless the last
 //     observation still holds.
 //  6. Create, Update and Delete (external) change the infrastructure with a Runner.
-//  7. The managed.Reconciler writes the status, and says when the Workspace comes again.
+//  7. The managed.Reconciler writes the status, and returns when the Workspace is processed next.
 package workspace
 
 import (

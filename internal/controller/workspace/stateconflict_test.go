@@ -191,7 +191,7 @@ func testOwnState(t *testing.T, order uint) {
 
 	for _, a := range actors {
 		if a.err != nil && !strings.Contains(a.err.Error(), "belongs to the Workspace") {
-			t.Errorf("want the other one to be told whom the state belongs to, got %v", a.err)
+			t.Errorf("want an error of the other one that names the owner of the state, got %v", a.err)
 		}
 	}
 }

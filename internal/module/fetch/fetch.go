@@ -131,7 +131,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 
 	request, err := json.Marshal(r)
 	if err != nil {
-		return Result{}, errors.Wrap(err, "cannot encode what to fetch")
+		return Result{}, errors.Wrap(err, "cannot encode request")
 	}
 
 	a, err := execute(ctx, program, env, r, request)

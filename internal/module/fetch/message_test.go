@@ -21,30 +21,30 @@ func TestRedact(t *testing.T) {
 	cases := map[string]struct {
 		reason, address, want string
 	}{
-		"Nothing":       {"What has no secrets stays.", "git::https://example.org/a/b.git//sub?ref=v1&depth=1", "git::https://example.org/a/b.git//sub?ref=v1&depth=1"},
-		"Password":      {"Name and password go.", "git::https://user:pass@example.org/a", "git::https://example.org/a"},
-		"Token":         {"So does a name, which may be a token.", "https://token@example.org/a", "https://example.org/a"},
+		"Nothing":       {"An address without secrets does not change.", "git::https://example.org/a/b.git//sub?ref=v1&depth=1", "git::https://example.org/a/b.git//sub?ref=v1&depth=1"},
+		"Password":      {"Name and password are removed.", "git::https://user:pass@example.org/a", "git::https://example.org/a"},
+		"Token":         {"So is a name, which may be a token.", "https://token@example.org/a", "https://example.org/a"},
 		"Port":          {"A port is no password.", "https://u:p@example.org:8443/a", "https://example.org:8443/a"},
 		"TwoAts":        {"It is the last at sign that counts.", "https://u:p@x@example.org/a", "https://example.org/a"},
 		"Slash":         {"A slash in a password makes the address invalid, and the password no less secret.", "https://user:pa/ss@example.org/a", "https://example.org/a"},
 		"Percent":       {"So does a wrong escape.", "https://user:pa%zzss@example.org/a", "https://example.org/a"},
 		"AtInPath":      {"An at sign in a path is no password.", "https://example.org/@scope/pkg@1.0.zip", "https://example.org/@scope/pkg@1.0.zip"},
 		"AtInRef":       {"Nor is one in a ref.", "https://example.org/a?ref=pkg@1.0", "https://example.org/a?ref=pkg@1.0"},
-		"Presigned":     {"Parameters may be secret.", "https://example.org/a.zip?X-Amz-Signature=abc&archive=zip", "https://example.org/a.zip?X-Amz-Signature=redacted&archive=zip"},
+		"Presigned":     {"Unknown parameters may be secret.", "https://example.org/a.zip?X-Amz-Signature=abc&archive=zip", "https://example.org/a.zip?X-Amz-Signature=redacted&archive=zip"},
 		"Keys":          {"Above all those of go-getter.", "s3::https://s3.example.org/b/k?aws_access_key_secret=abc&region=r", "s3::https://s3.example.org/b/k?aws_access_key_secret=redacted&region=r"},
 		"SSHKey":        {"A private key.", "git::ssh://git@example.org/a?sshkey=abc==", "git::ssh://git@example.org/a?sshkey=redacted"},
 		"NoValue":       {"A parameter without a value may be one without a name.", "https://example.org/a?secret", "https://example.org/a?redacted"},
 		"NestedAddress": {"An address in a parameter has secrets of its own.", "https://example.org/a?checksum=file:https://u:p@example.org/s", "https://example.org/a?checksum=redacted"},
 		"NestedEscaped": {"Escaped or not.", "https://example.org/a?checksum=file%3Ahttps%3A%2F%2Fu:p@example.org/s", "https://example.org/a?checksum=redacted"},
-		"Fragment":      {"A fragment is of no use.", "https://example.org/a#secret", "https://example.org/a"},
+		"Fragment":      {"A fragment has no use.", "https://example.org/a#secret", "https://example.org/a"},
 		"SCP":           {"The user of ssh is no secret.", "git@github.com:org/repo.git?ref=v1", "git@github.com:org/repo.git?ref=v1"},
 		"ForcedSCP":     {"With the getter in front.", "git::git@github.com:org/repo.git", "git::git@github.com:org/repo.git"},
 		"SSH":           {"As a URL.", "git::ssh://git@github.com/org/repo.git", "git::ssh://git@github.com/org/repo.git"},
 		"OtherSCP":      {"Another user may be.", "user:pass@example.org:org/repo.git", "example.org:org/repo.git"},
 		"Short":         {"Short forms have none.", "github.com/org/repo//sub", "github.com/org/repo//sub"},
-		"ShortPassword": {"Unless they do.", "user:pass@github.com/org/repo", "github.com/org/repo"},
+		"ShortPassword": {"They may have a password.", "user:pass@github.com/org/repo", "github.com/org/repo"},
 		"Path":          {"A path is a path.", "/modules/a@b", "/modules/a@b"},
-		"Empty":         {"Nothing is nothing.", "", ""},
+		"Empty":         {"An empty address stays empty.", "", ""},
 	}
 
 	for name, tc := range cases {

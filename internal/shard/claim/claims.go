@@ -86,7 +86,7 @@ type Option func(*Claims)
 // WithLogger sets the logger.
 func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
 
-// WithLocks sets the source of locks. The next owner of a Workspace is told of possible locks.
+// WithLocks sets the source of locks. The next owner of a Workspace learns of possible locks.
 func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
 // WithRecorder sets the recorder of events.
@@ -249,7 +249,7 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 		own.PreviousHosts = shard.AddHost(own.PreviousHosts, previous.Host())
 	}
 
-	// An unsharded instance claims nothing, so that only its Lease tells its host. When another
+	// An unsharded instance claims nothing, so that only its Lease names its host. When another
 	// instance takes the Workspace, the unsharded one is dead.
 	for _, host := range c.leases.Hosts(shard.ID{}.LeaseName()) {
 		if !slices.Contains(own.PreviousHosts, host) {

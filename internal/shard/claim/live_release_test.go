@@ -113,7 +113,7 @@ func testLeavesLock(t *testing.T, f *fixture) {
 	f.eventuallyClaimed(t, "A Workspace that has left is released.", Claim{})
 
 	if diff := cmp.Diff([]string{f.claims.me.Host()}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
-		t.Errorf("whoever is next has to know whose lock it may find: -want, +got:\n%s", diff)
+		t.Errorf("the next instance must know the possible holders of a lock: -want, +got:\n%s", diff)
 	}
 
 	f.eventually(t, "the lock is left to the next instance", func() bool { return !locks.Any(f.ws.GetUID()) })

@@ -25,7 +25,7 @@ func testOutdated(t *testing.T, f *fixture) {
 	f.change(t, func(o client.Object) { o.SetLabels(map[string]string{shard.LabelKey: "b"}) })
 
 	if err := f.reconcile(t); err != nil {
-		t.Errorf("somebody was faster, which is nothing to be told of: %v", err)
+		t.Errorf("another instance was faster, which is no error: %v", err)
 	}
 
 	f.expectClaim(t, "The Workspace has changed since the decision.", Claim{})
@@ -70,7 +70,7 @@ func testNotKept(t *testing.T, f *fixture) {
 	})
 
 	if err := f.reconcile(t); !errors.Is(err, errNotKept) {
-		t.Errorf("people have to be told what to do: want %v, got %v", errNotKept, err)
+		t.Errorf("the error must say how to proceed: want %v, got %v", errNotKept, err)
 	}
 
 	f.expectHolds(t, "There is no claim.", false)
@@ -93,7 +93,7 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	}
 
 	if diff := cmp.Diff([]string{"host-2", "host-1"}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
-		t.Errorf("hosts whose locks are nobody's: -want, +got:\n%s", diff)
+		t.Errorf("hosts of dead instances: -want, +got:\n%s", diff)
 	}
 }
 

@@ -47,7 +47,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 		if n.procs[p].status == leading {
 			m.readAnew(&n, p, w, done)
 		}
-	case looked:
+	case hasRead:
 		m.decide(&n, p, w, done)
 	case decided:
 		m.begin(mine)
@@ -158,7 +158,7 @@ func (m *model) readAnew(s *state, p, w int, done func(moveKind)) {
 
 	switch {
 	case !m.cached(p):
-		mine.step = looked
+		mine.step = hasRead
 		mine.seen = view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
 
 		done(readsLive)
@@ -242,7 +242,7 @@ func (s *Situation) unreadable(dead bool) {
 // act on a decision.
 func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	mine := &s.procs[p].work[w]
-	waited := mine.step == looked
+	waited := mine.step == hasRead
 	mine.step = idle
 	read := mine.seen
 

@@ -113,7 +113,7 @@ type step uint8
 
 const (
 	idle step = iota
-	looked
+	hasRead
 	decided
 	writing
 	refused
@@ -368,7 +368,7 @@ func (w *work) verb() string {
 
 func (m *model) name(n name) string {
 	if n == 0 {
-		return "nobody"
+		return "none"
 	}
 
 	return fmt.Sprintf("process %d (%s)", n-1, roleNames()[m.roles[n-1]])

@@ -66,7 +66,7 @@ func (c *Claims) waiting(s Situation) string {
 // waitingForEver says why a Workspace waits for longer than any run takes. The holder of the
 // claim may not know of it: then the claim is released when that instance ends, not before.
 func (c *Claims) waitingForEver(s Situation) string {
-	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which somebody may have put back. Restart that instance: its claims end with it", claimant(s), c.longestRun)
+	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant(s), c.longestRun)
 }
 
 func waitingForLease(s Situation) string {

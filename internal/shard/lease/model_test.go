@@ -213,7 +213,7 @@ func (k moveKind) String() string {
 		isRefused:  "gets the answer that its write is refused",
 		givesUp:    "does not wait for its write any more",
 		takes:      "claims the Workspace",
-		checks:     "looks for an unsharded instance",
+		checks:     "checks for an unsharded instance",
 		givesBack:  "releases the Workspace",
 		begins:     "begins a run",
 		ends:       "ends its run",

@@ -147,7 +147,7 @@ func testWhatPeopleRead(t *testing.T, f *fixture) {
 		switch label := o.GetLabels()[shard.LabelKey]; label {
 		case "b":
 			if len(events) > 0 {
-				t.Errorf("somebody serves it: %q", events)
+				t.Errorf("an instance serves it: %q", events)
 			}
 		case "":
 			expectText(t, events, "Warning NobodyServes", "no label "+shard.LabelKey, "--shard-catch-all")
