@@ -130,7 +130,7 @@ format: ## Format the Go code as the linters want it
 
 .PHONY: clean
 clean: ## Remove build outputs, but not the tools of hack/
-	rm -rf $(bin) _output/demo _output/chaos
+	rm -rf $(bin) _output/demo _output/chaos _output/log
 
 .PHONY: distclean
 distclean: ## Remove _output, tools included: they take minutes to build again

@@ -136,7 +136,7 @@ func (d *demo) tell(ctx context.Context) error {
 	d.screen.say(
 		"Two shards of provider-terraform with a real API server.",
 		"The CLI is "+d.cliVersion+", "+d.cli+".",
-		"Everything is in "+d.dir+" and goes away in the end.",
+		"Everything is in "+d.dir+" and is removed at the end.",
 		"SERVED BY is the instance in whose directory the CLI last ran for a Workspace.",
 		"",
 	)

@@ -71,7 +71,7 @@ func read(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// inCluster is the line of a backend that tells the CLI that it runs in a pod.
+// inCluster is the line of a backend that makes the CLI use the credentials of its pod.
 var inCluster = regexp.MustCompile(`(?m)^ *in_cluster_config *= *true\n`)
 
 // outsideOfCluster changes a ProviderConfig for a provider that is not in a pod, and

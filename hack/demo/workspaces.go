@@ -107,8 +107,7 @@ func (s sight) status(t xpv2.ConditionType) string {
 	return ""
 }
 
-// outputs in the status, as text: sorted, strings as they are and anything else as
-// JSON.
+// outputs in the status, as text: sorted, strings without quotes and other values as JSON.
 func (s sight) outputs() string {
 	outputs := s.GetObservation().Outputs
 	parts := make([]string, 0, len(outputs))

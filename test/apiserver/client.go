@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 )
 
-// Client returns a client that knows the kinds of Kubernetes and those of the provider.
+// Client returns a client with the kinds of Kubernetes and those of the provider.
 func Client(t *testing.T, cfg *rest.Config) client.WithWatch {
 	t.Helper()
 

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package background runs something beside a test.
+// Package background runs functions in the background of a test.
 package background
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Run functions beside the test until the returned function is called, or to the end of
-// the test. Either ends their context and waits for them, and the test fails if one of
+// Run runs functions in the background until the returned function is called, or to the
+// end of the test. Either ends their context and waits for them. The test fails if one of
 // them returns an error.
 func Run(t *testing.T, run ...func(context.Context) error) func() {
 	t.Helper()

@@ -25,7 +25,7 @@ func TestQuantile(t *testing.T) {
 	}{
 		"Median":  {reason: "Half of them are not longer.", all: hundred, part: 0.5, want: 50},
 		"Highest": {reason: "One in a hundred may be longer.", all: hundred, part: 0.99, want: 99},
-		"All":     {reason: "None is longer.", all: hundred, part: 1, want: 100},
+		"All":     {reason: "No item is longer.", all: hundred, part: 1, want: 100},
 		"One":     {reason: "The only one is every quantile.", all: hundred[:1], part: 0.5, want: 100},
 	}
 

@@ -91,7 +91,7 @@ func TestDestroyedTwice(t *testing.T) {
 			runs:     []run{first, second, third},
 		},
 		"Saved": {
-			reason:   "One that did is not.",
+			reason:   "A destruction that is in the state is not repeated.",
 			ledger:   ledger,
 			versions: []version{later(holding("x"), 30), later(holding(), 2500), later(holding("x"), 4600)},
 			runs:     []run{first, second, third},

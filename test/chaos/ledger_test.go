@@ -89,7 +89,7 @@ func TestReadVersion(t *testing.T) {
 		err    error
 	}{
 		"Resources": {
-			reason: "It is known which resources of the ledger there are, and which are tainted.",
+			reason: "A version has the resources of the ledger, and shows the tainted ones.",
 			data: compressed(`{"lineage": "l", "serial": 3, "resources": [
 				{"name": "revision", "instances": [{"attributes": {"id": "z"}}]},
 				{"name": "thing", "instances": [{"attributes": {"id": "x"}}, {"status": "tainted", "attributes": {"id": "y"}}]}

@@ -129,7 +129,7 @@ func TestUnsaved(t *testing.T) {
 			want:   want,
 		},
 		"UnknownRun": {
-			reason: "It is not known which run has created it.",
+			reason: "The run that created it is not known.",
 			want:   []violation{{time: at(10)}},
 		},
 	}

@@ -73,7 +73,7 @@ func (s stage) all(name string) []string {
 	return all
 }
 
-// stages of the image: the one that builds, and the one that is shipped.
+// stages of the image: the first one builds, and the second one is shipped.
 func stages(t *testing.T) (build, shipped stage) {
 	t.Helper()
 

@@ -58,7 +58,7 @@ func (i *instance) kill(t *testing.T) {
 func startPatient(t *testing.T, c *cluster, shardName string) *instance {
 	t.Helper()
 
-	// It would wait for minutes, too, for a Lease of which it knows nothing.
+	// The instance would also wait for minutes for an unknown Lease.
 	l := newLease(leaseNamespace, leaseName+"-"+shardName)
 	l.SetAnnotations(map[string]string{shard.HoldersAnnotationKey: "gone", shard.ReleasedAnnotationKey: "gone"})
 	c.create(t, l)
@@ -66,8 +66,8 @@ func startPatient(t *testing.T, c *cluster, shardName string) *instance {
 	return startInstance(t, c, withShard(shardName), withArgs("--lease-duration=30m", "--lease-renew-deadline=20m", "--lease-retry-period=5m"))
 }
 
-// TestClaims moves a Workspace between instances: it is always claimed by the one
-// that works on it. Each of them goes on as soon as the claim is another one.
+// TestClaims moves a Workspace between instances: the instance that works on it always
+// holds the claim. Each instance continues as soon as the claim changes.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 
@@ -135,7 +135,7 @@ func TestTakeover(t *testing.T) {
 		end    func(t *testing.T, i *instance)
 	}{
 		"Killed": {
-			reason: "An instance that is killed takes its runs with it.",
+			reason: "The runs of a killed instance die with it.",
 			scope:  clusterScope,
 			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
 		},

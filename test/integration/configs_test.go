@@ -98,8 +98,8 @@ func TestCredentialNamespace(t *testing.T) {
 	})
 }
 
-// TestCLIConfig configures where the CLI finds provider plugins, at first wrongly.
-// That the error goes away with the mistake shows whose configuration counts.
+// TestCLIConfig configures the source of provider plugins, at first wrongly. The error
+// disappears with the mistake, which shows that this configuration is in use.
 func TestCLIConfig(t *testing.T) {
 	t.Parallel()
 

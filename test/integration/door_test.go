@@ -32,9 +32,8 @@ const (
 	doorHolds
 )
 
-// A door stands in front of a server of modules. It counts downloads, which are
-// answers with a module in them, and knows how to make trouble. It is safe for
-// concurrent use.
+// A door is a proxy in front of a server of modules. It counts downloads, which are
+// answers with a module in them, and can inject faults. It is safe for concurrent use.
 type door struct {
 	url     string
 	handler http.Handler

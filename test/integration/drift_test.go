@@ -68,8 +68,7 @@ func expectPlan(t *testing.T, c *cluster, ws workspace.Workspace, want *commonv1
 	})
 }
 
-// withMirror lets the instance install provider plugins, from our directory of
-// them and from nowhere else.
+// withMirror lets the instance install provider plugins from our directory only.
 func withMirror(t *testing.T) instanceOption {
 	t.Helper()
 

@@ -52,8 +52,9 @@ func expectStates(t *testing.T, c *cluster, namespace, suffix string, names ...s
 	})
 }
 
-// TestEmptyStates leaves nothing behind of Workspaces that never created anything, and
-// nothing of the last one that did: the backend makes states when it is asked for them.
+// TestEmptyStates removes the empty states of Workspaces that never created anything, and
+// the state of the last one that did. The kubernetes backend creates a state for each
+// Workspace that it is used for.
 func TestEmptyStates(t *testing.T) {
 	t.Parallel()
 

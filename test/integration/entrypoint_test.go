@@ -22,8 +22,8 @@ func withEntrypoint(dir string) workspaceOption {
 	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.Entrypoint = dir })
 }
 
-// TestEntrypoint runs an inline module in a directory of its own. Everything that
-// is written beside a module is there.
+// TestEntrypoint runs an inline module in a subdirectory. All files that the provider
+// writes beside a module are in it.
 func TestEntrypoint(t *testing.T) {
 	t.Parallel()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// backendOfVariable is a module which a variable tells where its state is.
+// backendOfVariable is a module with a variable in the address of its state.
 const backendOfVariable = `
 variable "states" {}
 
@@ -199,7 +199,7 @@ func TestPluginCache(t *testing.T) {
 			for _, run := range rec.expect(t, string(ws.GetUID()), "init", "plan", "apply") {
 				want := tc.want
 				if run.args[0] == "init" && want != "" {
-					// It has one for itself in place of the one that all share.
+					// The instance has a separate cache in place of the shared one.
 					want = filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane-plugins")
 				}
 

@@ -25,10 +25,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestExamples applies the examples of Workspaces, file by file, until every
-// Workspace is ready. A git server of ours stands in for GitHub, and the test for
-// Flux: the module here has the variables and the output of the real one that the
-// examples use, and nothing else of it.
+// TestExamples applies the examples of Workspaces, file by file, until every Workspace is
+// Ready. A local git server replaces GitHub, and the test replaces Flux: the local module
+// has only the variables and the output of the real one that the examples use.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 

@@ -34,7 +34,7 @@ func TestBrokenModule(t *testing.T) {
 			want:   []string{"Reference to undeclared input variable", `An input variable with the name "undeclared" has not been declared`},
 		},
 		"Resource": {
-			reason: "This fails in plan, too, and says for which resource.",
+			reason: "This fails in plan, too, and the error names the resource.",
 			module: `
 locals {
   size = 1

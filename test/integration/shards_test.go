@@ -94,8 +94,8 @@ func TestTwoShards(t *testing.T) {
 	eachScope(t, func(t *testing.T, s scope) {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "shards"))
 		text := withModule(moduleFile(t, "outputs.tf"))
-		nobodys := c.createWorkspace(t, s, ns, withConfig(cfg), text)
-		anothers := c.createWorkspace(t, s, ns, inShard(unique("shard")), withConfig(cfg), text)
+		unlabelled := c.createWorkspace(t, s, ns, withConfig(cfg), text)
+		otherShard := c.createWorkspace(t, s, ns, inShard(unique("shard")), withConfig(cfg), text)
 		as := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), text)
 		bs := c.createWorkspace(t, s, ns, inShard(two), withConfig(cfg), text)
 
@@ -113,17 +113,17 @@ func TestTwoShards(t *testing.T) {
 		expectNotServedBy(t, b, as)
 
 		for _, i := range []*instance{a, b} {
-			expectNotServedBy(t, i, nobodys)
-			expectNotServedBy(t, i, anothers)
+			expectNotServedBy(t, i, unlabelled)
+			expectNotServedBy(t, i, otherShard)
 		}
 
-		expectUntouched(t, c, nobodys)
-		expectUntouched(t, c, anothers)
+		expectUntouched(t, c, unlabelled)
+		expectUntouched(t, c, otherShard)
 
-		// It is the label that decides, from now on as well.
-		c.relabel(t, nobodys, two)
-		expectReady(t, c, nobodys)
-		expectServedBy(t, b, nobodys)
-		expectNotServedBy(t, a, nobodys)
+		// The label decides, also after later changes.
+		c.relabel(t, unlabelled, two)
+		expectReady(t, c, unlabelled)
+		expectServedBy(t, b, unlabelled)
+		expectNotServedBy(t, a, unlabelled)
 	})
 }

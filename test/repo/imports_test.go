@@ -201,7 +201,7 @@ func arrows() []arrow {
 			from:  "internal/workdir",
 			to:    []string{"internal/regular"},
 			never: kubernetesClients(),
-			why:   "it manages directories and asks no API server",
+			why:   "it manages directories and sends no requests to the API server",
 		},
 		{
 			from: "apis",

@@ -17,7 +17,7 @@ const (
 	// anything takes: a machine may be slow, and a test that passes does not wait.
 	Patience = 2 * time.Minute
 
-	// Soon is how long something may take that would be blocked for ever otherwise.
+	// Soon is the limit for an operation that would otherwise be blocked without limit.
 	Soon = 30 * time.Second
 
 	// Glance is the time between two checks.
