@@ -217,7 +217,7 @@ func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
 		return age
 	}
 
-	// Without permission the entry stays new: callers replace it.
+	// Without permission to change it, the file stays new until that time.
 	_ = os.Chtimes(path, now, now)
 
 	return 0

@@ -96,7 +96,7 @@ func (s *store) evictOrigins() error {
 
 	for _, e := range entries {
 		if len(list(s.origins.Path(e.Name()))) > 0 {
-			_ = s.origins.Touch(e.Name()) // Without permission, the next package refreshes it.
+			_ = s.origins.Touch(e.Name()) // Without permission it may be evicted. Its next package makes it again.
 		}
 	}
 

@@ -159,9 +159,9 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 
 		err := w.SubResourceWriter.Update(ctx, written, opts...)
 
-		// The object stays as it was read: the specification that the API server returns may be
-		// another one than was reconciled. After a conflict it keeps its version, too: an update of
-		// the whole object would undo the other change, and is refused.
+		// The object keeps the specification that was read: the API server may return another one
+		// than the one that was reconciled. After a conflict it also keeps its version: an update
+		// of the whole object would revert the other change, and is refused.
 		if err == nil && version == o.GetResourceVersion() {
 			o.SetResourceVersion(written.GetResourceVersion())
 		}
