@@ -43,11 +43,11 @@ func TestGarbageCollection(t *testing.T) {
 		text := withModule(moduleFile(t, "outputs.tf"))
 		as := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), text)
 		bs := c.createWorkspace(t, s, ns, inShard(two), withConfig(cfg), text)
-		nobodys := c.createWorkspace(t, s, ns, withConfig(cfg), text)
+		unserved := c.createWorkspace(t, s, ns, withConfig(cfg), text)
 
 		expectReady(t, c, as)
 		expectReady(t, c, bs)
-		kept = append(kept, a.workdir(string(as.GetUID())), b.workdir(string(bs.GetUID())), newDir(t, root, string(nobodys.GetUID())))
+		kept = append(kept, a.workdir(string(as.GetUID())), b.workdir(string(bs.GetUID())), newDir(t, root, string(unserved.GetUID())))
 	}
 
 	// A directory whose name is not a UID is not a workdir.
