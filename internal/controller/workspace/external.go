@@ -94,7 +94,7 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, err
 	case err != nil:
 		return managed.ExternalObservation{}, e.failed(ws, err)
-	// Without this, the reconcile would succeed although the change is still to be made.
+	// Otherwise Create or Update decides whether the reconcile succeeds.
 	case o.ResourceUpToDate || !workspace.MayUpdate(ws):
 		e.succeeded(ws)
 	}
