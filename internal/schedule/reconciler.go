@@ -65,7 +65,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 		r.left(ws)
 	}
 
-	return r.next(ws, req, f, result), err
+	// The queue decides after an error, and warns about a result beside it.
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+
+	return r.next(ws, req, f, result), nil
 }
 
 // next returns when a Workspace is processed next, after the supplied result of a reconcile.

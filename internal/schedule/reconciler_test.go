@@ -142,9 +142,13 @@ func TestReconciler(t *testing.T) {
 		"Error": {
 			reason: "The queue handles an error.",
 			ws:     settled(changedSpec),
-			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, boom },
-			err:    boom,
-			want:   outcome{Ran: true, Free: 1},
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Fail(settled(changedSpec))
+
+				return poll, boom
+			},
+			err:  boom,
+			want: outcome{Ran: true, Free: 1},
 		},
 		"Left": {
 			reason: "The Workspace has left the cache in the meantime.",
