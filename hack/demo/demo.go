@@ -77,6 +77,7 @@ func newDemo(ctx context.Context, once bool, cli string, out *os.File) (*demo, e
 	}
 
 	var err error
+
 	d.cliVersion, err = program.FirstLine(ctx, cli, "version")
 
 	return d, errors.Wrap(err, "`make demo` takes the CLI from PATH")

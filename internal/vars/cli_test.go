@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 

@@ -34,16 +34,16 @@ func Find(env, target string) (string, error) {
 
 // Need returns the absolute path that the named environment variable holds, which make test
 // sets. The test is skipped with -short: make unit tests without any such program.
-func Need(t testing.TB, env string) string {
-	t.Helper()
+func Need(tb testing.TB, env string) string {
+	tb.Helper()
 
 	if testing.Short() {
-		t.Skipf("needs %s: run make test", env)
+		tb.Skipf("needs %s: run make test", env)
 	}
 
 	path, err := Find(env, "test")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return path
@@ -51,10 +51,10 @@ func Need(t testing.TB, env string) string {
 
 // CLIs returns the paths of the CLIs by their names: tofu, and terraform if it is on PATH. See
 // Need.
-func CLIs(t testing.TB) map[string]string {
-	t.Helper()
+func CLIs(tb testing.TB) map[string]string {
+	tb.Helper()
 
-	found := map[string]string{"tofu": Need(t, "TOFU_BIN")}
+	found := map[string]string{"tofu": Need(tb, "TOFU_BIN")}
 	if path, err := exec.LookPath("terraform"); err == nil {
 		found["terraform"] = path
 	}
