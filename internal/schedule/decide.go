@@ -6,8 +6,7 @@
 //
 // Events put a Workspace into a work queue. The Reconciler takes it out, calls Decide, and
 // reconciles it if there is something to do. Decide depends on the Facts, which are taken from
-// the Workspace, and on its Record, which is everything that an instance has in memory of a
-// Workspace.
+// the Workspace, and on its Record, which an instance has in memory.
 package schedule
 
 import (
@@ -24,7 +23,8 @@ const (
 	// Skip it until Decision.After has passed. It costs no request, no file and no run.
 	Skip Action = iota
 
-	// Run a reconcile. An apply that turns out to be necessary needs a slot.
+	// Run a reconcile. It makes a plan unless the last observation still holds: see Stale. An apply
+	// that turns out to be necessary needs a slot.
 	Run
 
 	// RunWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a

@@ -101,7 +101,9 @@ func (f Failures) of(facts Facts) bool {
 	return f.desired == facts.Desired && f.deleted == facts.Deleted
 }
 
-// A Record is everything that an instance has in memory of a Workspace.
+// A Record is the memory of a Workspace: its last observation, and its failures. The claim that
+// this instance holds, and runs that may have left a lock, are in the packages claim and
+// statelock: they outlive the time in which the Workspace is in the cache.
 type Record struct {
 	// UID of the Workspace. It is empty if there is no such Workspace in the cache.
 	UID types.UID
@@ -109,7 +111,8 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when the Workspace came into the cache. initial is the Desired of its Facts then.
+	// Since is when the controller first saw the Workspace in the cache. initial is the Desired of
+	// its Facts then.
 	Since   time.Time
 	initial string
 

@@ -182,7 +182,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 
 	var a *terraform.Applied
 
-	err := e.locking(ctx, ws, func() (err error) {
+	err := e.withLock(ctx, ws, func() (err error) {
 		p := newProgress(e.record, ws)
 		defer p.end()
 

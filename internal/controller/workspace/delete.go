@@ -34,7 +34,7 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 		return managed.ExternalObservation{}, nil
 	}
 
-	err := e.locking(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
+	err := e.withLock(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
 	if mayBeBroken(err) && e.runner.LeaveOutModule() {
 		err = e.runner.DeleteWorkspace(ctx)
 	}
@@ -138,7 +138,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 
 	destroyed := 0
 
-	err := e.locking(ctx, ws, func() (err error) {
+	err := e.withLock(ctx, ws, func() (err error) {
 		p := newProgress(e.record, ws)
 		defer p.end()
 

@@ -49,7 +49,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 	}
 
 	if !superseded {
-		err := e.locking(ctx, ws, func() error { return e.runner.PushState(ctx, path) })
+		err := e.withLock(ctx, ws, func() error { return e.runner.PushState(ctx, path) })
 
 		switch {
 		case err == nil:

@@ -203,9 +203,9 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 // makePlan returns a plan and the state that it is made from.
 func (e *external) makePlan(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
 	plan := func(lock bool) error {
-		run := e.unlocked
+		run := e.withoutLock
 		if lock {
-			run = e.locking
+			run = e.withLock
 		}
 
 		return run(ctx, ws, func() (err error) {

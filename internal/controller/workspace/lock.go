@@ -19,17 +19,17 @@ import (
 
 const reasonUnlocked event.Reason = "RemovedOrphanLock"
 
-// unlocked calls run, a plan without a lock. Even that may be refused because of a lock: some
+// withoutLock calls run, a plan without a lock. Even that may be refused because of a lock: some
 // backends take one to make a state where there is none.
-func (e *external) unlocked(ctx context.Context, ws workspace.Workspace, run func() error) error {
+func (e *external) withoutLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	return e.retryAfterUnlock(ctx, ws, true, run)
 }
 
 // retryAfterUnlock calls run. If a lock that a dead process left behind blocks it,
 // retryAfterUnlock removes the lock and calls run again.
-func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, plan bool, run func() error) error {
+func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
-	err := e.recordFailure(ws, plan, run)
+	err := e.recordFailedRun(ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
 	if !ok || e.locks.IsRequest(l, start) {
@@ -55,7 +55,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 
 	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
-	return e.recordFailure(ws, plan, run)
+	return e.recordFailedRun(ws, lockFree, run)
 }
 
 // mayUnlock says whether a lock on the state of a Workspace is to be removed. Another Workspace
@@ -123,21 +123,21 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 	return e.locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
-// recordFailure calls run and records its time if it may have left a lock behind.
-func (e *external) recordFailure(ws workspace.Workspace, plan bool, run func() error) error {
+// recordFailedRun calls run and records its time if it may have left a lock behind.
+func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
 
 	err := run()
 	if err != nil && !terraform.IsLocked(err) {
-		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), Plan: plan})
+		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), Plan: lockFree})
 	}
 
 	return err
 }
 
-// locking calls run, which needs the lock on the state. Its success ends the record of failed
+// withLock calls run, which needs the lock on the state. Its success ends the record of failed
 // runs before it. A plan without a lock proves nothing of that kind.
-func (e *external) locking(ctx context.Context, ws workspace.Workspace, run func() error) error {
+func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.retryAfterUnlock(ctx, ws, false, run)
 	if err == nil {
 		e.locks.FailedRuns.Forget(ws.GetUID())

@@ -49,7 +49,7 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				if err := e.locking(t.Context(), with(), func() error { return errBoom }); !errors.Is(err, errBoom) {
+				if err := e.withLock(t.Context(), with(), func() error { return errBoom }); !errors.Is(err, errBoom) {
 					t.Errorf("want the error of the run, got %v", err)
 				}
 			},
@@ -60,8 +60,8 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				_ = e.locking(t.Context(), with(), func() error { return errBoom })
-				if err := e.unlocked(t.Context(), with(), func() error { return nil }); err != nil {
+				_ = e.withLock(t.Context(), with(), func() error { return errBoom })
+				if err := e.withoutLock(t.Context(), with(), func() error { return nil }); err != nil {
 					t.Error(err)
 				}
 			},
@@ -72,8 +72,8 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				_ = e.locking(t.Context(), with(), func() error { return errBoom })
-				if err := e.locking(t.Context(), with(), func() error { return nil }); err != nil {
+				_ = e.withLock(t.Context(), with(), func() error { return errBoom })
+				if err := e.withLock(t.Context(), with(), func() error { return nil }); err != nil {
 					t.Error(err)
 				}
 			},
@@ -85,7 +85,7 @@ func TestLocking(t *testing.T) {
 
 				before := time.Now()
 
-				err := e.locking(t.Context(), with(), func() error { return lockedBy("alice@"+host, before) })
+				err := e.withLock(t.Context(), with(), func() error { return lockedBy("alice@"+host, before) })
 				if err == nil || !strings.Contains(err.Error(), "left alone") || !terraform.IsLocked(err) {
 					t.Errorf("want an error that names the holder of the lock, got %v", err)
 				}
@@ -96,7 +96,7 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				err := e.locking(t.Context(), with(), func() error { return lockedBy("root@"+host, time.Now()) })
+				err := e.withLock(t.Context(), with(), func() error { return lockedBy("root@"+host, time.Now()) })
 				if e := (statelock.LockedError{}); errors.As(err, &e) || !terraform.IsLocked(err) {
 					t.Errorf("want the words of the CLI, got %v", err)
 				}

@@ -9,14 +9,16 @@
 //
 //  1. An event about it, or the end of the time that a reconcile has asked for, puts it into
 //     the work queue (schedule.NewEventHandler, schedule.NewQueue).
-//  2. Options.Wrap passes it on unless this instance is stopping, or another instance has
-//     claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache.
-//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Decide).
-//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, and
-//  5. connects (connector): its inputs are gathered, and Observe makes a plan unless the last
-//     observation still holds.
+//  2. Options.Wrap passes it on unless this instance is stopping or paused, or another instance
+//     has claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache; an
+//     unsharded instance reads it from the API server.
+//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Polls.Decide).
+//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, and connects.
+//  5. The connector gathers the inputs. Then external.observe makes a plan, unless the last
+//     observation still holds: only then does a reconcile run no CLI. Observe returns the result.
 //  6. Create, Update and Delete (external) change the infrastructure with a Runner.
-//  7. The managed.Reconciler writes the status, and returns when the Workspace is processed next.
+//  7. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
+//     comes again.
 package workspace
 
 import (

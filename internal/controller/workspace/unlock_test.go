@@ -142,7 +142,7 @@ func TestUnlock(t *testing.T) {
 				return tc.served && o.GetUID() == "b" && on == host
 			}
 
-			err := r.locking(t.Context(), r.ws, func() error {
+			err := r.withLock(t.Context(), r.ws, func() error {
 				r.runner.ran = append(r.runner.ran, plan)
 				if len(r.runner.ran) == 1 {
 					return refused

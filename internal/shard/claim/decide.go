@@ -16,7 +16,7 @@ const (
 	// Ignore the Workspace: this instance does not serve it.
 	Ignore Action = "ignore"
 
-	// Run the CLI for it when there is a reason to.
+	// Run it: this instance may work on it, and passes it on to the next reconciler.
 	Run Action = "run"
 
 	// Take it: write a claim, on the condition that the Workspace has not changed since this
