@@ -17,9 +17,10 @@ const moment = time.Second / 2
 // server, which keeps it, is back.
 const respite = 10 * time.Second
 
-// haste is the time that a CLI may need on a busy machine to save its new resources after
-// an interrupt. Here the grace period of an interrupt is not much longer.
-const haste = time.Second
+// haste is the grace period of an interrupt: half of the time between the renew deadline and the
+// duration of a Lease. A CLI that began to create something less than that before it was
+// killed began after the interrupt, and had no time to save it.
+const haste = 1500 * time.Millisecond
 
 // excuse returns the reason why a run could not save the resource that it began to create
 // at the supplied time. It is empty if the run had to save it.

@@ -113,8 +113,8 @@ func TestUnsaved(t *testing.T) {
 		},
 		"EndedTogether": {
 			reason: "An instance that has to end gives its runs little time.",
-			runs:   []run{newRun("a#1", 5, 1, 900)},
-			notes:  []note{{time: at(1500), ended: "a#1"}},
+			runs:   []run{newRun("a#1", 5, 1, 1400)},
+			notes:  []note{{time: at(1900), ended: "a#1"}},
 		},
 		"EndedLater": {
 			reason: "The run ended by itself.",
@@ -124,8 +124,8 @@ func TestUnsaved(t *testing.T) {
 		},
 		"EndedLongAfterCreation": {
 			reason: "There was time to save it before the instance ended.",
-			runs:   []run{newRun("a#1", 5, 1, 1200)},
-			notes:  []note{{time: at(1500), ended: "a#1"}},
+			runs:   []run{newRun("a#1", 5, 1, 1600)},
+			notes:  []note{{time: at(1900), ended: "a#1"}},
 			want:   want,
 		},
 		"UnknownRun": {
