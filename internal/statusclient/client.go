@@ -112,7 +112,7 @@ func write(o client.Object, fn func(o client.Object) error) error {
 		return err
 	}
 
-	// Without the new version, the next update of the status would be refused, too.
+	// The object keeps its version, so that the next update of the status is refused, too.
 	if !carryOwner(latest, owned) {
 		return kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, o.GetName(), errTaken)
 	}
@@ -199,7 +199,9 @@ func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
 		return false
 	}
 
+	// A cache need not hold these.
 	cached.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	cached.SetManagedFields(o.GetManagedFields())
 
 	return equality.Semantic.DeepEqual(cached, o)
 }

@@ -39,7 +39,7 @@ func clients(t *testing.T) (live client.Client, cached client.Reader) {
 	cfg := apiserver.Start(t, "../../package/crds")
 	live = apiserver.Client(t, cfg)
 
-	c, err := cache.New(cfg, cache.Options{Scheme: live.Scheme(), ByObject: map[client.Object]cache.ByObject{
+	c, err := cache.New(cfg, cache.Options{Scheme: live.Scheme(), DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&clusterv1beta1.Workspace{}: {Label: labels.SelectorFromSet(labels.Set{shardLabel: "a"})},
 	}})
 	if err != nil {
