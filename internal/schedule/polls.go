@@ -75,15 +75,6 @@ func (p Polls) jitterOf(f Facts, n int64) time.Duration {
 	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
 }
 
-// backoff returns how long a Workspace waits after the supplied number of failures in a row.
-func (p Polls) backoff(failures int) time.Duration {
-	if failures < stallAfter {
-		return retryBase << (failures - 1)
-	}
-
-	return min(stallBase<<min(failures-stallAfter, 10), max(p.Interval, stallBase))
-}
-
 // spread returns a number in [0, 1) that depends only on the arguments.
 func spread(uid types.UID, what string, n int64) float64 {
 	h := fnv.New64a()
