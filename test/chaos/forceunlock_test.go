@@ -18,27 +18,61 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
+// lockInfo is the annotation with which the kubernetes backend describes a lock.
+const lockInfo = "app.terraform.io/lock-info"
+
+// unlockAbandoned removes the locks that only a person can remove: those of a Workspace that
+// was deleted before it had a finalizer, after its first run had been killed. Such a lock
+// is from the making of the empty state, which the CLI calls "init".
+func (w *workspaces) unlockAbandoned(ctx context.Context) error {
+	for _, name := range sorted(w.all) {
+		ws := w.all[name]
+		if ws.removed == 0 {
+			continue
+		}
+
+		l, held, err := w.lockOf(ctx, ws)
+		if err != nil {
+			return err
+		}
+
+		if !held || !strings.Contains(l.GetAnnotations()[lockInfo], `"Operation":"init"`) {
+			continue
+		}
+
+		if err := w.forceUnlock(ctx, ws); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// lockOf returns the lock on the state of a Workspace, and whether it is held.
+func (w *workspaces) lockOf(ctx context.Context, ws *wanted) (*coordinationv1.Lease, bool, error) {
+	state := strings.Split(ws.state(), "/")
+	if state[0] != "kubernetes" {
+		// The kernel releases the lock of a state on disk.
+		return nil, false, nil
+	}
+
+	l := &coordinationv1.Lease{}
+	if err := w.kube.Get(ctx, client.ObjectKey{Namespace: state[1], Name: "lock-tfstate-" + state[3] + "-" + state[2]}, l); err != nil {
+		return nil, false, client.IgnoreNotFound(err)
+	}
+
+	return l, l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "", nil
+}
+
 // forceUnlock removes the lock on the state of a Workspace that is gone, as a person has to
 // before it is restored: a lock that an instance left behind when it died is removed by
 // the next instance only as long as the status of the Workspace names the host. It waits
 // until there is no run with that state.
 func (w *workspaces) forceUnlock(ctx context.Context, ws *wanted) error {
-	state := strings.Split(ws.state(), "/")
-	if state[0] != "kubernetes" {
-		// The kernel releases the lock of a state on disk.
-		return nil
-	}
-
-	key := client.ObjectKey{Namespace: state[1], Name: "lock-tfstate-" + state[3] + "-" + state[2]}
-
 	return wait.Until(ctx, wait.Patience, func() error {
-		l := &coordinationv1.Lease{}
-		if err := w.kube.Get(ctx, key, l); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-
-		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
-			return nil
+		l, held, err := w.lockOf(ctx, ws)
+		if !held || err != nil {
+			return err
 		}
 
 		for _, uid := range w.users(ws.state()) {

@@ -220,7 +220,8 @@ func (w *workspaces) settled(ctx context.Context) (unready, shared []violation) 
 	return unsettled(w.all, objects)
 }
 
-// mend changes every Workspace with failing applies, so that it can become Ready.
+// mend does what people have to do: it changes every Workspace with failing applies, and
+// removes abandoned locks.
 func (w *workspaces) mend(ctx context.Context) error {
 	for _, name := range sorted(w.all) {
 		if w.all[name].fails {
@@ -230,5 +231,5 @@ func (w *workspaces) mend(ctx context.Context) error {
 		}
 	}
 
-	return nil
+	return w.unlockAbandoned(ctx)
 }
