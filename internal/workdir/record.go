@@ -110,7 +110,7 @@ func (r *Root) usedFor(uid string, data []byte) time.Duration {
 	broken := json.Unmarshal(data, &u) != nil
 	// The lock covers uses on this machine.
 	if len(data) == 0 || !broken && u.Host == r.host {
-		r.forgetUse(uid)
+		r.dropSighting(uid)
 
 		return 0
 	}
@@ -120,6 +120,7 @@ func (r *Root) usedFor(uid string, data []byte) time.Duration {
 		longest = maxUse
 	}
 
+	// The sighting of an expired record stays, or the time would count anew.
 	return max(longest-r.seenFor(uid, string(data)), 0)
 }
 
@@ -137,7 +138,8 @@ func (r *Root) seenFor(uid, record string) time.Duration {
 	return time.Since(s.since)
 }
 
-func (r *Root) forgetUse(uid string) {
+// dropSighting drops the sighting of a directory: nothing uses it, or it was removed.
+func (r *Root) dropSighting(uid string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 

@@ -204,7 +204,8 @@ func (r *Root) Remove(uid string) (bool, error) {
 		return false, errors.Wrap(err, "cannot remove working directory")
 	}
 
-	r.forgetUse(uid)
+	// Otherwise the sighting of an expired record of another machine would stay in memory.
+	r.dropSighting(uid)
 
 	return true, sweep(root)
 }
