@@ -161,19 +161,19 @@ func knownLineage(ws Workspace) string {
 // they never record the same lineage.
 type Contest struct {
 	lineage, name string
-	mine          claimant
+	mine          contestant
 
 	// first is the one of the other Workspaces that precedes the rest of them. It is nil if no
 	// other Workspace owns the state to any degree.
-	first *claimant
+	first *contestant
 
 	// begun is another Workspace that may be about to record the lineage. It is nil if there is
 	// none.
-	begun *claimant
+	begun *contestant
 }
 
-// A claimant is one of the Workspaces in a Contest.
-type claimant struct {
+// A contestant is one of the Workspaces in a Contest.
+type contestant struct {
 	ownership StateOwnership
 	deleted   bool
 	started   time.Time
@@ -189,7 +189,7 @@ type claimant struct {
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
 // which it has found. now is the time at which it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	mine := claimantOf(ws, lineage, OwnershipOfFound(ws, lineage))
+	mine := contestantOf(ws, lineage, OwnershipOfFound(ws, lineage))
 	if mine.started.IsZero() {
 		mine.started = now
 	}
@@ -197,8 +197,8 @@ func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
 	return &Contest{lineage: lineage, name: TerraformWorkspace(ws), mine: mine}
 }
 
-func claimantOf(ws Workspace, lineage string, t StateOwnership) claimant {
-	c := claimant{
+func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
+	c := contestant{
 		ownership: t,
 		deleted:   meta.WasDeleted(ws),
 		created:   ws.GetCreationTimestamp(),
@@ -220,7 +220,7 @@ func (c *Contest) Add(ws Workspace, description string) {
 		return
 	}
 
-	other := claimantOf(ws, c.lineage, t)
+	other := contestantOf(ws, c.lineage, t)
 	other.description = description
 
 	if c.first == nil || other.ownerBefore(*c.first) {
@@ -234,7 +234,7 @@ func (c *Contest) Add(ws Workspace, description string) {
 
 // ownerBefore says whether the state belongs to c rather than to d. If both own it to the same
 // degree, one that is being deleted comes last, and then the earlier begin decides.
-func (c claimant) ownerBefore(d claimant) bool {
+func (c contestant) ownerBefore(d contestant) bool {
 	return cmp.Or(
 		cmp.Compare(d.ownership, c.ownership),
 		cmp.Compare(rank(c.deleted), rank(d.deleted)),
