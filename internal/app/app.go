@@ -84,7 +84,7 @@ type instance struct {
 
 	mgr        manager.Manager
 	failedRuns *statelock.FailedRuns
-	own        *ownership
+	sharding   *sharding
 
 	// close closes the connections that the controllers use.
 	close func()
@@ -105,12 +105,12 @@ func Run(ctx context.Context, o *Options) error {
 		i.openRoot,
 		i.findCLI,
 		i.loadConfig,
-		i.ownRoot,
+		i.bindRoot,
 		i.identify,
 		i.newLock,
 		i.newManager,
 		i.addRunnables,
-		i.addOwnership,
+		i.addSharding,
 		i.addControllers,
 		i.run,
 	} {
@@ -199,7 +199,7 @@ func (i *instance) addRunnables(context.Context) error {
 }
 
 func (i *instance) addControllers(ctx context.Context) error {
-	o, mgr, own, d := i.o, i.mgr, i.own, i.drain
+	o, mgr, s, d := i.o, i.mgr, i.sharding, i.drain
 
 	co, closeOptions, err := controllerOptions(o, metrics.Registry, i.log)
 	if err != nil {
@@ -223,17 +223,17 @@ func (i *instance) addControllers(ctx context.Context) error {
 		PollJitter: o.PollJitter,
 
 		Host:         lease.HostOf(i.identity),
-		Predecessors: own.predecessors,
-		IsServed:     own.isServed,
+		Predecessors: s.predecessors,
+		IsServed:     s.isServed,
 		MaxApplies:   o.MaxApplies,
 		FailedRuns:   i.failedRuns,
 		StateUsers:   statelock.NewStateUsers(),
 
-		PreviousOwnerWasOther: own.previousOwnerWasOther,
+		PreviousOwnerWasOther: s.previousOwnerWasOther,
 
 		Wanted: claim.Changed(),
 		Wrap: func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
-			wrapped, err := own.wrap(ctx, r, kind)
+			wrapped, err := s.wrap(ctx, r, kind)
 
 			return d.Reconciler(wrapped), err
 		},

@@ -23,9 +23,9 @@ func clusterKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 }
 
-// ownRoot ensures that no other cluster uses the root: each of the two would delete the
+// bindRoot ensures that no other cluster uses the root: each of the two would delete the
 // directories of the other's Workspaces as garbage.
-func (i *instance) ownRoot(ctx context.Context) error {
+func (i *instance) bindRoot(ctx context.Context) error {
 	kube, err := client.New(i.config, client.Options{})
 	if err != nil {
 		return errors.Wrap(err, "cannot make client")
@@ -45,5 +45,5 @@ func (i *instance) ownRoot(ctx context.Context) error {
 		return errors.Wrap(err, "cannot find out which cluster this is")
 	}
 
-	return errors.Wrap(i.root.Own(string(cluster.GetUID())), "XP_TF_DIR")
+	return errors.Wrap(i.root.Bind(string(cluster.GetUID())), "XP_TF_DIR")
 }

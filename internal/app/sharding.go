@@ -29,8 +29,8 @@ import (
 // reconciler adds half a minute, and an interrupted run takes its grace period.
 const reconcileMargin = 2 * time.Minute
 
-// An ownership decides which Workspaces this instance may work on.
-type ownership struct {
+// The sharding of an instance decides which Workspaces it may work on.
+type sharding struct {
 	mgr    manager.Manager
 	claims *claim.Claims
 	leases *lease.Observer
@@ -41,11 +41,11 @@ type ownership struct {
 	identity string
 }
 
-// addOwnership adds the parts that claims need to the manager.
-func (i *instance) addOwnership(context.Context) error {
+// addSharding adds the parts that claims need to the manager.
+func (i *instance) addSharding(context.Context) error {
 	o, mgr, identity := i.o, i.mgr, i.identity
-	own := &ownership{mgr: mgr, lock: i.lock, shard: o.Shard, identity: identity}
-	i.own, i.failedRuns = own, statelock.NewFailedRuns()
+	s := &sharding{mgr: mgr, lock: i.lock, shard: o.Shard, identity: identity}
+	i.sharding, i.failedRuns = s, statelock.NewFailedRuns()
 
 	if o.DisableClaims {
 		i.log.Info("Running without claims: several instances may work on one Workspace")
@@ -99,22 +99,22 @@ func (i *instance) addOwnership(context.Context) error {
 		claim.WithLongestRun(o.Timeout + reconcileMargin),
 		claim.WithRecorder(recorder),
 	}
-	own.leases = leases
-	own.claims = claim.New(o.Shard, identity, leases, mgr.GetCache(), kube, co...)
+	s.leases = leases
+	s.claims = claim.New(o.Shard, identity, leases, mgr.GetCache(), kube, co...)
 
-	return errors.Wrap(mgr.Add(own.claims), "cannot add claims")
+	return errors.Wrap(mgr.Add(s.claims), "cannot add claims")
 }
 
 // wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces that this
 // instance may work on.
-func (own *ownership) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
-	if own.claims == nil {
-		return readFrom(own.mgr.GetCache(), r, kind), nil
+func (s *sharding) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
+	if s.claims == nil {
+		return readFrom(s.mgr.GetCache(), r, kind), nil
 	}
 
-	owned := own.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
+	owned := s.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
 
-	i, err := own.mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
+	i, err := s.mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot watch which Workspaces leave")
 	}
@@ -143,39 +143,39 @@ func readFrom(cache client.Reader, r reconcile.ObjectReconciler[client.Object], 
 // predecessors returns the dead predecessors of this instance that worked on a Workspace. Those
 // of a shard are recorded on the Workspace. An unsharded instance records nothing there, but its
 // host is on its Lease.
-func (own *ownership) predecessors(o client.Object) statelock.Predecessors {
+func (s *sharding) predecessors(o client.Object) statelock.Predecessors {
 	p := statelock.Predecessors{}
-	if own.claims != nil {
-		p.Hosts, p.Until = own.claims.Abandoned(o)
+	if s.claims != nil {
+		p.Hosts, p.Until = s.claims.Abandoned(o)
 	}
 
-	if own.lock == nil || (own.claims != nil && own.shard.Sharded()) {
+	if s.lock == nil || (s.claims != nil && s.shard.Sharded()) {
 		return p
 	}
 
-	hosts, since := own.lock.Predecessors()
+	hosts, since := s.lock.Predecessors()
 
 	return statelock.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
 }
 
 // previousOwnerWasOther says whether another instance served a Workspace before this one.
 // An earlier incarnation of this instance does not count.
-func (own *ownership) previousOwnerWasOther(o client.Object) bool {
-	return own.claims != nil && own.claims.PreviousOwnerWasOther(o)
+func (s *sharding) previousOwnerWasOther(o client.Object) bool {
+	return s.claims != nil && s.claims.PreviousOwnerWasOther(o)
 }
 
 // isServed says whether another instance, on the supplied host, has claimed a Workspace and may
 // be alive.
-func (own *ownership) isServed(ctx context.Context, o client.Object, host string) bool {
+func (s *sharding) isServed(ctx context.Context, o client.Object, host string) bool {
 	ws, ok := o.(workspace.Workspace)
-	if !ok || own.claims == nil {
+	if !ok || s.claims == nil {
 		return false
 	}
 
 	c := ws.GetOwnership().Claim
-	if c == nil || c.Holder == own.identity || lease.HostOf(c.Holder) != host {
+	if c == nil || c.Holder == s.identity || lease.HostOf(c.Holder) != host {
 		return false
 	}
 
-	return own.leases.State(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}, c.Holder) != lease.Dead
+	return s.leases.State(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}, c.Holder) != lease.Dead
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-func TestOwn(t *testing.T) {
+func TestBind(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
@@ -63,7 +63,7 @@ func TestOwn(t *testing.T) {
 			r := openRoot(t)
 			tc.before(t, r)
 
-			err := r.Own("b")
+			err := r.Bind("b")
 			if (err != nil) != (len(tc.want) > 0) {
 				t.Errorf("%s\nOwn(...): got error %v", tc.reason, err)
 			}
@@ -82,8 +82,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestOwnAtOnce lets several clusters start on one root: exactly one becomes the owner.
-func TestOwnAtOnce(t *testing.T) {
+// TestBindAtOnce lets several clusters start on one root: exactly one becomes the owner.
+func TestBindAtOnce(t *testing.T) {
 	t.Parallel()
 
 	r := openRoot(t)
@@ -94,7 +94,7 @@ func TestOwnAtOnce(t *testing.T) {
 	for range 10 {
 		for _, cluster := range []string{"a", "b"} {
 			wg.Go(func() {
-				if reopened(t, r).Own(cluster) == nil {
+				if reopened(t, r).Bind(cluster) == nil {
 					owners <- cluster
 				}
 			})

@@ -94,12 +94,12 @@ func TestIsServed(t *testing.T) {
 
 			kube := fake.NewClientBuilder().WithObjects(held.DeepCopy()).Build()
 			timing := lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 5 * time.Second}
-			own := &ownership{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing)}
+			s := &sharding{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing)}
 
 			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
 			ws.SetOwnership(commonv1beta1.Ownership{Claim: tc.claim})
 
-			if got := own.isServed(t.Context(), ws, tc.host); got != tc.want {
+			if got := s.isServed(t.Context(), ws, tc.host); got != tc.want {
 				t.Errorf("\n%s\nisServed(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

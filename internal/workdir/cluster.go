@@ -14,54 +14,53 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ownerName is the file, below the root, that names the cluster of the root. Older versions wrote
+// clusterName is the file, below the root, that names the cluster of the root. Older versions wrote
 // no such file.
-const ownerName = ".cluster"
+const clusterName = ".cluster"
 
-// Own marks the root as that of a cluster. It fails if the root belongs to another one: the
-// directories of that cluster's Workspaces would be removed as garbage.
-func (r *Root) Own(cluster string) error {
+// Bind binds the root to a cluster. It fails if the root is bound to another one: the directories
+// of that cluster's Workspaces would be removed as garbage.
+func (r *Root) Bind(cluster string) error {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open the root of working directories")
 	}
 	defer root.Close() //nolint:errcheck // Written files were closed and checked.
 
-	if err := markOwner(root, cluster); err != nil {
+	if err := writeCluster(root, cluster); err != nil {
 		return errors.Wrapf(err, "cannot mark %q as that of this cluster", r.path)
 	}
 
-	owner, err := root.ReadFile(ownerName)
+	owner, err := root.ReadFile(clusterName)
 	if err != nil {
 		return errors.Wrapf(err, "cannot find out which cluster %q belongs to", r.path)
 	}
 
 	if got := strings.TrimSpace(string(owner)); got != cluster {
 		return errors.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
-			r.path, got, cluster, filepath.Join(r.path, ownerName))
+			r.path, got, cluster, filepath.Join(r.path, clusterName))
 	}
 
 	return nil
 }
 
-// markOwner marks the root unless it is marked. Of several concurrent calls, one becomes the
-// owner.
-func markOwner(root *os.Root, cluster string) error {
-	if _, err := root.Lstat(ownerName); !errors.Is(err, fs.ErrNotExist) {
+// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it.
+func writeCluster(root *os.Root, cluster string) error {
+	if _, err := root.Lstat(clusterName); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	// The file gets its name when its content is complete.
-	temp := ownerName + "-" + rand.Text()
+	temp := clusterName + "-" + rand.Text()
 	defer root.Remove(temp) //nolint:errcheck // It may have got its name.
 
 	if err := root.WriteFile(temp, []byte(cluster+"\n"), 0o600); err != nil {
 		return err
 	}
 
-	err := root.Link(temp, ownerName)
+	err := root.Link(temp, clusterName)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	// Some file systems have no hard links.
-	return root.Rename(temp, ownerName)
+	return root.Rename(temp, clusterName)
 }
