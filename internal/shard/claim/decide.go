@@ -16,8 +16,9 @@ const (
 	// Ignore the Workspace: this instance does not serve it.
 	Ignore Action = "ignore"
 
-	// Run it: this instance may work on it, and passes it on to the next reconciler.
-	Run Action = "run"
+	// Proceed: this instance may work on it, and passes it on to the next reconciler. Whether there
+	// is something to do now is decided there.
+	Proceed Action = "proceed"
 
 	// Take it: write a claim, on the condition that the Workspace has not changed since this
 	// decision. Then decide again.
@@ -69,11 +70,11 @@ func Decide(s Situation) Action {
 	case others && s.Claimant != lease.Dead:
 		return Wait
 	case !claims:
-		return Run
+		return Proceed
 	case s.Holds && s.Claimed == s.Me:
 		// Both conditions are necessary. The last read version of the Workspace may be older than
 		// its release, and a person may have removed the claim.
-		return Run
+		return Proceed
 	case s.Unsharded != lease.Dead:
 		return WaitForUnsharded
 	default:

@@ -32,12 +32,12 @@ func TestDecide(t *testing.T) {
 		"Mine": {
 			reason: "It is held, and other instances can see that.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, Unsharded: lease.Dead},
-			want:   Run,
+			want:   Proceed,
 		},
 		"MineNextToUnsharded": {
 			reason: "An unsharded instance that starts later does not touch a held Workspace.",
 			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, Unsharded: lease.Alive},
-			want:   Run,
+			want:   Proceed,
 		},
 		"Released": {
 			reason: "A cache that is behind shows a released claim.",
@@ -112,7 +112,7 @@ func TestDecide(t *testing.T) {
 		"UnshardedUnclaimed": {
 			reason: "An unsharded instance works without a claim.",
 			s:      Situation{Serves: true, Unsharded: lease.Dead},
-			want:   Run,
+			want:   Proceed,
 		},
 		"UnshardedOtherAlive": {
 			reason: "An unsharded instance does not touch a Workspace that a shard has claimed.",
@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 		"UnshardedOtherDead": {
 			reason: "The shard is dead, and its claims are void.",
 			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Dead, Unsharded: lease.Dead},
-			want:   Run,
+			want:   Proceed,
 		},
 	}
 

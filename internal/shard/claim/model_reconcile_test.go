@@ -252,10 +252,10 @@ func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
 	}
 
 	switch {
-	case a == Run && m.roles[p] == unsharded, a == Take && m.without == claimIsNeeded:
+	case a == Proceed && m.roles[p] == unsharded, a == Take && m.without == claimIsNeeded:
 		mine.step, mine.uid = working, read.uid
 		mine.reads(read)
-	case a == Run:
+	case a == Proceed:
 		mine.step, mine.uid = decided, read.uid
 	case a == Take:
 		waited = m.take(mine)

@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	s := r.claims.situation(ctx, name, o)
 
 	switch a := Decide(s); a {
-	case Run:
+	case Proceed:
 		return r.run(ctx, o)
 	case Take:
 		// The claim comes back as an event, which Changed accepts and which causes the next
