@@ -110,25 +110,18 @@ type source struct {
 // fetch is unchanged.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
-	// A YAML block ends with a new line, but an address does not.
-	address := strings.TrimSpace(p.Module)
 
-	var (
-		s   source
-		err error
-	)
-
-	switch p.Source {
-	case commonv1beta1.ModuleSourceInline:
-		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
-	case commonv1beta1.ModuleSourceRemote:
-		s = remote(address)
-	case commonv1beta1.ModuleSourceFlux:
-		s, err = f.flux(ctx, address, r.Namespace)
-	default:
-		err = unsupported(p.Source)
+	k, err := kindOf(p.Source)
+	if err != nil {
+		return "", err
 	}
 
+	if k.find == nil {
+		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
+	}
+
+	// A YAML block ends with a new line, but an address does not.
+	s, err := k.find(f, ctx, strings.TrimSpace(p.Module), r.Namespace)
 	if err != nil {
 		return "", err
 	}
@@ -247,8 +240,8 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 }
 
 // newKey returns a text that identifies an address of a kind of source.
-func newKey(kind commonv1beta1.ModuleSource, address string) string {
-	sum := sha256.Sum256([]byte(string(kind) + " " + address))
+func newKey(s commonv1beta1.ModuleSource, address string) string {
+	sum := sha256.Sum256([]byte(string(s) + " " + address))
 
 	return hex.EncodeToString(sum[:])
 }

@@ -7,6 +7,8 @@
 package module
 
 import (
+	"context"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -15,19 +17,38 @@ import (
 // Files of a module by name, relative to the directory of the Workspace.
 type Files map[string][]byte
 
-// Get returns the files of the module that p describes. It returns none if the module is not
-// inline: a Fetcher fetches such modules.
-func Get(p commonv1beta1.WorkspaceParameters) (Files, error) {
-	switch p.Source {
+// A kind of source says how a module gets into the working directory: it is in the specification,
+// or it is fetched. One of the functions is nil.
+type kind struct {
+	// files returns the files of a module in the specification.
+	files func(p commonv1beta1.WorkspaceParameters) Files
+
+	// find returns the current source of a module that is fetched, for a Workspace in the supplied
+	// namespace.
+	find func(f *Fetcher, ctx context.Context, address, namespace string) (source, error)
+}
+
+// kindOf returns the kind of a source. A new one is a case here.
+func kindOf(s commonv1beta1.ModuleSource) (kind, error) {
+	switch s {
 	case commonv1beta1.ModuleSourceInline:
-		return inline(p), nil
-	case commonv1beta1.ModuleSourceRemote, commonv1beta1.ModuleSourceFlux:
-		return Files{}, nil
+		return kind{files: inline}, nil
+	case commonv1beta1.ModuleSourceRemote:
+		return kind{find: (*Fetcher).remote}, nil
+	case commonv1beta1.ModuleSourceFlux:
+		return kind{find: (*Fetcher).flux}, nil
 	default:
-		return nil, unsupported(p.Source)
+		return kind{}, errors.Errorf("spec.forProvider.source %q is not supported: it must be Inline, Remote or Flux", s)
 	}
 }
 
-func unsupported(s commonv1beta1.ModuleSource) error {
-	return errors.Errorf("spec.forProvider.source %q is not supported: it must be Inline, Remote or Flux", s)
+// Get returns the files of the module that p describes. It returns none if the module is not in
+// p: a Fetcher fetches such modules.
+func Get(p commonv1beta1.WorkspaceParameters) (Files, error) {
+	k, err := kindOf(p.Source)
+	if err != nil || k.files == nil {
+		return nil, err
+	}
+
+	return k.files(p), nil
 }
