@@ -5,18 +5,14 @@
 package lease
 
 import (
-	gocmp "cmp"
 	"context"
 	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -25,60 +21,6 @@ import (
 )
 
 const namespace = "here"
-
-// leases is a namespace with at most one Lease of an instance.
-type leases struct {
-	namespace string
-
-	mu    sync.Mutex
-	lease *coordinationv1.Lease
-	err   error
-	gets  int
-}
-
-func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	l.gets++
-
-	to, ok := o.(*coordinationv1.Lease)
-
-	switch {
-	case l.err != nil:
-		return l.err
-	case !ok || l.lease == nil || key != (client.ObjectKey{Namespace: gocmp.Or(l.namespace, namespace), Name: l.lease.GetName()}):
-		return kerrors.NewNotFound(schema.GroupResource{Resource: "leases"}, key.Name)
-	}
-
-	l.lease.DeepCopyInto(to)
-
-	return nil
-}
-
-func (l *leases) List(_ context.Context, o client.ObjectList, opts ...client.ListOption) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	options := (&client.ListOptions{}).ApplyOptions(opts)
-
-	to, ok := o.(*coordinationv1.LeaseList)
-	if !ok || options.Namespace != namespace {
-		return errors.Errorf("asked for %T in %q", o, options.Namespace)
-	}
-
-	if l.err != nil {
-		return l.err
-	}
-
-	// The Lease of another program is ignored.
-	to.Items = []coordinationv1.Lease{*newLease(named("kube-scheduler"))}
-	if l.lease != nil {
-		to.Items = append(to.Items, *l.lease)
-	}
-
-	return nil
-}
 
 func named(name string) leaseOption {
 	return func(l *coordinationv1.Lease) { l.Name = name }

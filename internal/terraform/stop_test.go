@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		err    error
+	}{
+		"Canceled": {reason: "cancellation interrupts", err: context.Canceled},
+		"Deadline": {reason: "so does a deadline", err: context.DeadlineExceeded},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, ctx := findStub(t), newEnding(t.Context())
+			s := start(t, stubWorkspace(t, "polite"), func(ws Workspace) error {
+				_, err := c.Destroy(ctx, ws, DestroyOptions{})
+
+				return err
+			})
+
+			ctx.end(tc.err)
+
+			err := <-s.done
+			if !errors.Is(err, tc.err) {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
+			}
+
+			if diff := cmp.Diff("interrupted: operation canceled", err.Error()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestInterruptedWithSuccess(t *testing.T) {
+	t.Parallel()
+	c := findStub(t)
+
+	cases := map[string]struct {
+		reason string
+		run    func(context.Context, Workspace) error
+		want   error
+	}{
+		"Apply": {
+			reason: "a completed plan has its result",
+			run: func(ctx context.Context, ws Workspace) error {
+				_, err := c.Apply(ctx, ws, ApplyOptions{})
+
+				return err
+			},
+		},
+		"Plan": {
+			reason: "a plan that was interrupted may be incomplete",
+			run: func(ctx context.Context, ws Workspace) error {
+				_, err := c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+
+				return err
+			},
+			want: context.Canceled,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			s := start(t, stubWorkspace(t, "polite", "STUB_CODE=0"), func(ws Workspace) error { return tc.run(ctx, ws) })
+
+			cancel()
+
+			if err := <-s.done; !errors.Is(err, tc.want) {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// An ending context ends on request, with the supplied error.
+type ending struct {
+	context.Context //nolint:containedctx // It is a context.
+
+	done chan struct{}
+	err  error
+}
+
+func newEnding(parent context.Context) *ending {
+	return &ending{Context: parent, done: make(chan struct{})}
+}
+
+func (e *ending) end(err error)         { e.err = err; close(e.done) }
+func (e *ending) Done() <-chan struct{} { return e.done }
+func (e *ending) Err() error {
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return nil
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	stop, cancel := context.WithCancel(t.Context())
+	c := findStub(t, WithStop(stop))
+	ws := stubWorkspace(t, "polite")
+	s := start(t, ws, func(ws Workspace) error {
+		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+
+		return err
+	})
+
+	cancel()
+
+	if err := <-s.done; !errors.Is(err, context.Canceled) {
+		t.Errorf("want the run to be interrupted, got %v", err)
+	}
+
+	ws.Log = func(line string) { t.Errorf("a run was started after the stop: %s", line) }
+
+	_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+	if !errors.Is(err, context.Canceled) || err.Error() != "interrupted" {
+		t.Errorf("want a new run to be refused, got %v", err)
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := findStub(t)
+
+	cancel()
+
+	if _, err := c.PullState(ctx, stubWorkspace(t, "say")); !errors.Is(err, context.Canceled) {
+		t.Errorf("want no run with a context that is done, got %v", err)
+	}
+
+	ws := stubWorkspace(t, "say")
+
+	ws.Dir = filepath.Join(ws.Dir, "missing")
+	if _, err := c.PullState(t.Context(), ws); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("want an error that names the directory, got %v", err)
+	}
+}
+
+func TestKillAfterGracePeriod(t *testing.T) {
+	t.Parallel()
+	c := findStub(t, WithGracePeriod(100*time.Millisecond))
+	ctx, cancel := context.WithCancel(t.Context())
+
+	s := start(t, stubWorkspace(t, "stubborn"), func(ws Workspace) error {
+		_, err := c.Destroy(ctx, ws, DestroyOptions{})
+
+		return err
+	})
+	if len(s.children) != 2 {
+		t.Fatalf("the stub names itself and its child, got %d", len(s.children))
+	}
+
+	cancel()
+
+	err := <-s.done
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("want %v, got %v", context.Canceled, err)
+	}
+
+	if diff := cmp.Diff("interrupted (signal: killed)", err.Error()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	for _, p := range s.children {
+		if !p.ends(soon) {
+			t.Errorf("process %d outlived the run", p.pid)
+		}
+	}
+}
+
+func TestRunDiesWithThisProcess(t *testing.T) {
+	t.Parallel()
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	parent := exec.CommandContext(t.Context(), self, "parent")
+	parent.Env = []string{"STUB=parent", "PATH=" + os.Getenv("PATH")}
+
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	var run childProcess
+
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "ready" {
+		pid, err := strconv.Atoi(strings.TrimPrefix(lines.Text(), "pid "))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		run = watch(t, pid) // The last one is the CLI itself.
+	}
+
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	if !run.ends(soon) {
+		t.Error("the run outlived the process that started it")
+	}
+
+	_ = parent.Wait()
+}
+
+// sleeper has a provisioner that runs until it is killed. Its child does, too.
+const sleeper = `
+resource "terraform_data" "before" {}
+resource "terraform_data" "sleeper" {
+  depends_on = [terraform_data.before]
+  provisioner "local-exec" {
+    command = "sleep 600 & echo pid $!; echo ready; wait"
+  }
+}`
+
+func TestInterruptedApply(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": sleeper})
+		p := mustPlan(t, c, ws)
+		ctx, cancel := context.WithCancel(t.Context())
+
+		s := start(t, ws, func(ws Workspace) error {
+			_, err := c.Apply(ctx, ws, ApplyOptions{PlanFile: p.File})
+
+			return err
+		})
+		if len(s.children) != 1 {
+			t.Fatalf("the provisioner names its child, got %d", len(s.children))
+		}
+
+		cancel()
+
+		err := <-s.done
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("want %v, got %v", context.Canceled, err)
+		}
+
+		if !strings.HasPrefix(err.Error(), "interrupted: local-exec provisioner error: ") ||
+			!strings.HasSuffix(err.Error(), "; execution halted") {
+			t.Errorf("want the message of the CLI about the interruption, got %v", err)
+		}
+
+		for _, p := range s.children {
+			if !p.ends(soon) {
+				t.Errorf("process %d outlived the run", p.pid)
+			}
+		}
+
+		if got := mustPull(t, c, ws).Resources; got != 2 {
+			t.Errorf("want both resources in the state, got %d", got)
+		}
+
+		locks, err := filepath.Glob(filepath.Join(ws.Dir, "terraform.tfstate.d/ws/.*.lock.info"))
+		if err != nil || len(locks) > 0 {
+			t.Errorf("want no lock to be left, got %q, %v", locks, err)
+		}
+
+		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
+			t.Errorf("want the state to be usable at once, got %v", err)
+		}
+	})
+}
