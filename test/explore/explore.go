@@ -74,14 +74,23 @@ type Result struct {
 
 // Run explores a model until there is a state that is wrong.
 func Run[S comparable, M any](m Model[S, M]) Result {
+	got := RunFirst(m, limit)
+	if got.Wrong == "" && got.States > limit {
+		got.Wrong = TooLarge
+	}
+
+	return got
+}
+
+// RunFirst explores the first states of a model, in the order of the number of moves that
+// lead to them. What it finds to be wrong is wrong in the complete model, too.
+func RunFirst[S comparable, M any](m Model[S, M], most int) Result {
 	g := &graph[S, M]{model: m, index: map[S]int32{}}
 	start := m.Start()
 	g.add(&start, arrival[M]{from: -1})
 
-	for i := int32(0); int(i) < len(g.states); i++ {
-		if i == limit {
-			return g.result(TooLarge, i)
-		}
+	for ; g.explored < len(g.states) && g.explored < most; g.explored++ {
+		i := int32(g.explored) //nolint:gosec // There are no more states than the limit.
 
 		s := g.states[i]
 		if wrong := m.Wrong(&s); wrong != "" {
@@ -110,6 +119,9 @@ type graph[S comparable, M any] struct {
 	model  Model[S, M]
 	states []S
 	index  map[S]int32
+
+	// explored states come first. The moves from the others are not known.
+	explored int
 
 	// first is how each state was reached first.
 	first []arrival[M]
@@ -141,7 +153,7 @@ func (g *graph[S, M]) result(wrong string, i int32) Result {
 }
 
 // stuck returns the first state in which a goal is due, and from which no sequence of
-// moves without faults reaches it.
+// moves without faults reaches it. A state that is not explored may reach it.
 func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	back := make([][]int32, len(g.states))
 	for _, e := range g.edges {
@@ -153,7 +165,7 @@ func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	var queue []int32
 
 	for i := range g.states {
-		if g.model.Reached(&g.states[i], goal) {
+		if i >= g.explored || g.model.Reached(&g.states[i], goal) {
 			good[i] = true
 
 			queue = append(queue, int32(i))

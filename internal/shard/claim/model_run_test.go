@@ -13,17 +13,7 @@ import (
 // TestModel ensures that with every rule, no order of moves leads to an error.
 func TestModel(t *testing.T) {
 	t.Parallel()
-
-	all := worlds()
-
-	if testing.Short() {
-		for _, m := range all {
-			m.faults.relabels = min(m.faults.relabels, 1)
-			m.faults.losses = min(m.faults.losses, 1)
-		}
-	}
-
-	explore.ExpectSafe(t, all)
+	explore.ExpectSafe(t, worlds())
 }
 
 // TestModelWithMoreFaults adds one fault of each kind, one kind at a time.
