@@ -212,11 +212,12 @@ func (i *instance) addControllers(ctx context.Context) error {
 	wo := workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
-			CLI:       i.cli,
-			Fetcher:   newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir)),
-			InitCache: i.initialized,
-			Environ:   o.Environ,
-			Stop:      d.Runs(),
+			CLI:        i.cli,
+			Fetcher:    newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir)),
+			InitCache:  i.initialized,
+			FirstInits: &runner.FirstInits{},
+			Environ:    o.Environ,
+			Stop:       d.Runs(),
 		},
 		Root:       i.root,
 		Timeout:    o.Timeout,

@@ -88,10 +88,11 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 		varFiles:    []string{"values.tfvars"},
 	}
 	r := New(Options{
-		CLI:       p.cli(t, "tofu", "OpenTofu v1.2.3"),
-		InitCache: p.initCache,
-		Environ:   []string{"HOME=" + p.outside, "PATH=/bin"},
-		Stop:      t.Context(),
+		CLI:        p.cli(t, "tofu", "OpenTofu v1.2.3"),
+		InitCache:  p.initCache,
+		FirstInits: &FirstInits{},
+		Environ:    []string{"HOME=" + p.outside, "PATH=/bin"},
+		Stop:       t.Context(),
 	}, Target{Dir: dir, Inputs: in, Name: uid, Use: func() (done func()) { return func() {} }})
 	r.Inputs.parameters.Source = commonv1beta1.ModuleSourceInline
 	r.Inputs.parameters.Entrypoint = "."

@@ -30,6 +30,9 @@ type Options struct {
 	// InitCache keeps the results of init in other directories.
 	InitCache *initcache.Cache
 
+	// FirstInits keep other inits away from the first one with a backend.
+	FirstInits *FirstInits
+
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
 
@@ -142,6 +145,27 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 
 	if restored, err := r.restoreInit(); restored || err != nil {
 		return err
+	}
+
+	return r.firstInit(ctx)
+}
+
+// firstInit initializes a directory that is not initialized for these inputs. If it has to wait
+// for another init, it uses the result of that one, if possible.
+func (r *Runner) firstInit(ctx context.Context) (err error) {
+	stoppable, cancel := r.stoppable(ctx)
+	defer cancel()
+
+	waited, end, err := r.FirstInits.begin(stoppable, r.backendKey())
+	if err != nil {
+		return errors.Wrap(err, "cannot initialize")
+	}
+	defer func() { end(err) }()
+
+	if waited {
+		if restored, err := r.restoreInit(); restored || err != nil {
+			return err
+		}
 	}
 
 	return r.init(ctx, terraform.InitOptions{})
