@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
@@ -86,7 +87,7 @@ func (i *instance) newLock(context.Context) error {
 		i.fail(err)
 	}
 
-	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log)}
+	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log), lease.WithRecords(incarnation.New(incarnation.Dir))}
 	if i.o.pauses() {
 		lo = append(lo, lease.WithPause(i.drain.Pause, i.drain.Resume))
 	}

@@ -22,6 +22,7 @@ func TestUnsharded(t *testing.T) {
 	t.Run("NextToShards", testUnshardedNextToShards)
 	t.Run("Unserved", testUnserved)
 	t.Run("Predecessor", testPredecessor)
+	t.Run("SamePod", testUnshardedSamePod)
 	t.Run("Outage", testUnshardedOutage)
 	t.Run("Quiet", testQuiet)
 	t.Run("StoppedPredecessor", testStoppedPredecessor)

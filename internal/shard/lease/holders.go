@@ -50,6 +50,30 @@ func withNames(names []string, more ...string) []string {
 	return all
 }
 
+// Records are what the processes in this pod leave for the next ones, which may read it when their
+// container was started again.
+type Records interface {
+	// Begin makes the record of this process, if there is none.
+	Begin(identity string) error
+
+	// Wrote records the version of the Lease that this process has just written.
+	Wrote(version string) error
+
+	// Last returns the version of the Lease that an earlier process wrote last. It is empty unless
+	// that process and all of its children are proven to have ended.
+	Last(identity string) string
+
+	// Remove removes the record of a process.
+	Remove(identity string)
+}
+
+type noRecords struct{}
+
+func (noRecords) Begin(string) error { return nil }
+func (noRecords) Wrote(string) error { return nil }
+func (noRecords) Last(string) string { return "" }
+func (noRecords) Remove(string)      {}
+
 // holders is a client of Leases that observes the Lease of this instance. It writes the
 // current holder, the earlier holders and the holder that released it to annotations. It
 // is safe for concurrent use.
@@ -58,13 +82,18 @@ type holders struct {
 
 	identity string
 	timing   Timing
+	records  Records
 
 	mu   sync.Mutex
 	seen observation
+
+	// ended is the holder of the last read Lease, if it is proven to be dead and to have written
+	// that version of the Lease.
+	ended string
 }
 
 func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing) *holders {
-	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, seen: newObservation(t)}
+	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, records: noRecords{}, seen: newObservation(t)}
 }
 
 // before returns the hosts of the instances that held the Lease before this one.
@@ -105,7 +134,7 @@ func (h *holders) mayTake(now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	if other, until := h.seen.alive(h.identity, now); other != "" {
+	if other, until := h.seen.alive(now, h.identity, h.ended); other != "" {
 		return errors.Errorf("waiting for up to %s: the Lease was last held by %q, which has not released it and may be alive", until.Sub(now).Round(time.Second), other)
 	}
 
@@ -122,6 +151,68 @@ func (h *holders) read(l *coordinationv1.Lease) {
 	defer h.mu.Unlock()
 
 	h.seen.see(l, time.Now())
+	h.prove(l)
+}
+
+// prove finds out whether the holder of the last read Lease is proven to be dead. That proof is
+// for this version of the Lease only: in any other version, the same holder may come from a backup,
+// and another instance may have taken the Lease meanwhile.
+func (h *holders) prove(l *coordinationv1.Lease) {
+	h.ended = ""
+
+	if l == nil {
+		return
+	}
+
+	holder := ptr.Deref(l.Spec.HolderIdentity, "")
+	if holder != "" && holder != h.identity && h.records.Last(holder) == versionOf(l).String() {
+		h.ended = holder
+	}
+}
+
+// hasEnded says whether the holder of the last read Lease is proven to be dead.
+func (h *holders) hasEnded(holder string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return holder != "" && holder == h.ended
+}
+
+// begin makes the record of this process.
+func (h *holders) begin() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.records.Begin(h.identity)
+}
+
+// wrote records the Lease that this process has just written. If it cannot, others wait until the
+// Lease expires.
+func (h *holders) wrote(l *coordinationv1.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	_ = h.records.Wrote(versionOf(l).String())
+}
+
+// clean removes the records of the earlier holders, whose Lease this process has taken.
+func (h *holders) clean() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	for _, id := range h.seen.names {
+		if id != h.identity {
+			h.records.Remove(id)
+		}
+	}
+}
+
+// end removes the record of this process, which has released its Lease.
+func (h *holders) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.records.Remove(h.identity)
 }
 
 // sign adds the annotations to a Lease that this instance is about to hold or to release.
@@ -167,11 +258,19 @@ func (s *signed) Get(ctx context.Context, name string, o metav1.GetOptions) (*co
 func (s *signed) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	s.holders.sign(l)
 
-	return s.LeaseInterface.Create(ctx, l, o)
+	return s.written(s.LeaseInterface.Create(ctx, l, o))
 }
 
 func (s *signed) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	s.holders.sign(l)
 
-	return s.LeaseInterface.Update(ctx, l, o)
+	return s.written(s.LeaseInterface.Update(ctx, l, o))
+}
+
+func (s *signed) written(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
+	if err == nil {
+		s.holders.wrote(l)
+	}
+
+	return l, err
 }

@@ -103,6 +103,9 @@ func WithPause(pause func() bool, resume func()) LockOption {
 	return func(l *Lock) { l.pause, l.resume = pause, resume }
 }
 
+// WithRecords sets the records of the processes in this pod.
+func WithRecords(r Records) LockOption { return func(l *Lock) { l.holders.records = r } }
+
 // NewLock returns the Lease of the supplied name, which is not held yet. If the Lease could not
 // be renewed until the renew deadline, or has another holder, lost is called. lost must not
 // block.
@@ -146,11 +149,15 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 }
 
 // Get returns the Lease. If another instance holds the Lease that this one had taken, the Lock is
-// lost. A Lease that must not be taken yet is returned as if another instance held it.
+// lost. A Lease that must not be taken yet is returned as if another instance held it. A Lease
+// whose holder is proven to be dead is returned as if no instance held it: leader election would
+// wait for its duration.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
 
-	if free := kerrors.IsNotFound(err) || (err == nil && r.HolderIdentity == ""); free {
+	ended := err == nil && l.holders.hasEnded(r.HolderIdentity)
+
+	if free := kerrors.IsNotFound(err) || (err == nil && r.HolderIdentity == "") || ended; free {
 		if l.waits() {
 			return &resourcelock.LeaderElectionRecord{HolderIdentity: "unknown", LeaseDurationSeconds: int(l.timing.Longest() / time.Second)}, []byte("waiting"), nil
 		}
@@ -169,6 +176,12 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		l.lose(err)
 
 		return nil, nil, err
+	}
+
+	if ended {
+		l.log.Info("The Lease can be taken at once: its holder and all children of it have ended", "lease", l.Describe(), "holder", holder)
+
+		r.HolderIdentity = ""
 	}
 
 	return r, raw, err
@@ -244,6 +257,10 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 		return err
 	}
 
+	if err := l.begin(); err != nil {
+		l.log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
+	}
+
 	// Even without an answer, others may see this duration from now on.
 	if at := now + l.timing.fenced(duration); l.isHeld() && at < l.fenced {
 		if err := l.arm(at, start.Add(l.timing.deadline(duration))); err != nil {
@@ -258,6 +275,15 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	l.take()
 
 	return l.arm(now+l.timing.fenced(duration), start.Add(l.timing.deadline(duration)))
+}
+
+// begin makes the record of this process before it takes the Lease.
+func (l *Lock) begin() error {
+	if l.isHeld() {
+		return nil
+	}
+
+	return l.holders.begin()
 }
 
 // mayWrite returns an error if this instance must not take the Lease.
@@ -287,6 +313,7 @@ func (l *Lock) take() {
 
 	if l.since.IsZero() {
 		l.predecessors, l.since = l.holders.before(), time.Now()
+		l.holders.clean()
 	}
 
 	l.held = true

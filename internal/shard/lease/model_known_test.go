@@ -257,7 +257,7 @@ func (m *model) ask(k known, c content, of name) (known, State) {
 }
 
 // mayTake says whether a process that has read the Lease may take it.
-func (m *model) mayTake(k known, c content, me name) bool {
+func (m *model) mayTake(k known, c content, me name, r recordOf) bool {
 	switch {
 	case m.without == vanishedWaits && !c.exists, m.without == emptiedWaits && c.exists && c.holder == noName:
 		return true
@@ -265,12 +265,15 @@ func (m *model) mayTake(k known, c content, me name) bool {
 		k.blank = 0
 	}
 
-	key := question{k: k, c: c, of: me, take: true}
+	key := question{k: k, c: c, of: me, take: true, record: r}
 	if out, ok := m.memo[key]; ok {
 		return out.take
 	}
 
 	h := m.holders(k, me)
+	h.records = r
+	h.prove(c.object())
+
 	out := h.mayTake(now()) == nil
 	m.memo[key] = reply{take: out}
 
@@ -315,6 +318,8 @@ type question struct {
 	c    content
 	of   name
 	take bool
+
+	record recordOf
 }
 
 type reply struct {

@@ -19,6 +19,10 @@ func (m *model) life(s *state, i int, fn func(move, *state)) {
 		}
 
 		fn(move{kind: starts, proc: uint8(i)}, &n)
+	case p.status == gone && p.runs:
+		p.runs = false
+
+		fn(move{kind: childrenDie, proc: uint8(i)}, &n)
 	case p.status == absent, p.status == gone, m.procs[i].role != replica:
 	default:
 		m.die(s, i, fn)
@@ -38,7 +42,7 @@ func (m *model) die(s *state, i int, fn func(move, *state)) {
 
 	if p.isFenced() && m.armed(p) {
 		n.abrupt = p.runs && !p.paused
-		m.end(p)
+		m.killed(&n, i)
 		fn(move{kind: isFenced, proc: uint8(i)}, &n)
 	}
 
@@ -47,7 +51,7 @@ func (m *model) die(s *state, i int, fn func(move, *state)) {
 	if n.left.kills > 0 {
 		n.left.kills--
 
-		m.end(p)
+		m.killed(&n, i)
 		fn(move{kind: killed, proc: uint8(i)}, &n)
 	}
 }
@@ -134,9 +138,18 @@ func (m *model) release(s *state, i int) {
 	m.write(s, m.sign(p.saw, to, name(i+1)))
 }
 
+// killed ends a process. Its children die a moment later.
+func (m *model) killed(s *state, i int) {
+	p := &s.procs[i]
+	runs := p.runs && m.procs[i].place != 0
+
+	m.end(p)
+	p.runs = runs
+}
+
 // end a process. Requests that it has sent may still arrive.
 func (m *model) end(p *process) {
-	r := p.request
+	r, recorded := p.request, p.recorded
 	r.waiting = false
 
 	if r.stale || r.accepted {
@@ -144,9 +157,9 @@ func (m *model) end(p *process) {
 	}
 
 	if !r.sent {
-		*p = process{status: gone}
+		*p = process{status: gone, recorded: recorded}
 	} else {
-		*p = process{status: gone, request: r, saw: p.saw, rank: p.rank}
+		*p = process{status: gone, recorded: recorded, request: r, saw: p.saw, rank: p.rank}
 	}
 }
 
@@ -173,7 +186,7 @@ func (m *model) lock(s *state, i int, fn func(move, *state)) {
 	l := n.lease
 
 	switch {
-	case p.status == standby && (l.holder == me || m.mayTake(p.saw, l, me)):
+	case p.status == standby && (l.holder == me || m.mayTake(p.saw, l, me, m.recordFor(&n, i))):
 		m.send(&n, i, done)
 	case p.status == leading || p.status == draining:
 		if l.exists && l.holder != me && l.holder != noName {
@@ -211,7 +224,7 @@ func (m *model) send(s *state, i int, done func(moveKind)) {
 
 	if !renewed {
 		m.accept(s, i, long)
-		m.answer(s, i, request{long: long})
+		m.answer(s, i, request{long: long, latest: true})
 
 		if mine {
 			done(renews)
@@ -261,57 +274,10 @@ func (m *model) answer(s *state, i int, r request) {
 		p.age = 0
 	}
 
+	p.recorded = r.latest && m.procs[i].place != 0
+
 	if p.isFenced() && m.armed(p) {
-		m.end(p)
-	}
-}
-
-// network delivers hanging requests.
-func (m *model) network(s *state, i int, fn func(move, *state)) {
-	n := *s
-	p := &n.procs[i]
-	done := func(kind moveKind) {
-		fn(move{kind: kind, proc: uint8(i)}, &n)
-		n = *s
-	}
-
-	r := p.request
-	if !r.sent {
-		return
-	}
-
-	if !r.accepted && !r.stale {
-		m.accept(&n, i, r.long)
-
-		p.request.accepted = true
-		if !r.waiting {
-			p.request = request{}
-		}
-
-		done(arrives)
-	}
-
-	if !r.waiting || p.paused {
-		return
-	}
-
-	p.request.waiting = false
-	if r.stale || r.accepted {
-		p.request = request{}
-	}
-
-	done(givesUp)
-
-	switch {
-	case r.accepted:
-		p.request = request{}
-
-		m.answer(&n, i, r)
-		done(isAnswered)
-	case r.stale:
-		p.request = request{}
-
-		done(isRefused)
+		m.killed(s, i)
 	}
 }
 
@@ -384,7 +350,7 @@ func (m *model) check(s *state, i int) {
 	p.saw = m.read(p.saw, s.lease)
 	o := m.observation(p.saw)
 
-	holder, _ := o.alive("", now())
+	holder, _ := o.alive(now())
 
 	if holder == "" {
 		p.checked = true

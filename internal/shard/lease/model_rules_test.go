@@ -35,6 +35,10 @@ const (
 	shorterArmsFirst
 	longestIsAssumed
 	backupIsNoRenewal
+	lockIsNeeded
+	childrenHoldLock
+	recordIsOfPod
+	versionIsNeeded
 
 	rules
 )
@@ -177,6 +181,34 @@ func TestModelWithoutRule(t *testing.T) {
 			reason: "A backup has the duration of another time.",
 			world:  "ApplyRestored",
 			faults: faults{applies: 1, restores: 1},
+			want:   twoWriters,
+		},
+		lockIsNeeded: {
+			name:   "LockIsNeeded",
+			reason: "A process that was started in the same pod is no proof that the earlier one is dead.",
+			world:  "Restarted",
+			faults: faults{starts: 1},
+			want:   twoWriters,
+		},
+		childrenHoldLock: {
+			name:   "ChildrenHoldLock",
+			reason: "Children die after their parent.",
+			world:  "Restarted",
+			faults: faults{starts: 1, kills: 1},
+			want:   twoWriters,
+		},
+		recordIsOfPod: {
+			name:   "RecordIsOfPod",
+			reason: "Another pod can have the same name.",
+			world:  "RestartedElsewhere",
+			faults: faults{starts: 1},
+			want:   twoWriters,
+		},
+		versionIsNeeded: {
+			name:   "VersionIsNeeded",
+			reason: "A backup names a dead holder, and another one continues.",
+			world:  "RestartedRestored",
+			faults: faults{starts: 1, kills: 1, restores: 1},
 			want:   twoWriters,
 		},
 	}

@@ -99,7 +99,7 @@ type process struct {
 	status status
 	paused bool
 
-	// runs says that it runs the CLI. checked says that, since it claimed the Workspace, it has
+	// runs says that it runs the CLI. A run can outlive its process for a moment. checked says that, since it claimed the Workspace, it has
 	// made sure that there is no unsharded instance.
 	runs, checked bool
 
@@ -110,6 +110,9 @@ type process struct {
 
 	// rank of its writes to the Lease.
 	rank uint8
+
+	// recorded says that its record has the latest version of the Lease.
+	recorded bool
 
 	saw     known
 	request request
@@ -131,8 +134,8 @@ type request struct {
 	// refuses it.
 	stale bool
 
-	// accepted says that it has taken effect.
-	accepted bool
+	// accepted says that it has taken effect. latest says that nothing was written since.
+	accepted, latest bool
 }
 
 // faults are the numbers of faults of each kind that may still happen.
@@ -186,6 +189,7 @@ const (
 	givesBack
 	begins
 	ends
+	childrenDie
 )
 
 func (k moveKind) String() string {
@@ -217,6 +221,8 @@ func (k moveKind) String() string {
 		givesBack:  "releases the Workspace",
 		begins:     "begins a run",
 		ends:       "ends its run",
+
+		childrenDie: "has no children any more",
 	}[k]
 }
 

@@ -29,6 +29,10 @@ type model struct {
 type spec struct {
 	role  role
 	start status
+
+	// place is the pod that it runs in. Without one, it leaves no record, and its runs end with
+	// it: nothing can happen in between.
+	place uint8
 }
 
 // claims says that a process claims the Workspace before it runs the CLI for it.
@@ -156,6 +160,11 @@ func (m *model) tick(s *state, fn func(move, *state)) {
 			p.request.age = min(p.request.age+1, longDuration)
 		}
 
+		// Children die in less than a tick.
+		if p.status == gone && p.runs {
+			return
+		}
+
 		if p.status == gone {
 			continue
 		}
@@ -273,6 +282,7 @@ func (m *model) write(s *state, to content) {
 	for i := range s.procs {
 		p := &s.procs[i]
 		p.saw.current = false
+		p.recorded, p.request.latest = false, false
 
 		if p.request.sent {
 			p.request.stale = true

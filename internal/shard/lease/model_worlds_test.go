@@ -17,6 +17,10 @@ func worlds() map[string]*model {
 	freshShards := []spec{{start: leading}, {start: absent}, {role: other, start: leading}}
 	mixed := []spec{{start: leading}, {role: other, start: leading}}
 	freshMixed := []spec{{start: leading}, {role: other, start: absent}}
+	restarted := []spec{{start: leading, place: 1}, {start: absent, place: 1}}
+	elsewhere := []spec{{start: leading, place: 1}, {start: absent, place: 2}}
+	restored := []spec{{start: leading, place: 1}, {start: standby}, {start: absent, place: 1}}
+	restartedShard := []spec{{start: leading, place: 1}, {start: absent, place: 1}, {role: other, start: leading}}
 
 	all := map[string]*model{
 		// An unsharded instance, which claims nothing, and its standby.
@@ -76,6 +80,26 @@ func worlds() map[string]*model {
 		},
 		"UnshardedTampered": {
 			unsharded: true, procs: freshMixed, faults: faults{starts: 1, kills: 1, emptyings: 1, restores: 1},
+		},
+
+		// An instance that is started again in the same pod.
+		"Restarted": {
+			unsharded: true, procs: restarted, faults: faults{starts: 1, kills: 1, pauses: 1, stops: 1, hangs: 1},
+		},
+		"RestartedTampered": {
+			unsharded: true, procs: restarted, backup: heldLease(), faults: faults{starts: 1, kills: 1, emptyings: 1, restores: 1},
+		},
+		"RestartedApply": {
+			unsharded: true, procs: restarted, backup: heldLease(), faults: faults{applies: 1, starts: 1, kills: 1, hangs: 1},
+		},
+		"RestartedElsewhere": {
+			unsharded: true, procs: elsewhere, faults: faults{starts: 1, kills: 1, pauses: 1, hangs: 1},
+		},
+		"RestartedRestored": {
+			unsharded: true, procs: restored, backup: heldLease(), faults: faults{starts: 1, kills: 1, restores: 1},
+		},
+		"RestartedShard": {
+			procs: restartedShard, backup: heldLease(), faults: faults{starts: 1, kills: 1, restores: 1},
 		},
 	}
 

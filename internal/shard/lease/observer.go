@@ -137,7 +137,7 @@ func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	holder, _ := o.record(key, l).alive("", o.now())
+	holder, _ := o.record(key, l).alive(o.now())
 
 	return holder, nil
 }
@@ -167,7 +167,7 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 	for key, r := range o.leases {
 		if id, ok := shard.FromLeaseName(key.Name); !ok || key.Namespace != o.namespace {
 			continue
-		} else if holder, _ := r.alive("", o.now()); holder != "" {
+		} else if holder, _ := r.alive(o.now()); holder != "" {
 			ids = append(ids, id)
 		}
 	}

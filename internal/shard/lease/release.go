@@ -51,6 +51,8 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.timer.Stop()
 	l.mu.Unlock()
 
+	l.holders.end()
+
 	return l.fence.Disarm()
 }
 

@@ -29,6 +29,10 @@
 //  8. A holder that reads another holder in its Lease ends at once.
 //  9. A holder that could not renew its Lease until the renew deadline interrupts its runs.
 //     It is killed before others may take the Lease: see [Timing].
+//  10. An instance takes a Lease at once if the kernel says that the holder and all of its
+//     children have ended, and if the Lease has not been written since the last write of
+//     that holder: see [Records]. The death of the holder alone is no proof that the Lease is free.
+//     The Lease may come from a backup, and another instance may have taken it meanwhile.
 package lease
 
 import (
@@ -121,6 +125,12 @@ type version struct {
 	resource string
 }
 
+func versionOf(l *coordinationv1.Lease) version {
+	return version{uid: l.GetUID(), resource: l.GetResourceVersion()}
+}
+
+func (v version) String() string { return string(v.uid) + "/" + v.resource }
+
 // see records the current Lease, or nil if there is none.
 func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 	if l == nil {
@@ -137,7 +147,7 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 		return
 	}
 
-	v := version{uid: l.GetUID(), resource: l.GetResourceVersion()}
+	v := versionOf(l)
 	if v == o.version {
 		return
 	}
@@ -261,17 +271,17 @@ func (o *observation) mayLive(identity string, now time.Time) bool {
 	return now.Before(o.seen[identity].until)
 }
 
-// alive returns an instance other than the supplied one that was seen to hold the Lease and may
+// alive returns an instance other than the supplied ones that was seen to hold the Lease and may
 // be alive, and the time until which it may be. Of several it returns the one with the latest
 // time.
-func (o *observation) alive(except string, now time.Time) (string, time.Time) {
+func (o *observation) alive(now time.Time, except ...string) (string, time.Time) {
 	var (
 		identity string
 		until    time.Time
 	)
 
 	for id, s := range o.seen {
-		if id != except && !s.asked && now.Before(s.until) && s.until.After(until) {
+		if !slices.Contains(except, id) && !s.asked && now.Before(s.until) && s.until.After(until) {
 			identity, until = id, s.until
 		}
 	}

@@ -309,7 +309,7 @@ func TestObservation(t *testing.T) {
 				o.see(r.lease, start.Add(r.at))
 			}
 
-			alive, _ := o.alive("", start.Add(tc.at))
+			alive, _ := o.alive(start.Add(tc.at))
 
 			got := want{State: o.state(me, start.Add(tc.at)), Alive: alive}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

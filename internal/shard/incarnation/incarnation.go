@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package incarnation lets a process prove that an earlier process in the same pod is dead, and
+// that the Lease has not changed since.
+//
+// Each process has a record, which is a file in a file system in memory. The containers of a pod
+// share that file system. It outlives a container, but neither the pod nor the kernel. Therefore
+// a process that finds the record runs on the same kernel as the process that made it.
+//
+// The process holds a lock on its record, and all of its children inherit the lock. The kernel
+// releases it when the last of them has ended. A process that is stopped, or cannot end, keeps
+// it.
+//
+// The record has the version of the Lease that the process wrote last. A Lease of any other
+// version was changed since, and another instance may have taken it: the death of the process
+// says nothing then. A Lease may name the process again, because a person has restored it.
+package incarnation
+
+import (
+	"bytes"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Dir is the directory of the records in a pod.
+const Dir = "/dev/shm"
+
+const (
+	// prefix begins the names of records. Identities are unique.
+	prefix = "crossplane-provider-terraform-"
+
+	// maxSize is longer than a record.
+	maxSize = 512
+)
+
+// Records of the processes in this pod. Its methods must not be called concurrently.
+type Records struct {
+	dir string
+
+	// own is the record of this process, and lock holds the lock on it.
+	own, lock *os.File
+}
+
+// New returns the Records in the supplied directory.
+func New(dir string) *Records { return &Records{dir: dir} }
+
+// Begin makes the record of this process, if there is none. Children that start later inherit the
+// lock. Without a record, this process cannot be proven to be dead.
+func (r *Records) Begin(identity string) (err error) {
+	if r.own != nil {
+		return nil
+	}
+
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return errors.Wrap(err, "cannot open directory of records")
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	own, err := root.OpenFile(prefix+identity, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return errors.Wrap(err, "cannot make record")
+	}
+
+	lock, err := r.hold(root, identity)
+	if err != nil {
+		return errors.Join(err, own.Close(), root.Remove(prefix+identity))
+	}
+
+	r.own, r.lock = own, lock
+
+	return nil
+}
+
+// hold locks the record of this process. Children get a descriptor that they cannot write to.
+func (r *Records) hold(root *os.Root, identity string) (*os.File, error) {
+	f, err := open(root, identity)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open record")
+	}
+
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		// This removes FD_CLOEXEC.
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETFD, 0)
+	}
+
+	if err != nil {
+		return nil, errors.Join(errors.Wrap(err, "cannot lock record"), f.Close())
+	}
+
+	return f, nil
+}
+
+// Wrote records the version of the Lease that this process has just written.
+func (r *Records) Wrote(version string) error {
+	if r.own == nil {
+		return nil
+	}
+
+	// An earlier version may be longer. What follows the end of the line does not count.
+	_, err := r.own.WriteAt([]byte(version+"\n"), 0)
+
+	return errors.Wrap(err, "cannot write record")
+}
+
+// Last returns the version of the Lease that the process with the supplied identity wrote last.
+// It is empty unless that process and all of its children have ended.
+func (r *Records) Last(identity string) string {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	f, err := open(root, identity)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // That unlocks it; nothing is written.
+
+	// Any error means that the process may be alive. Several processes may look at once.
+	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
+		return ""
+	}
+
+	text, err := io.ReadAll(io.LimitReader(f, maxSize))
+	if err != nil {
+		return ""
+	}
+
+	version, _, complete := bytes.Cut(text, []byte("\n"))
+	if !complete {
+		return ""
+	}
+
+	return string(version)
+}
+
+// Remove removes the record of a process.
+func (r *Records) Remove(identity string) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	// A record that stays is small, and does no harm.
+	_ = root.Remove(prefix + identity)
+}
+
+// open opens a record. It fails for a file that another user made, or that another kernel may
+// see.
+func open(root *os.Root, identity string) (*os.File, error) {
+	f, err := root.OpenFile(prefix+identity, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := check(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+
+	return f, nil
+}
+
+func check(f *os.File) error {
+	var (
+		st unix.Stat_t
+		fs unix.Statfs_t
+	)
+
+	if err := errors.Join(unix.Fstat(int(f.Fd()), &st), unix.Fstatfs(int(f.Fd()), &fs)); err != nil {
+		return err
+	}
+
+	switch {
+	case fs.Type != unix.TMPFS_MAGIC:
+		return errors.New("the file system is not in the memory of this kernel")
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return errors.New("it is no regular file")
+	case int(st.Uid) != os.Geteuid():
+		return errors.New("it belongs to another user")
+	default:
+		return nil
+	}
+}

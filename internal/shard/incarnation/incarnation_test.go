@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package incarnation
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+const (
+	// identity of the process that a test starts.
+	identity = "pod-0_abc"
+
+	// variable names the directory of the records of that process.
+	variable = "INCARNATION_TEST_DIR"
+
+	written = "uid/1234"
+)
+
+func TestMain(m *testing.M) {
+	if dir, ok := os.LookupEnv(variable); ok {
+		if err := play(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2) //nolint:forbidigo // This process is not the test.
+		}
+
+		os.Exit(0) //nolint:forbidigo // This process is not the test.
+	}
+
+	os.Exit(m.Run()) //nolint:forbidigo // It is the main of the tests.
+}
+
+// play makes a record and starts a child, whose child goes on when both have ended. It does not
+// end by itself.
+func play(dir string) error {
+	r := New(dir)
+	if err := errors.Join(r.Begin(identity), r.Wrote(written+"0"), r.Wrote(written)); err != nil {
+		return err
+	}
+
+	child := exec.Command("sh", "-c", "sh -c 'echo $$; exec sleep 3600' & wait")
+	child.Stdout = os.Stdout
+
+	return errors.Join(child.Start(), child.Wait())
+}
+
+// newDir returns a directory in memory.
+func newDir(t *testing.T) string {
+	t.Helper()
+
+	dir, err := os.MkdirTemp(Dir, "test-") //nolint:usetesting // Other temporary directories are not in memory.
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+
+	return dir
+}
+
+// newDiskDir returns a directory that is not in memory.
+func newDiskDir(t *testing.T) string {
+	t.Helper()
+
+	dir, fs := t.TempDir(), unix.Statfs_t{}
+	if err := unix.Statfs(dir, &fs); err != nil {
+		t.Fatal(err)
+	}
+
+	if fs.Type == unix.TMPFS_MAGIC {
+		t.Skip("temporary directories are in memory")
+	}
+
+	return dir
+}
+
+// expectLast waits until the process with the supplied identity counts as dead.
+func expectLast(t *testing.T, r *Records, want string) {
+	t.Helper()
+
+	if err := wait.Until(t.Context(), wait.Patience, func() error {
+		if diff := cmp.Diff(want, r.Last(identity)); diff != "" {
+			return errors.Errorf("Last(...): -want, +got:\n%s", diff)
+		}
+
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLast stops and kills a process and its children. Only when the last of them has ended, the
+// process counts as dead.
+func TestLast(t *testing.T) {
+	t.Parallel()
+
+	dir := newDir(t)
+	r := New(dir)
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+
+	cmd.Env = append(os.Environ(), variable+"="+dir)
+	cmd.Stderr = os.Stderr
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+
+	grandchild := 0
+	if _, err := fmt.Sscan(lines.Text(), &grandchild); err != nil {
+		t.Fatalf("cannot read the process ID of the grandchild: %v", err)
+	}
+
+	expectAlive := func(reason string) {
+		t.Helper()
+
+		if got := r.Last(identity); got != "" {
+			t.Errorf("%s\nLast(...): want nothing, got %q", reason, got)
+		}
+	}
+
+	expectAlive("The process runs.")
+
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+
+	expectAlive("A stopped process may continue.")
+
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	_, _ = cmd.Process.Wait()
+
+	expectAlive("A grandchild of the dead process goes on.")
+
+	if err := unix.Kill(grandchild, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+
+	expectLast(t, r, written)
+
+	r.Remove(identity)
+
+	if got := r.Last(identity); got != "" {
+		t.Errorf("Last(...) without a record: got %q", got)
+	}
+}
+
+// TestNoProof ensures that files that are no records of a dead process prove nothing.
+func TestNoProof(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		make   func(t *testing.T, path string) error
+		want   string
+	}{
+		"None":      {reason: "That process was in another pod.", make: func(*testing.T, string) error { return nil }},
+		"Complete":  {reason: "No process has locked it.", make: file(written + "\n"), want: written},
+		"Longer":    {reason: "The rest of an earlier version does not count.", make: file(written + "\n9\n"), want: written},
+		"Begun":     {reason: "That process has never written the Lease.", make: file("")},
+		"Cut":       {reason: "The version may not be complete.", make: file(written)},
+		"Directory": {reason: "It is no file.", make: func(_ *testing.T, path string) error { return os.Mkdir(path, 0o700) }},
+		"Pipe":      {reason: "A read of it would never end.", make: func(_ *testing.T, path string) error { return unix.Mkfifo(path, 0o600) }},
+		"Disk": {
+			reason: "Another machine may see that file system, or a backup may have brought the file.",
+			make: func(t *testing.T, path string) error {
+				t.Helper()
+
+				dir := newDiskDir(t)
+
+				return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink(dir, filepath.Dir(path)), file(written+"\n")(t, path))
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			dir := filepath.Join(newDir(t), "records")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := tc.make(t, filepath.Join(dir, prefix+identity)); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, New(dir).Last(identity)); diff != "" {
+				t.Errorf("%s\nLast(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func file(text string) func(*testing.T, string) error {
+	return func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(text), 0o600) }
+}
+
+// TestBegin ensures that there is no record where it would prove nothing.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+
+	dir := newDiskDir(t)
+	if err := New(dir).Begin(identity); err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Errorf("Begin(...) on a disk: got error %v", err)
+	}
+
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("Begin(...) on a disk left %v, %v", files, err)
+	}
+
+	if err := New(filepath.Join(dir, "missing")).Begin(identity); err == nil {
+		t.Error("Begin(...) in a missing directory: want an error")
+	}
+
+	r := New(newDir(t))
+	if err := errors.Join(r.Begin(identity), r.Begin(identity)); err != nil {
+		t.Errorf("Begin(...) twice: %v", err)
+	}
+
+	if err := New(r.dir).Begin(identity); err == nil {
+		t.Error("Begin(...) of another process with the same identity: want an error")
+	}
+}
