@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
 	"github.com/crossplane-contrib/provider-terraform/test/chaos/record"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/process"
@@ -319,6 +320,19 @@ func (i *instance) lose(ctx context.Context, f fault, w *workspaces) error {
 
 	if err := os.RemoveAll(filepath.Join(i.root, ws.uid)); err != nil {
 		return err
+	}
+
+	// Another node does not have the records of this one either: the next process waits until the
+	// Lease expires.
+	records, err := filepath.Glob(filepath.Join(incarnation.Dir, "*-"+i.name+"_*"))
+	if err != nil {
+		return err
+	}
+
+	for _, name := range records {
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			return err
+		}
 	}
 
 	w.mark(func() { ws.lost, w.fate.lost[ws.uid] = true, time.Now().UnixNano() })
