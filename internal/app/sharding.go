@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -110,6 +111,15 @@ func (i *instance) addSharding(context.Context) error {
 func (s *sharding) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
 	if s.claims == nil {
 		return readFrom(s.mgr.GetCache(), r, kind), nil
+	}
+
+	// The claims of an unsharded instance read the Workspace from the API server. The managed
+	// reconciler need not read it there again.
+	if !s.shard.Sharded() {
+		inner := r
+		r = reconcile.TypedFunc[client.Object](func(ctx context.Context, o client.Object) (reconcile.Result, error) {
+			return inner.Reconcile(statusclient.WithLatest(ctx, o), o)
+		})
 	}
 
 	owned := s.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)

@@ -74,8 +74,10 @@ type statusClient struct {
 // Get an object, with its kind. A read from the API server leaves the kind empty, but reconcilers
 // need it, for example for owner references.
 func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
-		return err
+	if !getLatest(ctx, key, o) {
+		if err := c.Client.Get(ctx, key, o, opts...); err != nil {
+			return err
+		}
 	}
 
 	if _, ok := o.(Owned); ok {

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package statusclient
+
+import (
+	"context"
+	"reflect"
+	"sync/atomic"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+type latestKey struct{}
+
+// A latest is an object that was read from the API server just now.
+type latest struct {
+	o    client.Object
+	used atomic.Bool
+}
+
+// WithLatest returns a context for the reconcile of an object that was read from the API server
+// just now. The first Get of the object, by a client of NewClient, returns a copy without a
+// request. Later ones, for example after a conflict, are requests.
+func WithLatest(ctx context.Context, o client.Object) context.Context {
+	return context.WithValue(ctx, latestKey{}, &latest{o: o})
+}
+
+// getLatest copies the object of WithLatest to o. It returns false if another object is wanted, or
+// the object was returned before.
+func getLatest(ctx context.Context, key client.ObjectKey, o client.Object) bool {
+	l, ok := ctx.Value(latestKey{}).(*latest)
+	if !ok || client.ObjectKeyFromObject(l.o) != key || reflect.TypeOf(l.o) != reflect.TypeOf(o) || l.used.Swap(true) {
+		return false
+	}
+
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(l.o.DeepCopyObject()).Elem())
+
+	return true
+}
