@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+)
+
+// TestSaveState ensures that a state that a run could not save never replaces what another instance
+// has recorded since. The Workspace was last observed with serial 3 of its state. The CLI would
+// save the state: each failed attempt to save it has raised its serial.
+func TestSaveState(t *testing.T) {
+	t.Parallel()
+
+	began := func(serial int64, taken time.Time) *runner.RunRecord {
+		return &runner.RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: ownLineage, Serial: serial, Resources: 1}, Taken: taken}
+	}
+
+	cases := map[string]struct {
+		reason string
+		record *runner.RunRecord
+		other  bool
+		aside  bool
+	}{
+		"Unrecorded":      {reason: "An older version of this instance made the run."},
+		"Same":            {reason: "No instance has observed another state.", record: began(3, time.Time{})},
+		"StatusIsBehind":  {reason: "The instance was killed before it wrote the status.", record: began(4, time.Time{})},
+		"ShardInBetween":  {reason: "An unsharded instance does not know of the shard, but that one has observed the state.", record: began(2, time.Time{}), aside: true},
+		"OtherUnrecorded": {reason: "Another instance may have changed it.", other: true, aside: true},
+		"OtherSame":       {reason: "The other instance has changed nothing.", record: began(3, time.Unix(1, 0)), other: true},
+		"OtherChanged":    {reason: "The other instance has changed it.", record: began(2, time.Unix(1, 0)), other: true, aside: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			r.previousOwnerWasOther = func(client.Object) bool { return tc.other }
+
+			path := filepath.Join(t.TempDir(), "errored.tfstate")
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			state := ownState()
+			r.runner.unsaved, r.runner.record, r.runner.state = path, tc.record, &state
+
+			if err := r.saveState(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			_, err := os.Stat(path)
+			pushed := slices.Contains(r.runner.ran, "state push")
+
+			if aside := os.IsNotExist(err); aside != tc.aside || pushed == tc.aside {
+				t.Errorf("%s\nsaveState(...): want the state put aside: %t, got %t, pushed: %t", tc.reason, tc.aside, aside, pushed)
+			}
+		})
+	}
+}
