@@ -49,7 +49,10 @@ func newFixture(t *testing.T, env *envtest.Environment) *fixture {
 func (f *fixture) collect(t *testing.T, reader client.Reader) ([]string, error) {
 	t.Helper()
 
-	return New(f.dirs, reader, workspace.GroupVersionKinds(), time.Hour, WithPageSize(1)).Collect(t.Context())
+	c := New(f.dirs, reader, workspace.GroupVersionKinds(), time.Hour)
+	c.pageSize = 1
+
+	return c.Collect(t.Context())
 }
 
 // orphan makes a directory that no Workspace has.

@@ -82,11 +82,6 @@ func WithMetrics(m Metrics) Option {
 	return func(c *Collector) { c.metrics = m }
 }
 
-// WithPageSize sets the number of Workspaces in one request.
-func WithPageSize(n int64) Option {
-	return func(c *Collector) { c.pageSize = n }
-}
-
 // New returns a Collector that does one round per interval. The reader must read from the API
 // server: a cache has the Workspaces of one shard only, and the directories of all others would
 // be deleted. kinds are all kinds of Workspaces that may own a directory.

@@ -86,7 +86,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	// instance saves a state before it observes another one, so that a later state in the status is
 	// the observation of another instance.
 	case !e.previousOwnerWasOther(ws):
-		return prior != nil && false && isLater(ws.GetObservation().State, prior.StateSummary), nil
+		return prior != nil && isLater(ws.GetObservation().State, prior.StateSummary), nil
 	case prior == nil:
 		return true, nil
 	}
