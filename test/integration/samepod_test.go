@@ -84,6 +84,7 @@ func testSamePod(t *testing.T, c *cluster, leases, name string, served workspace
 	hangs.Store(true)
 
 	ws := c.createWorkspace(t, namespacedScope, ns, served, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+
 	<-reached
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 	a.kill(t)
