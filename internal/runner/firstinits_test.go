@@ -48,6 +48,7 @@ func TestFirstInits(t *testing.T) {
 							running.Add(1)
 						}
 					}()
+
 					synctest.Wait()
 				}
 

@@ -99,7 +99,7 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 // initialized calls run. If run fails because it needs other providers, other modules or another
 // backend than the initialized ones, it initializes and calls run again.
 func (r *Runner) initialized(ctx context.Context, run func() error) error {
-	if err := r.prepare(ctx); err != nil {
+	if err := r.Prepare(ctx); err != nil {
 		return err
 	}
 

@@ -112,9 +112,9 @@ func (r *Runner) Source() string { return r.source }
 // A run without the module does not need them.
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 
-// prepare makes the directory ready for a run: it writes the inputs, and initializes the
-// directory unless that was done with the same inputs before.
-func (r *Runner) prepare(ctx context.Context) error {
+// Prepare makes the directory ready for a run: it writes the inputs, and initializes the
+// directory unless that was done with the same inputs before. Each run begins with it.
+func (r *Runner) Prepare(ctx context.Context) error {
 	// The preparation of the first run needs the module, too, but no variables.
 	if r.run == nil && (r.Inputs.incomplete == nil || r.stateOnly) {
 		if err := r.prepareDir(ctx); err != nil {

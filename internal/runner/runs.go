@@ -104,11 +104,19 @@ func (r *Runner) AppliesPlan() bool {
 	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
 }
 
-// Destroy destroys everything in the state, and returns the number of resources.
-func (r *Runner) Destroy(ctx context.Context, progress func(terraform.Progress)) (int, error) {
-	destroyed := 0
+// Destroy destroys everything in the state, and returns the number of resources. If it has to
+// initialize first, the backend may be another one, and Destroy continues only if again returns no
+// error.
+func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error) {
+	destroyed, tries := 0, 0
 
 	err := r.initialized(ctx, func() error {
+		if tries++; tries > 1 {
+			if err := again(); err != nil {
+				return err
+			}
+		}
+
 		sum, err := r.CLI.Destroy(ctx, *r.run, terraform.DestroyOptions{
 			VarFiles: r.varFiles,
 			Args:     r.Inputs.parameters.DestroyArgs,

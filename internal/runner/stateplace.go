@@ -5,16 +5,11 @@
 package runner
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
 	"os"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // backendRecordFile is where init records which backend it has configured, relative to the
@@ -55,27 +50,6 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 	onDisk := record.Type == "" || record.Type == "local"
 
 	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
-}
-
-// KubernetesBackend returns the namespace of all states in the backend and the suffix of their
-// names, as init has recorded them. Both are empty if the backend is not kubernetes.
-func (r *Runner) KubernetesBackend() (namespace, suffix string) {
-	if r.run == nil {
-		return "", ""
-	}
-
-	record, err := readBackendRecord(r.run.Dir)
-	if err != nil || record.Type != "kubernetes" {
-		return "", ""
-	}
-
-	namespace, _ = record.Config["namespace"].(string)
-	suffix, _ = record.Config["secret_suffix"].(string)
-
-	// Init records only explicit settings. The rest are the defaults of the backend.
-	env, _ := environ.Lookup(r.run.Env, "KUBE_NAMESPACE")
-
-	return cmp.Or(namespace, env, metav1.NamespaceDefault), suffix
 }
 
 // readBackendRecord returns the record of init in the supplied directory.

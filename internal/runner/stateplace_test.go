@@ -101,37 +101,3 @@ func writeBackendRecord(t *testing.T, dir, text string) {
 		t.Fatal(err)
 	}
 }
-
-func TestKubernetesBackend(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		record string
-		env    []string
-		want   [2]string
-	}{
-		"Configured": {reason: "The configuration takes precedence.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"a", "x"}},
-		"Environ":    {reason: "The environment of the run completes it.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": null, "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}, want: [2]string{"b", "x"}},
-		"Default":    {reason: "Neither sets the namespace.", record: `{"backend": {"type": "kubernetes", "config": {"secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE="}, want: [2]string{"default", "x"}},
-		"Other":      {reason: "It is another backend.", record: `{"backend": {"type": "pg", "config": {"namespace": "a", "secret_suffix": "x"}}}`, env: []string{"KUBE_NAMESPACE=b"}},
-		"None":       {reason: "Init has failed early.", env: []string{"KUBE_NAMESPACE=b"}},
-		"Broken":     {reason: "A CLI that was killed may have written a part of it.", record: "{", env: []string{"KUBE_NAMESPACE=b"}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir(), Env: tc.env}}
-			if tc.record != "" {
-				writeBackendRecord(t, r.run.Dir, tc.record)
-			}
-
-			namespace, suffix := r.KubernetesBackend()
-			if diff := cmp.Diff(tc.want, [2]string{namespace, suffix}); diff != "" {
-				t.Errorf("\n%s\nKubernetesBackend(): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}

@@ -252,7 +252,7 @@ output "text" {
 		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
 		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
 		// Once more, because the first try may have changed something.
-		expectAnotherRun(t, i, ws, "state pull")
+		expectAnotherRun(t, i, ws, "destroy")
 		expectExists(t, c, ws)
 		expectExists(t, c, stateSecret(ws, ns, suffix))
 		expectDone(t, e, "created")

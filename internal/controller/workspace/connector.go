@@ -39,6 +39,9 @@ type connector struct {
 	record    event.Recorder
 	log       logging.Logger
 
+	// server is the address of the API server of kube.
+	server string
+
 	previousOwnerWasOther func(o client.Object) bool
 }
 
@@ -122,6 +125,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		now:       time.Now,
 		log:       c.log,
 		checksum:  checksum(ws),
+		server:    c.server,
 
 		previousOwnerWasOther: c.previousOwnerWasOther,
 	}, nil

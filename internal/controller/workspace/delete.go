@@ -22,7 +22,7 @@ const reasonStateKept event.Reason = "KeptState"
 
 // observeDeleted says whether there may be something left to destroy. To say yes costs no run,
 // and it is no error to destroy nothing. When nothing is left it deletes the Terraform workspace,
-// before the finalizer is removed.
+// before the finalizer is removed, unless Delete has removed its state already.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)
 	if !r.Observed() || r.Observation.Exists {
@@ -62,7 +62,7 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	}
 
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
-	e.records.Observe(ws, schedule.Observation{Deleted: !mine})
+	e.records.Observe(ws, schedule.Observation{Deleted: !mine || e.removeState(ctx, ws)})
 	e.succeeded(ws)
 
 	return managed.ExternalDelete{}, nil
@@ -78,7 +78,7 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bo
 	}
 
 	// The state that was observed may have been replaced since.
-	state, broken := e.runner.State(ctx)
+	state, broken := e.currentState(ctx, ws)
 	if mayBeBroken(broken) && e.runner.LeaveOutModule() {
 		var err error
 		if state, err = e.runner.State(ctx); err != nil {
@@ -137,12 +137,20 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	}
 
 	destroyed := 0
+	again := func() error {
+		current, err := e.runner.State(ctx)
+		if err == nil && current.Lineage != found.Lineage {
+			err = errors.New("cannot destroy: there is another state than before")
+		}
+
+		return err
+	}
 
 	err := e.withLock(ctx, ws, func() (err error) {
 		p := newProgress(e.record, ws)
 		defer p.end()
 
-		destroyed, err = e.runner.Destroy(ctx, p.report)
+		destroyed, err = e.runner.Destroy(ctx, again, p.report)
 
 		return err
 	})
@@ -179,7 +187,7 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 		return nil
 	}
 
-	state, err := e.runner.State(ctx)
+	state, err := e.currentState(ctx, ws)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -60,18 +61,15 @@ func (e *external) removeDefaultState(ctx context.Context) {
 }
 
 func (e *external) emptyStates() emptyStates {
-	namespace, suffix := e.runner.KubernetesBackend()
-
-	return emptyStates{live: e.conflicts.live, kube: e.kube, namespace: namespace, suffix: suffix}
+	return emptyStates{live: e.conflicts.live, kube: e.kube, backend: e.runner.KubernetesBackend()}
 }
 
 // emptyStates are the states in one kubernetes backend that are empty and always were. Without a
 // suffix there are none.
 type emptyStates struct {
-	live      client.Reader
-	kube      client.Writer
-	namespace string
-	suffix    string
+	live    client.Reader
+	kube    client.Writer
+	backend runner.KubernetesBackend
 }
 
 // removeNamed removes the state of the Terraform workspace of the supplied name.
@@ -98,12 +96,12 @@ func (s emptyStates) removeDefault(ctx context.Context) error {
 // leases returns the locks on the states in the backend, two at most. It does not list the
 // states, which may be many and large.
 func (s emptyStates) leases(ctx context.Context, o ...client.ListOption) ([]coordinationv1.Lease, error) {
-	if s.suffix == "" {
+	if s.backend.Suffix == "" {
 		return nil, nil
 	}
 
 	l := &coordinationv1.LeaseList{}
-	err := s.live.List(ctx, l, append(o, client.InNamespace(s.namespace), client.MatchingLabels{statelock.LabelState: "true", labelStateSuffix: s.suffix}, client.Limit(2))...)
+	err := s.live.List(ctx, l, append(o, client.InNamespace(s.backend.Namespace), client.MatchingLabels{statelock.LabelState: "true", labelStateSuffix: s.backend.Suffix}, client.Limit(2))...)
 
 	return l.Items, errors.Wrap(err, "cannot list Leases")
 }
@@ -117,13 +115,15 @@ func (s emptyStates) remove(ctx context.Context, lease coordinationv1.Lease, nam
 
 	secret := &corev1.Secret{}
 
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: lease.GetNamespace(), Name: "tfstate-" + name + "-" + s.suffix}, secret)
+	err := s.live.Get(ctx, stateKeyOf(s.backend, name), secret)
 	if resource.IgnoreNotFound(err) != nil {
 		return errors.Wrap(err, "cannot get state")
 	}
 
 	if err == nil {
-		if !isBlankSecret(secret.Data[stateKey]) {
+		// A state that cannot be read, because it is encrypted for example, is not blank.
+		state, unreadable := parseSecret(secret, maxEmptyState)
+		if unreadable != nil || !isBlank(state) {
 			return nil
 		}
 
@@ -142,21 +142,18 @@ func (s emptyStates) delete(ctx context.Context, o client.Object) error {
 	return errors.Wrapf(resource.IgnoreNotFound(err), "cannot delete %T %q", o, client.ObjectKeyFromObject(o))
 }
 
-// isBlankSecret says whether a state, as the backend compresses it, was made by a read and never
-// written since. A state that cannot be decoded, because it is encrypted for example, is not
-// blank.
-func isBlankSecret(compressed []byte) bool {
-	r, err := gzip.NewReader(bytes.NewReader(compressed))
+// parseSecret returns the state in a Secret, as the backend compresses it. A state with more than
+// limit bytes is an error.
+func parseSecret(s *corev1.Secret, limit int64) (*terraform.State, error) {
+	r, err := gzip.NewReader(bytes.NewReader(s.Data[stateKey]))
 	if err != nil {
-		return false
+		return nil, errors.Wrap(err, "cannot decompress state")
 	}
 
-	data, err := io.ReadAll(io.LimitReader(r, maxEmptyState))
+	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
-		return false
+		return nil, errors.Wrap(err, "cannot decompress state")
 	}
 
-	state, err := terraform.ParseState(data)
-
-	return err == nil && isBlank(state)
+	return terraform.ParseState(data)
 }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 )
 
 const (
@@ -133,7 +135,7 @@ func TestEmptyStates(t *testing.T) {
 			}
 
 			kube := b.Build()
-			if err := tc.remove(t.Context(), emptyStates{live: kube, kube: kube, namespace: "ns", suffix: "x"}); err != nil {
+			if err := tc.remove(t.Context(), emptyStates{live: kube, kube: kube, backend: runner.KubernetesBackend{Namespace: "ns", Suffix: "x"}}); err != nil {
 				t.Fatalf("%s\nremove(...): %v", tc.reason, err)
 			}
 

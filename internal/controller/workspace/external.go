@@ -46,6 +46,9 @@ type external struct {
 	now       func() time.Time
 	log       logging.Logger
 
+	// server is the address of the API server that live and kube use.
+	server string
+
 	// previousOwnerWasOther says whether another instance, not an earlier incarnation of this
 	// one, served a Workspace before.
 	previousOwnerWasOther func(o client.Object) bool

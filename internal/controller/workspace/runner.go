@@ -14,9 +14,10 @@ import (
 // A Runner runs the CLI for one Workspace. runner.Runner implements all of these interfaces and
 // documents the methods.
 type Runner interface {
+	Prepare(ctx context.Context) error
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error)
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
-	Destroy(ctx context.Context, progress func(terraform.Progress)) (int, error)
+	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	Close() error
 }
 
@@ -31,7 +32,7 @@ type StateStore interface {
 // A Backend says where the state of one Workspace is kept, as far as that is known.
 type Backend interface {
 	StatePlace() (runner.StatePlace, error)
-	KubernetesBackend() (namespace, suffix string)
+	KubernetesBackend() runner.KubernetesBackend
 }
 
 // A Record gives access to the records of runs in the working directory of one Workspace.

@@ -35,6 +35,14 @@ type fakeRunner struct {
 	destroyed  int
 	destroyErr error
 
+	// reinit says that Destroy has to initialize first.
+	reinit bool
+
+	// destroying is called by Destroy. It may be nil.
+	destroying func()
+
+	backend runner.KubernetesBackend
+
 	deleteErr, pushErr, closeErr error
 
 	place    runner.StatePlace
@@ -92,8 +100,20 @@ func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*ter
 	return r.applied, r.applyErr
 }
 
-func (r *fakeRunner) Destroy(context.Context, func(terraform.Progress)) (int, error) {
+func (r *fakeRunner) Prepare(context.Context) error { return nil }
+
+func (r *fakeRunner) Destroy(_ context.Context, again func() error, _ func(terraform.Progress)) (int, error) {
 	r.ran = append(r.ran, "destroy")
+
+	if r.reinit {
+		if err := again(); err != nil {
+			return 0, err
+		}
+	}
+
+	if r.destroying != nil {
+		r.destroying()
+	}
 
 	return r.destroyed, r.destroyErr
 }
@@ -140,7 +160,7 @@ func (r *fakeRunner) DeleteWorkspace(context.Context) error {
 
 func (r *fakeRunner) StatePlace() (runner.StatePlace, error) { return r.place, r.placeErr }
 
-func (r *fakeRunner) KubernetesBackend() (namespace, suffix string) { return "", "" }
+func (r *fakeRunner) KubernetesBackend() runner.KubernetesBackend { return r.backend }
 
 func (r *fakeRunner) RunRecord() (*runner.RunRecord, error) { return r.record, r.recordErr }
 

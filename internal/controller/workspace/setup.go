@@ -135,6 +135,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
 			record:    recorder,
 			log:       log,
+			server:    mgr.GetConfig().Host,
 
 			previousOwnerWasOther: o.PreviousOwnerWasOther,
 		}),

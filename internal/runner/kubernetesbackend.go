@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"cmp"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+)
+
+// A KubernetesBackend is a kubernetes backend. The zero value stands for any other backend.
+type KubernetesBackend struct {
+	// Server is the address of its API server, in the form of rest.Config.Host. It is empty if it
+	// is not known for certain.
+	Server string
+
+	// Namespace of all states, and Suffix of the names of their Secrets.
+	Namespace, Suffix string
+}
+
+// KubernetesBackend returns the backend that init has recorded.
+func (r *Runner) KubernetesBackend() KubernetesBackend {
+	if r.run == nil {
+		return KubernetesBackend{}
+	}
+
+	record, err := readBackendRecord(r.run.Dir)
+	if err != nil || record.Type != "kubernetes" {
+		return KubernetesBackend{}
+	}
+
+	s := backendSettings{config: record.Config, env: r.run.Env}
+	suffix, _ := record.Config["secret_suffix"].(string)
+	b := KubernetesBackend{Namespace: cmp.Or(s.text("namespace", "KUBE_NAMESPACE"), metav1.NamespaceDefault), Suffix: suffix}
+
+	// A proxy of the Workspace may lead elsewhere.
+	if !slices.ContainsFunc(r.Inputs.env, isProxy) {
+		b.Server = s.server()
+	}
+
+	return b
+}
+
+func isProxy(kv string) bool {
+	key, _, _ := strings.Cut(kv, "=")
+
+	return strings.HasSuffix(strings.ToUpper(key), "_PROXY")
+}
+
+// backendSettings are the settings of a kubernetes backend. Init records only explicit ones. The
+// environment of the run completes them.
+type backendSettings struct {
+	config map[string]any
+	env    []string
+}
+
+// text returns a setting that is a string, or empty.
+func (s backendSettings) text(key, variable string) string {
+	text, _ := s.config[key].(string)
+	env, _ := environ.Lookup(s.env, variable)
+
+	return cmp.Or(text, env)
+}
+
+// inCluster says whether the backend uses the cluster that the CLI runs in.
+func (s backendSettings) inCluster() bool {
+	if set, ok := s.config["in_cluster_config"].(bool); ok {
+		return set
+	}
+
+	set, err := strconv.ParseBool(s.text("", "KUBE_IN_CLUSTER_CONFIG"))
+
+	return err == nil && set
+}
+
+// server returns the address of the API server. It understands the usual settings: the cluster
+// that the CLI runs in, or the current context of one file. With others the address is empty.
+func (s backendSettings) server() string {
+	for key, variable := range map[string]string{
+		"host":                     "KUBE_HOST",
+		"config_paths":             "KUBE_CONFIG_PATHS",
+		"config_context":           "KUBE_CTX",
+		"config_context_cluster":   "KUBE_CTX_CLUSTER",
+		"config_context_auth_info": "KUBE_CTX_AUTH_INFO",
+	} {
+		if s.config[key] != nil || s.text(key, variable) != "" {
+			return ""
+		}
+	}
+
+	if !s.inCluster() {
+		return serverIn(s.text("config_path", "KUBE_CONFIG_PATH"))
+	}
+
+	host, port := s.text("", "KUBERNETES_SERVICE_HOST"), s.text("", "KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return ""
+	}
+
+	return "https://" + net.JoinHostPort(host, port)
+}
+
+// serverIn returns the address of the API server in the current context of a kubeconfig.
+func serverIn(path string) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+
+	data, err := regular.Read(path, regular.MiB)
+	if err != nil {
+		return ""
+	}
+
+	config, err := clientcmd.Load(data)
+	if err != nil {
+		return ""
+	}
+
+	current := config.Contexts[config.CurrentContext]
+	if current == nil {
+		return ""
+	}
+
+	cluster := config.Clusters[current.Cluster]
+	if cluster == nil || cluster.ProxyURL != "" {
+		return ""
+	}
+
+	return cluster.Server
+}
