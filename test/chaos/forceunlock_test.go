@@ -22,8 +22,8 @@ import (
 const lockInfo = "app.terraform.io/lock-info"
 
 // unlockAbandoned removes the locks that only a person can remove: those of a Workspace that
-// was deleted before it had a finalizer, after its first run had been killed. Such a lock
-// is from the making of the empty state, which the CLI calls "init".
+// was deleted before it had a finalizer, after its first plan had been killed. Such a lock
+// is from that plan, or from the making of the empty state, which the CLI calls "init".
 func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 	for _, name := range sorted(w.all) {
 		ws := w.all[name]
@@ -36,7 +36,8 @@ func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 			return err
 		}
 
-		if !held || !strings.Contains(l.GetAnnotations()[lockInfo], `"Operation":"init"`) {
+		info := l.GetAnnotations()[lockInfo]
+		if !held || !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
 			continue
 		}
 
