@@ -135,7 +135,7 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, destroy}, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy}, lineage: ownLineage, begun: true},
 		},
 		"WithoutValues": {
 			reason: "A destroy takes values of variables, and the error says how to proceed.",

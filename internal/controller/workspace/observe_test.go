@@ -104,7 +104,16 @@ func TestObserve(t *testing.T) {
 			ws:     with(),
 			change: func(r *attempt) { r.planned(changes(), otherState()) },
 			exists: true,
-			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, lineage: otherLineage, begun: true},
+			want:   outcome{ran: []string{"plan", "state pull"}, events: []string{"PlannedChanges"}, lineage: otherLineage, begun: true},
+		},
+		"DestroyedMeanwhile": {
+			reason: "Its owner has destroyed everything since the plan, and is gone.",
+			ws:     with(),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{}, otherState())
+				r.runner.latest = &terraform.State{}
+			},
+			want: outcome{ran: []string{"plan", "state pull"}, err: "has changed since it was planned"},
 		},
 		"NotRecorded": {
 			reason: "Nothing is taken over unless it is recorded.",
@@ -113,7 +122,7 @@ func TestObserve(t *testing.T) {
 				r.maxWrites = 0
 				r.planned(changes(), otherState())
 			},
-			want: outcome{ran: []string{"plan"}, err: "cannot record", begun: true},
+			want: outcome{ran: []string{"plan", "state pull"}, err: "cannot record", begun: true},
 		},
 		"Failed": {
 			reason: "The infrastructure is still that of the specification.",

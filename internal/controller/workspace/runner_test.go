@@ -18,6 +18,9 @@ type fakeRunner struct {
 	state    *terraform.State
 	stateErr error
 
+	// latest is the state that State returns in place of state, unless it is nil.
+	latest *terraform.State
+
 	plan    *terraform.Plan
 	planErr error
 
@@ -127,6 +130,10 @@ func (r *fakeRunner) State(context.Context) (*terraform.State, error) {
 	}
 
 	s := r.state
+	if r.latest != nil {
+		s = r.latest
+	}
+
 	if r.pulled != nil {
 		r.pulled()
 	}

@@ -53,10 +53,16 @@ func (e foreignStateError) Error() string {
 }
 
 // own records the supplied Workspace as the owner of the state that was found, unless the state
-// belongs to another one. See workspace.Contest for the reason of each step.
-func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary) error {
+// belongs to another one. See workspace.Contest for the reason of each step. isThere returns an
+// error unless the state is still the one that was found.
+func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary, isThere func() error) error {
 	if _, err := c.contest(ctx, ws, found.Lineage); err != nil {
 		return c.giveUp(ctx, ws, found.Lineage, err)
+	}
+
+	// The owner may have destroyed everything and be gone since the state was read.
+	if err := isThere(); err != nil {
+		return err
 	}
 
 	before, seen := ws.GetOwnership(), ws.GetObservation()
@@ -168,7 +174,18 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	case !changes && (found.Empty() || workspace.OwnershipOfFound(ws, s.Lineage) >= workspace.OwnershipRemembered):
 		return nil
 	default:
-		return e.conflicts.own(ctx, ws, s)
+		return e.conflicts.own(ctx, ws, s, func() error {
+			latest, err := e.runner.State(ctx)
+			if err != nil {
+				return err
+			}
+
+			if latest.Lineage != found.Lineage || latest.Serial != found.Serial {
+				return errors.Errorf("the state of Terraform workspace %q has changed since it was planned", workspace.TerraformWorkspace(ws))
+			}
+
+			return nil
+		})
 	}
 }
 

@@ -107,7 +107,7 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	a.done, a.err = false, nil
 
 	go func() {
-		a.err = c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1})
+		a.err = c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}, unchanged)
 
 		a.done = true
 		a.ready <- struct{}{}
@@ -219,6 +219,9 @@ func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
 
 // TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may
 // be done to a state then.
+// unchanged says that a state is still the one that was found.
+func unchanged() error { return nil }
+
 func TestOwnStateFails(t *testing.T) {
 	t.Parallel()
 
@@ -244,7 +247,7 @@ func TestOwnStateFails(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
 			c := &stateConflicts{live: kube, kube: kube, now: time.Now}
 
-			if err := c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}); !errors.Is(err, boom) {
+			if err := c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, unchanged); !errors.Is(err, boom) {
 				t.Errorf("own(...): want error %v, got %v", boom, err)
 			}
 
