@@ -25,6 +25,9 @@ const (
 	annotationLockInfo = "app.terraform.io/lock-info"
 )
 
+// MakesState is the operation in a lock that the kubernetes backend takes to make a state.
+const MakesState = "init"
+
 // ReleaseLease removes a lock on the state of the named Terraform workspace if the lock is one of
 // the kubernetes backend in this cluster. It returns false if there is no such lock.
 //

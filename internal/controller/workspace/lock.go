@@ -99,16 +99,27 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 // unlock removes a lock with the CLI or, if the CLI cannot remove it, through Kubernetes.
 func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
 	err := e.runner.Unlock(ctx, l.ID)
-	if err == nil || !terraform.IsLocked(err) {
-		return err
-	}
-
-	removed, kubeErr := statelock.ReleaseLease(ctx, e.conflicts.live, e.kube, meta.GetExternalName(ws), l)
-	if removed {
+	if err == nil {
 		return nil
 	}
 
-	return errors.Wrap(errors.Join(err, kubeErr), "the CLI cannot remove a lock that was made before the state was. With the kubernetes backend, delete the Lease lock-tfstate-*")
+	names := []string{meta.GetExternalName(ws)}
+	// The CLI also makes the state of the default workspace, and removes locks only from the one
+	// that is selected.
+	if l.Operation == statelock.MakesState {
+		names = append(names, terraform.DefaultWorkspace)
+	}
+
+	for _, name := range names {
+		removed, kubeErr := statelock.ReleaseLease(ctx, e.conflicts.live, e.kube, name, l)
+		if removed {
+			return nil
+		}
+
+		err = errors.Join(err, kubeErr)
+	}
+
+	return errors.Wrap(err, "the CLI cannot remove the lock. With the kubernetes backend, delete the Lease lock-tfstate-*")
 }
 
 // mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The

@@ -46,7 +46,7 @@ type fakeRunner struct {
 
 	backend runner.KubernetesBackend
 
-	deleteErr, pushErr, closeErr error
+	deleteErr, pushErr, closeErr, unlockErr error
 
 	place    runner.StatePlace
 	placeErr error
@@ -153,7 +153,7 @@ func (r *fakeRunner) PushState(context.Context, string) error {
 func (r *fakeRunner) Unlock(context.Context, string) error {
 	r.ran = append(r.ran, "force-unlock")
 
-	return nil
+	return r.unlockErr
 }
 
 func (r *fakeRunner) DeleteWorkspace(context.Context) error {

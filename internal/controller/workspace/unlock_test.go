@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -156,6 +157,50 @@ func TestUnlock(t *testing.T) {
 
 			if diff := cmp.Diff(tc.ran, r.runner.ran); diff != "" {
 				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestUnlockThroughKubernetes has locks that the CLI cannot remove, because it removes only those
+// of the selected workspace.
+func TestUnlockThroughKubernetes(t *testing.T) {
+	t.Parallel()
+
+	const id = "33333333-3333-3333-3333-333333333333"
+
+	cases := map[string]struct {
+		reason    string
+		workspace string
+		lock      terraform.Lock
+		want      bool
+	}{
+		"Own":          {reason: "The state was being made.", workspace: "ws", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
+		"Default":      {reason: "The CLI also makes the state of the default workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
+		"DefaultApply": {reason: "That state belongs to another Workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: "OperationTypeApply"}},
+		"Other":        {reason: "The lock is not on this state.", workspace: "other", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}},
+		"OtherLock":    {reason: "Another process has locked the state since.", workspace: "ws", lock: terraform.Lock{ID: "4", Operation: statelock.MakesState}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			lease := &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate", Labels: map[string]string{statelock.LabelState: "true", statelock.LabelWorkspace: tc.workspace}},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: new(id)},
+			}
+			r := newAttempt(t, with(), lease)
+			r.runner.unlockErr = errors.New("state is already unlocked")
+
+			err := r.unlock(t.Context(), r.ws, tc.lock)
+
+			if e := r.kube.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); e != nil {
+				t.Fatal(e)
+			}
+
+			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{err == nil, lease.Spec.HolderIdentity == nil}); diff != "" {
+				t.Errorf("\n%s\nwhether it succeeds and the Lease is released: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
