@@ -38,6 +38,11 @@ func Desired(o client.Object) string {
 		}
 	})
 
+	// The default is written with the finalizer, after the first plan.
+	if annotations[meta.AnnotationKeyExternalName] == o.GetName() {
+		delete(annotations, meta.AnnotationKeyExternalName)
+	}
+
 	// Keys of maps are sorted. An empty map equals none.
 	text, _ := json.Marshal(struct {
 		Generation  int64             `json:"generation"`

@@ -82,7 +82,16 @@ func (d Detector) IsRequest(l terraform.Lock, start time.Time) bool {
 // instance before this one, unless this one has observed the Workspace since, or by a run
 // of this one.
 func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
-	return (!observed && len(d.Predecessors(ws).Hosts) > 0) || d.FailedRuns.Any(ws.GetUID())
+	return (!observed && d.hadPredecessors(ws)) || d.FailedRuns.Any(ws.GetUID())
+}
+
+// hadPredecessors says whether there were predecessors when a Workspace was created, as far as
+// the clocks agree. A lock that an error hides is found by the first apply.
+func (d Detector) hadPredecessors(ws client.Object) bool {
+	p := d.Predecessors(ws)
+	created := ws.GetCreationTimestamp()
+
+	return len(p.Hosts) > 0 && (p.Until.IsZero() || !created.After(p.Until))
 }
 
 // A LockedError is the refusal to work with a state that is locked, with the remedy.

@@ -60,7 +60,8 @@ type Owned interface {
 // another change, for example of a label. The part of the status that names the owner is kept
 // from the latest version. If the owner is another instance, nothing is written.
 //
-// An update of the status without a change is no request, as far as the cache shows.
+// An update of the status without a change is no request, as far as the cache, or the object of
+// WithLatest, shows.
 func NewClient(c client.Client, cache client.Reader) client.Client {
 	return &statusClient{Client: c, cache: cache}
 }
@@ -192,13 +193,15 @@ func copyOf(o Owned) Owned {
 	return c
 }
 
-// unchanged says whether an object equals its version in the cache, which must be the version
-// that was read.
+// unchanged says whether an object equals its version in the context or in the cache, which must
+// be the version that was read.
 func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
 	cached := copyOf(o)
 
-	if err := c.cache.Get(ctx, client.ObjectKeyFromObject(o), cached); err != nil || cached.GetResourceVersion() != o.GetResourceVersion() {
-		return false
+	if !isLatest(ctx, o, cached) {
+		if err := c.cache.Get(ctx, client.ObjectKeyFromObject(o), cached); err != nil || cached.GetResourceVersion() != o.GetResourceVersion() {
+			return false
+		}
 	}
 
 	// A cache need not hold these.

@@ -22,9 +22,14 @@ func OnlyObserves(mg resource.Managed) bool {
 	})
 }
 
+// MayCreate says whether the management policies of a Workspace allow to create.
+func MayCreate(mg resource.Managed) bool { return allows(mg, xpv2.ManagementActionCreate) }
+
 // MayUpdate says whether the management policies of a Workspace allow updates.
-func MayUpdate(mg resource.Managed) bool {
+func MayUpdate(mg resource.Managed) bool { return allows(mg, xpv2.ManagementActionUpdate) }
+
+func allows(mg resource.Managed, a xpv2.ManagementAction) bool {
 	p := mg.GetManagementPolicies()
 
-	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, a)
 }

@@ -35,14 +35,12 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
-	// The managed reconciler reads the status anew before it writes it. If this write fails, the
-	// next reconcile records the same; until then the status says that creation has begun.
-	e.recordCreation(ws, o)
-	_ = e.kube.Status().Update(ctx, ws)
+	reported, err := e.report(ctx, ws, o)
+	if err == nil {
+		succeed(ctx)
+	}
 
-	details, err := e.details(ctx, ws, o)
-
-	return managed.ExternalCreation{ConnectionDetails: details}, err
+	return managed.ExternalCreation{ConnectionDetails: reported.ConnectionDetails}, err
 }
 
 // announce records in the status that creation begins. The managed reconciler writes no

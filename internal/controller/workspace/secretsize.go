@@ -10,23 +10,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// A secretSizeManager has a secretSizeClient: the managed reconciler publishes connection
-// details with the client of its manager, and has no option to replace the publisher.
-type secretSizeManager struct{ manager.Manager }
-
-func (m secretSizeManager) GetClient() client.Client {
-	return secretSizeClient{m.Manager.GetClient()}
-}
-
 // A secretSizeClient refuses to write a Secret that is too large. The API server would
-// refuse it, too, but names neither the keys nor their sizes.
+// refuse it, too, but names neither the keys nor their sizes. The managed reconciler publishes
+// connection details with the client of its manager, and has no option to replace the publisher.
 type secretSizeClient struct{ client.Client }
 
 // Create an object.

@@ -147,6 +147,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		// The name of the Terraform workspace is known before its creation, and its state makes
 		// creation repeatable.
 		managed.WithDeterministicExternalName(true),
+		managed.WithInitializers(initializer{kube: mgr.GetClient()}),
+		managed.WithFinalizer(newFinalizer(mgr.GetClient(), records)),
 		managed.WithCriticalAnnotationUpdater(&annotationUpdater{kube: mgr.GetClient()}),
 		// A plan reads the current state. A Workspace that was just created can be deleted without
 		// a grace period, which would also depend on the clock of another machine.
@@ -166,9 +168,11 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
 	}
 
-	r := managed.NewReconciler(secretSizeManager{mgr}, resource.ManagedKind(kind.GroupVersionKind), ro...)
+	r := managed.NewReconciler(
+		clientManager{Manager: mgr, client: creationClient{secretSizeClient{mgr.GetClient()}}},
+		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	wrapped, err := o.Wrap(schedule.NewReconciler(r, polls, records, slots, left, log), kind)
+	wrapped, err := o.Wrap(schedule.NewReconciler(creationReconciler{r}, polls, records, slots, left, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}
@@ -184,3 +188,12 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		Watches(kind.Object, schedule.NewEventHandler(records, slots, left, o.Wanted)).
 		Complete(wrapped), "cannot set up controller %s", name)
 }
+
+// A clientManager is a manager with another client.
+type clientManager struct {
+	manager.Manager
+
+	client client.Client
+}
+
+func (m clientManager) GetClient() client.Client { return m.client }

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestCreationRequests counts the requests of an instance for a new Workspace. It is Ready with
+// the status write that ends its creation: there is no other one.
+func TestCreationRequests(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	n := &requestCounter{namespace: ns, counts: map[string]int{}}
+	p := startProxy(t, c, n.count)
+	i := startInstance(t, c, withShard(shard), withKubeconfig(p.kubeconfig))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "requests"))
+	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
+
+	want := map[string]int{
+		"PATCH workspaces/status":   1, // The claim.
+		"GET workspaces":            1,
+		"POST providerconfigusages": 1,
+		"POST events":               2, // What was planned, and that it was created.
+		"PUT workspaces":            1, // External name, finalizer, and that creation begins.
+		"PUT workspaces/status":     2, // That creation begins, and its result.
+		"PATCH workspaces":          1, // That creation has succeeded.
+	}
+
+	eventually(t, func() error {
+		if diff := cmp.Diff(want, n.all()); diff != "" {
+			return errors.Errorf("requests: -want, +got:\n%s", diff)
+		}
+
+		return nil
+	})
+
+	// The reconciler has observed what it created, and has requested nothing for that.
+	expectSeries(t, i, `crossplane_managed_resource_first_time_to_readiness_seconds_count{gvk="tf.m.upbound.io/v1beta1, Kind=Workspace"}`)
+
+	if diff := cmp.Diff(want, n.all()); diff != "" {
+		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+}
+
+// A requestCounter counts the requests about objects of a namespace, without those of watches and
+// about ProviderConfigs, by verb and resource.
+type requestCounter struct {
+	namespace string
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (c *requestCounter) count(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if _, rest, ok := strings.Cut(r.URL.Path, "/namespaces/"+c.namespace+"/"); ok {
+		// RESOURCE[/NAME[/SUBRESOURCE]]
+		parts := strings.Split(rest, "/")
+		if len(parts) == 3 {
+			parts[0] += "/" + parts[2]
+		}
+
+		if !strings.HasPrefix(parts[0], "providerconfigs") {
+			c.mu.Lock()
+			c.counts[r.Method+" "+parts[0]]++
+			c.mu.Unlock()
+		}
+	}
+
+	next.ServeHTTP(w, r)
+}
+
+func (c *requestCounter) all() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return maps.Clone(c.counts)
+}
