@@ -113,8 +113,8 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
-	intFlag(a, "max-reconcile-rate", "Workers of each controller: how many Workspaces of a kind are reconciled at a time.", 1, &o.MaxReconcileRate)
-	intFlag(a, "max-applies", "How many of the workers of each controller may apply or destroy at the same time; 0 is all but one, at least 1. A single worker cannot poll during an apply.", 0, &o.MaxApplies)
+	intFlag(a, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. Polls have one more worker.", 1, &o.MaxReconcileRate)
+	intFlag(a, "max-applies", "How many Workspaces of a kind are created, changed or deleted at a time, if that is less than --max-reconcile-rate; 0 is no further limit.", 0, &o.MaxApplies)
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
@@ -174,8 +174,8 @@ func (o *Options) complete() error {
 		return errors.Errorf("--max-applies is %d: it must be 0 or greater", o.MaxApplies)
 	}
 
-	if o.MaxApplies == 0 {
-		o.MaxApplies = max(o.MaxReconcileRate-1, 1)
+	if o.MaxApplies == 0 || o.MaxApplies > o.MaxReconcileRate {
+		o.MaxApplies = o.MaxReconcileRate
 	}
 
 	if err := o.completeShard(); err != nil {

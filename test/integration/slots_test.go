@@ -5,6 +5,9 @@
 package integration
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +32,8 @@ func working(traces []evidence) []int {
 	return begun
 }
 
-// TestMaxApplies has more applies than may run at the same time. Polls continue.
+// TestMaxApplies has more applies than may run at the same time. Polls continue, because they
+// have a worker of their own.
 func TestMaxApplies(t *testing.T) {
 	t.Parallel()
 
@@ -37,7 +41,7 @@ func TestMaxApplies(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform(), withWorkers(limit+1), withArgs("--max-applies="+strconv.Itoa(limit)))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withWorkers(limit))
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "applies"))
 	polled := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
@@ -87,7 +91,8 @@ func TestMaxApplies(t *testing.T) {
 	}
 }
 
-// A busy instance has one worker for a kind, which is at work until its gate opens.
+// A busy instance has one worker for the applies of a kind, and one for its polls. The first one
+// is at work until its gate opens, the other one until the end of the test.
 type busy struct {
 	*instance
 
@@ -98,20 +103,54 @@ type busy struct {
 func startBusy(t *testing.T, c *cluster, s scope, shard string, ready func(i *instance)) *busy {
 	t.Helper()
 
-	i := startInstance(t, c, withShard(shard), withWorkers(1))
+	cli, plans := newGatedPlans(t)
+	i := startInstance(t, c, withShard(shard), withWorkers(1), withCLI(cli))
 	ready(i)
 
 	ns := c.namespace(t)
-	b := &busy{instance: i, scope: s, gate: newEvidence(t)}
 	cfg := c.createConfig(t, s, ns, withBackend(ns, "busy"))
+
+	polled := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, polled)
+	plans.write(t, string(polled.GetUID()), "")
+	t.Cleanup(func() { plans.write(t, "gate", "") })
+	c.annotate(t, polled, meta.AnnotationKeyReconcileRequestedAt, unique("request"))
+	expectDone(t, plans, "planned")
+	// It waits in the queue from now on. Without this, a late event could add it at any time.
+	c.annotate(t, polled, "example.org/again", "")
+
+	b := &busy{instance: i, scope: s, gate: newEvidence(t)}
 	c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", b.gate))
 	expectDone(t, b.gate, "created")
 
 	return b
 }
 
-// expectQueued waits until that many requests wait for the worker, besides one for the
-// Workspace that it is at work on: to say that it is being created changes it.
+// newGatedPlans returns the path of a CLI, and a directory. A plan of a Workspace whose UID is the
+// name of a file there waits for the file "gate".
+func newGatedPlans(t *testing.T) (string, evidence) {
+	t.Helper()
+
+	e := newEvidence(t)
+	path := filepath.Join(t.TempDir(), "tofu")
+	script := fmt.Sprintf(`#!/bin/sh
+dir='%s'
+if [ "$1" = plan ] && [ -e "$dir/$(basename "$PWD")" ]; then
+	echo planned >> "$dir/done"
+	until [ -e "$dir/gate" ] || ! [ -d "$dir" ]; do sleep 0.1; done
+fi
+exec '%s' "$@"
+`, e, shared.tofu())
+
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatalf("cannot write script: %v", err)
+	}
+
+	return path, e
+}
+
+// expectQueued waits until that many requests wait for a worker, besides those for the
+// Workspaces that are being planned and created: both have changed since.
 func (b *busy) expectQueued(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, func() error {
@@ -128,7 +167,7 @@ func (b *busy) expectQueued(t *testing.T, n int) {
 			}
 		}
 
-		if have != strconv.Itoa(n+1) {
+		if have != strconv.Itoa(n+2) {
 			return errors.Errorf("want %d requests to wait, got %s", n, have)
 		}
 

@@ -5,7 +5,6 @@
 package integration
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -21,7 +20,7 @@ func TestWorkers(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withWorkers(workers), withArgs("--max-applies="+strconv.Itoa(workers)))
+	startInstance(t, c, withShard(shard), withWorkers(workers))
 
 	slow := map[workspace.Workspace]evidence{}
 
@@ -51,7 +50,7 @@ func TestSlowWorkspace(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform(), withWorkers(2), withArgs("--max-applies=2"))
+	startInstance(t, c, withShard(shard), withTerraform(), withWorkers(2))
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "slow"))
 	e := newEvidence(t)

@@ -178,6 +178,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	}
 
 	co := o.ForControllerRuntime()
+	// At least one worker is free for polls, however long all applies take.
+	co.MaxConcurrentReconciles = max(co.MaxConcurrentReconciles, o.MaxApplies+1)
 	co.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		return schedule.NewQueue(name, limiter, records, slots)
 	}
