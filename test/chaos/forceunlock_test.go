@@ -36,8 +36,12 @@ func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 			return err
 		}
 
+		if !held {
+			continue
+		}
+
 		info := l.GetAnnotations()[lockInfo]
-		if !held || !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
+		if !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
 			continue
 		}
 

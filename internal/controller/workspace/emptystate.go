@@ -124,7 +124,7 @@ func (s emptyStates) remove(ctx context.Context, lease coordinationv1.Lease, nam
 		// A state that cannot be read, because it is encrypted for example, is not blank.
 		state, unreadable := parseSecret(secret, maxEmptyState)
 		if unreadable != nil || !isBlank(state) {
-			return nil
+			return nil //nolint:nilerr // See above.
 		}
 
 		if err := s.delete(ctx, secret); err != nil {
