@@ -6,6 +6,7 @@ package schedule
 
 import (
 	"context"
+	"maps"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,8 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -38,13 +37,21 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 	return q
 }
 
+// changed accepts updates that people have made. The annotations of a creation do not count:
+// otherwise each Workspace would be reconciled once more as soon as it is created.
+func changed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return Desired(e.ObjectOld) != Desired(e.ObjectNew) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
+	}}
+}
+
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
 // the queue if people have changed it, or if one of the supplied predicates accepts it. The
 // handler calls left with each Workspace that has left the cache.
 func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-	wanted := predicate.Or(append([]predicate.Predicate{resource.DesiredStateChanged()}, also...)...)
+	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
 	request := func(o client.Object) reconcile.Request {
 		return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	}

@@ -135,6 +135,21 @@ func TestEvents(t *testing.T) {
 			do:     update(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")),
 			want:   want{Queued: true, Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
 		},
+		"Succeeded": {
+			reason: "The provider records the end of a creation, and the reconcile goes on.",
+			do: update(func(ws *clusterv1beta1.Workspace) {
+				meta.SetExternalName(ws, ws.GetName())
+				meta.SetExternalCreateSucceeded(ws, time.Now())
+			}),
+			want: want{Waits: true, Known: true, Observed: true},
+		},
+		"Moved": {
+			reason: "The label of another shard was set by a person.",
+			do: update(func(ws *clusterv1beta1.Workspace) {
+				meta.AddLabels(ws, map[string]string{"terraform.crossplane.io/shard": "b"})
+			}),
+			want: want{Queued: true, Waits: true, Known: true, Observed: true},
+		},
 		"Labelled": {
 			reason: "A person who changes a label may expect an effect.",
 			do:     update(func(ws *clusterv1beta1.Workspace) { meta.AddLabels(ws, map[string]string{"team": "a"}) }),

@@ -37,9 +37,9 @@ func TestRefusedRecords(t *testing.T) {
 		want       []string
 	}{
 		"Name": {
-			reason:     "Without a name there is no Terraform workspace to work on.",
+			reason:     "The name is recorded together with the beginning of the creation.",
 			annotation: meta.AnnotationKeyExternalName,
-			event:      "CannotInitializeManagedResource",
+			event:      "CannotUpdateManagedResource",
 			want:       []string{},
 		},
 		"Begin": {
