@@ -5,7 +5,6 @@
 package runner
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
-	"github.com/crossplane-contrib/provider-terraform/test/program"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -50,24 +48,6 @@ func (p *place) writeFile(t *testing.T, name, text string) {
 	if err := os.WriteFile(filepath.Join(p.outside, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// cli returns a CLI that prints its name and version, and can do nothing else.
-func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
-	t.Helper()
-
-	path := filepath.Join(p.bin, name)
-
-	if err := program.WriteScript(path, fmt.Sprintf("echo %q\n", version)); err != nil {
-		t.Fatal(err)
-	}
-
-	cli, err := terraform.Find(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return cli
 }
 
 // newRunner returns the Runner of a Workspace with the supplied UID, after the change, at the

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// TestApply ensures that an apply applies the plan that was made, and makes another one only if
+// the state has changed since and is still that of the Workspace.
+func TestApply(t *testing.T) {
+	t.Parallel()
+
+	const (
+		empty   = `{"version":4}`
+		state   = `{"version":4,"lineage":"l","serial":3,"resources":[{"mode":"managed","instances":[{}]}]}`
+		outputs = `echo '{"type":"outputs","outputs":{"o":{"value":1,"type":"number"}}}'`
+	)
+
+	stale := fails("Saved plan is stale")
+
+	cases := map[string]struct {
+		reason string
+		change []func(s *subject)
+		// states from which the plans are made.
+		states []string
+		// applies are the answers of apply.
+		applies []string
+		// refused is the error with which the caller refuses the state of another plan.
+		refused error
+
+		// ran after the first plan.
+		ran []string
+		// asked says that the caller was asked about that state.
+		asked bool
+		err   string
+		taken bool
+	}{
+		"Planned": {
+			reason: "The saved plan is applied.", states: []string{state}, applies: []string{outputs},
+			ran: []string{applyRun},
+		},
+		"Arguments": {
+			reason: "A saved plan has its variables already.", change: []func(*subject){variables, func(s *subject) { s.ApplyArgs = []string{"-parallelism=2"} }}, states: []string{state}, applies: []string{outputs},
+			ran: []string{"apply -json -input=false -parallelism=2 DIR/.crossplane.tfplan"},
+		},
+		"ArgumentsOfPlan": {
+			reason: "The plan leaves something out. The apply does not.", change: []func(*subject){variables, func(s *subject) { s.PlanArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
+			ran: []string{"apply -json -input=false -auto-approve -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json"},
+		},
+		"Fails": {
+			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},
+			ran: []string{applyRun}, err: "cannot apply: boom",
+		},
+		"Stale": {
+			reason: "The state has changed, but it is still the right one.", states: []string{state, state}, applies: []string{stale, outputs},
+			ran: []string{applyRun, planRun, applyRun}, asked: true,
+		},
+		"StaleTwice": {
+			reason: "It is not repeated for ever.", states: []string{state, state}, applies: []string{stale, stale},
+			ran: []string{applyRun, planRun, applyRun}, asked: true, err: "cannot apply: Saved plan is stale",
+		},
+		"StaleAndEmpty": {
+			reason: "There is still no state.", states: []string{empty, empty}, applies: []string{stale, outputs},
+			ran: []string{applyRun, planRun, applyRun}, asked: true,
+		},
+		"StaleAndLost": {
+			reason: "The caller decides about a state that is empty now.", states: []string{state, empty}, applies: []string{stale}, refused: errors.New("lost"),
+			ran: []string{applyRun, planRun}, asked: true, err: "lost",
+		},
+		"StaleAndTaken": {
+			reason: "Another process has made the state.", states: []string{empty, state}, applies: []string{stale},
+			ran: []string{applyRun, planRun}, err: "another process has created the state meanwhile", taken: true,
+		},
+		"StaleAndRefused": {
+			reason: "The caller refuses the new state.", states: []string{state, state}, applies: []string{stale}, refused: errors.New("not ours"),
+			ran: []string{applyRun, planRun}, asked: true, err: "not ours",
+		},
+		"StaleAndBroken": {
+			reason: "The new plan fails.", states: []string{state, ""}, applies: []string{stale},
+			ran: []string{applyRun, planRun}, err: "cannot plan: boom",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+
+			var plans []string
+
+			for _, s := range tc.states {
+				if s == "" {
+					plans = append(plans, fails("boom"))
+				} else {
+					plans = append(plans, p.answerPlan(t, s))
+				}
+			}
+
+			p.answer(t, "plan", plans...)
+			p.answer(t, "apply", tc.applies...)
+
+			r := p.stubbed(t, firstUID, tc.change...)
+
+			plan, first, err := r.Plan(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			before := len(p.ran(t, r))
+			asked := false
+			again := func(prior *terraform.State) error {
+				asked = true
+
+				if prior == nil || prior == first {
+					t.Errorf("\n%s\nstate of the new plan: got that of the first one, or none", tc.reason)
+				}
+
+				return tc.refused
+			}
+
+			got, err := r.Apply(t.Context(), plan, again, nil)
+			expectError(t, tc.reason, tc.err, err)
+
+			if taken := errors.Is(err, StateTakenError{}); taken != tc.taken {
+				t.Errorf("\n%s\na StateTakenError: want %t, got error %v", tc.reason, tc.taken, err)
+			}
+
+			var want *terraform.Applied
+			if tc.err == "" {
+				want = &terraform.Applied{Outputs: map[string]terraform.Output{"o": {Value: []byte("1"), Type: []byte(`"number"`)}}}
+			}
+
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nApply(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)[before:]); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if asked != tc.asked {
+				t.Errorf("\n%s\nthe caller was asked about the state: want %t, got %t", tc.reason, tc.asked, asked)
+			}
+		})
+	}
+}
+
+// TestAppliesPlan ensures that arguments from any source that change the plan are noticed.
+func TestAppliesPlan(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(s *subject)
+		// environ says that the provider has such arguments in its environment.
+		environ bool
+		want    bool
+	}{
+		"None":      {reason: "There are no arguments.", want: true},
+		"How":       {reason: "They do not change the plan.", change: arguments, want: true},
+		"PlanArgs":  {reason: "The plan is another one.", change: func(s *subject) { s.PlanArgs = []string{"-target=a"} }},
+		"ApplyArgs": {reason: "The apply makes another one.", change: func(s *subject) { s.ApplyArgs = []string{"-target=a"} }},
+		"Environ":   {reason: "So does an apply with variables of the provider.", environ: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+
+			var change []func(*subject)
+			if tc.change != nil {
+				change = append(change, tc.change)
+			}
+
+			r := p.stubbed(t, firstUID, change...)
+			if tc.environ {
+				r.Environ = append(r.Environ, "TF_CLI_ARGS_apply=-target=a")
+			}
+
+			if _, err := r.plan(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := r.AppliesPlan(); got != tc.want {
+				t.Errorf("\n%s\nAppliesPlan(): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+)
+
+// TestGather ensures what the inputs of a Workspace are, and which of them are secret.
+func TestGather(t *testing.T) {
+	t.Parallel()
+
+	const secret = "sesame-sesame"
+
+	type want struct {
+		Files          map[string]workdir.File
+		VarFiles       []string
+		Env            []string
+		Backend        bool
+		CLIConfig      bool
+		GitCredentials string
+		// Redacted says that the secret is hidden.
+		Redacted bool
+	}
+
+	plain := func(text string) workdir.File { return workdir.File{Data: []byte(text)} }
+	hidden := func(text string) workdir.File { return workdir.File{Data: []byte(text), Secret: true} }
+	ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "k"}
+
+	cases := map[string]struct {
+		reason string
+		change func(s *subject)
+		want   want
+	}{
+		"Module":        {reason: "It is the only input.", change: func(*subject) {}, want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}}},
+		"Configuration": {reason: "It is beside the module.", change: configuration("c"), want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), configurationFile: plain("c")}}},
+		"Backend":       {reason: "Init needs to know it.", change: partialBackend, want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), backendFile: plain("path = 1")}, Backend: true}},
+		"Credentials": {
+			reason: "They are secret, and have no other meaning.", change: credentials("creds"),
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret)}, Redacted: true},
+		},
+		"SpecialCredentials": {
+			reason: "Their names say what they are for.", change: credentials("creds", cliConfigFile, gitCredentialsFile),
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret), cliConfigFile: hidden(secret), gitCredentialsFile: hidden(secret)}, CLIConfig: true, GitCredentials: secret, Redacted: true},
+		},
+		"Env": {
+			reason: "A value in the specification is not secret.", change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A", Value: secret}} },
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"A=" + secret}},
+		},
+		"SecretEnv": {
+			reason: "One from a Secret is.", change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}} },
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"A=" + secret}, Redacted: true},
+		},
+		"VarFile": {
+			reason: "Its text may be shown. The file is removed like all others with values.",
+			change: func(s *subject) { variables(s); s.VarFiles = s.VarFiles[:1] },
+			want:   want{Files: map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map")}, VarFiles: []string{varFileName(0, false)}},
+		},
+		"SecretVarFile": {
+			reason: "Its text must not be shown. Its name has the format.",
+			change: variables,
+			want: want{
+				Files:    map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map"), varFileName(1, true): hidden(secret)},
+				VarFiles: []string{"crossplane-provider-terraform-0.tfvars", "crossplane-provider-terraform-1.tfvars.json"}, Redacted: true,
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			in, err := gather(t, tc.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := want{
+				Files: in.all(), VarFiles: in.varFiles, Env: in.env, Backend: in.backend, CLIConfig: in.cliConfig,
+				GitCredentials: string(in.gitCredentials),
+				Redacted:       in.Secrets().Text(secret) != secret,
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\ninputs: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if in.incomplete != nil {
+				t.Errorf("\n%s\nmissing variables: want none, got %v", tc.reason, in.incomplete)
+			}
+		})
+	}
+}
+
+// TestGatherErrors ensures that inputs that cannot be used are an error, and that only variables may
+// be missing.
+func TestGatherErrors(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason     string
+		change     func(s *subject)
+		err        string
+		incomplete string
+	}{
+		"Entrypoint": {reason: "It is outside of the module.", change: entrypoint("../a"), err: "it leaves the module"},
+		"Source":     {reason: "There is no such source.", change: func(s *subject) { s.Source = "Other" }, err: `spec.forProvider.source "Other"`},
+		"Env": {
+			reason: "All commands need it.", err: "cannot resolve variables",
+			change: func(s *subject) {
+				s.Env = []commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "missing", Key: "k"}}}
+			},
+		},
+		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: varFiles[0]"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			in, err := gather(t, tc.change)
+			expectError(t, tc.reason, tc.err, err)
+
+			if err == nil {
+				expectError(t, tc.reason, tc.incomplete, in.incomplete)
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+// TestLeaveOutModule ensures that the module is left out only where that reaches the same state.
+func TestLeaveOutModule(t *testing.T) {
+	t.Parallel()
+
+	const kubernetes = `terraform {
+  backend "kubernetes" {}
+}`
+
+	initState := "IN " + stateOnlyDir + " " + initRun
+	pullState := "IN " + stateOnlyDir + " " + pullRun
+
+	cases := map[string]struct {
+		reason string
+		change []func(s *subject)
+		want   bool
+		// ran are the runs of two reads of the state by two Runners.
+		ran []string
+		// files during the second run.
+		files filesystem.Files
+	}{
+		"Inline": {
+			reason: "The state does not depend on the module.", change: []func(*subject){inline("# broken"), partialBackend}, want: true,
+			ran:   []string{initRun + " -backend-config=DIR/crossplane.remote.tfbackend", pullRun, pullRun},
+			files: filesystem.Files{"crossplane.remote.tfbackend": "path = 1"},
+		},
+		"InlineBackend": {reason: "Without the module the state is elsewhere.", change: []func(*subject){inline(kubernetes)}},
+		"InlineCloud":   {reason: "So it is with that setting.", change: []func(*subject){inline("terraform {\n  cloud {}\n}")}},
+		"Configuration": {
+			reason: "A module has no second backend.", change: []func(*subject){inline("# backend"), configuration(kubernetes)}, want: true,
+			ran:   []string{initRun, pullRun, pullRun},
+			files: filesystem.Files{"crossplane-provider-config.tf": kubernetes},
+		},
+		"Variables": {
+			reason: "Missing variables do not matter.", change: []func(*subject){missingVariables, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}} }}, want: true,
+			ran: []string{initRun, pullRun, pullRun},
+		},
+		"Remote": {
+			reason: "The configuration says where the state is. The module is not needed at all, and stays.", change: []func(*subject){remote("/missing"), configuration(kubernetes), entrypoint("a")}, want: true,
+			// Init always runs: its result is removed with the directory.
+			ran:   []string{initState, pullState, initState, pullState},
+			files: filesystem.Files{"a/main.tf": "fetched", stateOnlyDir + "/crossplane-provider-config.tf": kubernetes},
+		},
+		"RemoteLocal": {reason: "The state may be in the directory of the module.", change: []func(*subject){remote("/missing"), configuration("terraform {\n  backend \"local\" {}\n}")}},
+		"RemotePlain": {reason: "The module may say where the state is.", change: []func(*subject){remote("/missing")}},
+		"RemoteOther": {reason: "The configuration has no backend.", change: []func(*subject){remote("/missing"), configuration("# backend")}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+
+			var r *Runner
+
+			for n := range 2 {
+				r = p.stubbed(t, firstUID, tc.change...)
+				if n == 0 {
+					replaceTree(t, r)
+				}
+
+				if got := r.LeaveOutModule(); got != tc.want {
+					t.Fatalf("\n%s\nLeaveOutModule(): want %t, got %t", tc.reason, tc.want, got)
+				}
+
+				if !tc.want {
+					if r.stateOnly || len(r.Inputs.module.files) == 0 && r.Inputs.parameters.Source == commonv1beta1.ModuleSourceInline {
+						t.Errorf("\n%s\nLeaveOutModule(): want no effect", tc.reason)
+					}
+
+					return
+				}
+
+				if err := callState(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+
+				if n == 1 {
+					expectFiles(t, tc.reason+"\nduring the run", r, tc.files)
+				}
+
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// replaceTree makes a module that was fetched earlier, unless the module is inline.
+func replaceTree(t *testing.T, r *Runner) {
+	t.Helper()
+
+	if r.Inputs.parameters.Source == commonv1beta1.ModuleSourceInline {
+		return
+	}
+
+	temp, err := r.Dir.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	src := filepath.Join(temp, "tree")
+	filesystem.Write(t, src, filesystem.Files{"a/main.tf": "fetched"})
+
+	if err := r.Dir.ReplaceTree(src, "revision"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLeaveOutModuleLater ensures that the module can be left out after a run with it has failed.
+func TestLeaveOutModuleLater(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	p.answer(t, "init", fails("boom"))
+
+	r := p.stubbed(t, firstUID, variables)
+	expectError(t, "State(...)", "boom", callState(t.Context(), r))
+
+	if !r.LeaveOutModule() {
+		t.Fatal("LeaveOutModule(): want true, got false")
+	}
+
+	expectError(t, "Destroy(...)", "", callDestroy(t.Context(), r))
+	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map", varFileName(1, true): "sesame-sesame"})
+
+	if diff := cmp.Diff([]string{initRun, initRun, "destroy -json -auto-approve -input=false"}, p.ran(t, r)); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+
+	// The result without the module is not that of the module.
+	if other := p.stubbed(t, secondUID, variables); callState(t.Context(), other) != nil || len(p.ran(t, other)) != 5 {
+		t.Errorf("runs of another Workspace with the module: want init and state pull, got %q", p.ran(t, other)[3:])
+	}
+}
+
+// TestFetch ensures that a fetched module is used, also an old one while a Workspace is being
+// deleted, and that a fetch ends with the lifetime of all runs.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// missing says that the module cannot be fetched, fetched that it was fetched earlier.
+		missing, fetched, deleted, stopped bool
+
+		err    string
+		source bool
+		ran    []string
+	}{
+		"Fetched":        {reason: "It is in the directory.", source: true, ran: []string{"IN a " + initRun, "IN a " + pullRun}},
+		"Missing":        {reason: "It cannot be fetched.", missing: true, err: "cannot fetch module"},
+		"OldVersion":     {reason: "An old version must not be applied.", missing: true, fetched: true, err: "cannot fetch module"},
+		"Deleted":        {reason: "It suffices to destroy what it made.", missing: true, fetched: true, deleted: true, ran: []string{"IN a " + initRun, "IN a " + pullRun}},
+		"DeletedMissing": {reason: "There is no version.", missing: true, deleted: true, err: "cannot fetch module"},
+		"Stopped":        {reason: "The instance is stopping.", stopped: true, err: "cannot fetch module"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			address := filepath.Join(t.TempDir(), "module")
+			if !tc.missing {
+				filesystem.Write(t, address, filesystem.Files{"a/main.tf": ""})
+			}
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, remote(address), entrypoint("a"))
+			r.Deleted = tc.deleted
+
+			if tc.fetched {
+				replaceTree(t, r)
+			}
+
+			if tc.stopped {
+				stop, cancel := context.WithCancel(t.Context())
+				cancel()
+
+				r.Stop = stop
+			}
+
+			err := callState(t.Context(), r)
+			expectError(t, tc.reason, tc.err, err)
+
+			if IsUnprepared(err) != (err != nil) {
+				t.Errorf("\n%s\nIsUnprepared(%v): got false", tc.reason, err)
+			}
+
+			want := ""
+			if tc.source {
+				want = address
+			}
+
+			if got := r.Source(); got != want {
+				t.Errorf("\n%s\nSource(): want %q, got %q", tc.reason, want, got)
+			}
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLinkedEntrypoint ensures that inputs are written where the entrypoint of a fetched module
+// leads to, and nowhere outside of the module.
+func TestLinkedEntrypoint(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	address := t.TempDir()
+	filesystem.Write(t, address, filesystem.Files{"real/main.tf": `variable "a" {}`, "link": "-> real"})
+
+	r := p.stubbed(t, firstUID, entrypoint("link"), variables, remote(address))
+	expectError(t, "State(...)", "", callState(t.Context(), r))
+	expectFiles(t, "during the run", r, filesystem.Files{
+		"link": "-> real", "real/main.tf": `variable "a" {}`,
+		"real/crossplane-provider-terraform-vars.tfvars":   "a = \"b\"\n",
+		"real/crossplane-provider-terraform-0.tfvars":      "from-config-map",
+		"real/crossplane-provider-terraform-1.tfvars.json": "sesame-sesame",
+	})
+
+	if diff := cmp.Diff([]string{"IN real " + initRun, "IN real " + pullRun}, p.ran(t, r)); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+
+	// A program that the module ran has replaced the directory.
+	outside := t.TempDir()
+	other := p.stubbed(t, secondUID, entrypoint("a"), partialBackend)
+	filesystem.Write(t, other.Dir.Path(), filesystem.Files{"a": "-> " + outside})
+
+	_ = callState(t.Context(), other)
+
+	if got := filesystem.Read(t, outside); len(got) != 0 {
+		t.Errorf("files outside of the directory: want none, got %v", got)
+	}
+}

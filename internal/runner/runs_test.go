@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+)
+
+// Commands that are the same in many tests.
+const (
+	initRun  = "init -input=false -no-color"
+	planRun  = "plan -json -detailed-exitcode -input=false -lock=false -out=DIR/.crossplane.tfplan"
+	applyRun = "apply -json -input=false DIR/.crossplane.tfplan"
+	pullRun  = "state pull -no-color"
+)
+
+// Calls of a Runner.
+
+func callPlan(ctx context.Context, r *Runner) error {
+	_, err := r.plan(ctx, false)
+
+	return err
+}
+
+func callLockedPlan(ctx context.Context, r *Runner) error {
+	_, _, err := r.Plan(ctx, true)
+
+	return err
+}
+
+// sameState says that the state is the one that it was before the init.
+func sameState() error { return nil }
+
+func callDestroy(ctx context.Context, r *Runner) error {
+	_, err := r.Destroy(ctx, sameState, nil)
+
+	return err
+}
+
+func callState(ctx context.Context, r *Runner) error {
+	_, err := r.State(ctx)
+
+	return err
+}
+
+func callUnlock(ctx context.Context, r *Runner) error { return r.Unlock(ctx, "id") }
+
+func callDeleteWorkspace(ctx context.Context, r *Runner) error { return r.DeleteWorkspace(ctx) }
+
+// TestRuns ensures that each call of a Runner runs the right commands in the right order, and says
+// whether it failed before the CLI could plan.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+
+	const uninitialized = "Module not installed"
+
+	cases := map[string]struct {
+		reason  string
+		change  []func(s *subject)
+		answers map[string][]string
+		call    func(ctx context.Context, r *Runner) error
+
+		ran        []string
+		err        string
+		unprepared bool
+	}{
+		"Plan":       {reason: "A plan needs no lock.", call: callPlan, ran: []string{initRun, planRun}},
+		"LockedPlan": {reason: "It takes the lock on demand. The stub saves no state in the plan.", call: callLockedPlan, ran: []string{initRun, strings.Replace(planRun, " -lock=false", "", 1), pullRun}},
+		"Destroy":    {reason: "It needs no plan.", call: callDestroy, ran: []string{initRun, "destroy -json -auto-approve -input=false"}},
+		"State":      {reason: "It is read.", call: callState, ran: []string{initRun, pullRun}},
+		"Unlock":     {reason: "The lock is named.", call: callUnlock, ran: []string{initRun, "force-unlock -force -no-color -- id"}},
+		"Delete":     {reason: "The Terraform workspace is deleted.", call: callDeleteWorkspace, ran: []string{initRun, "workspace delete -no-color -- ws"}},
+		"Twice": {
+			reason: "One Runner prepares the directory once.",
+			call: func(ctx context.Context, r *Runner) error {
+				if err := callPlan(ctx, r); err != nil {
+					return err
+				}
+
+				return callState(ctx, r)
+			},
+			ran: []string{initRun, planRun, pullRun},
+		},
+
+		"Arguments": {
+			reason: "Each command gets its arguments, the last ones take precedence.", change: []func(*subject){arguments}, call: callPlan,
+			ran: []string{initRun + " -get=false", strings.Replace(planRun, " -out", " -parallelism=1 -out", 1)},
+		},
+		"DestroyArguments": {
+			reason: "So does destroy.", change: []func(*subject){arguments}, call: callDestroy,
+			ran: []string{initRun + " -get=false", "destroy -json -auto-approve -input=false -parallelism=3"},
+		},
+		"Variables": {
+			reason: "The files are named by absolute paths, those that take precedence last.", change: []func(*subject){variables}, call: callPlan,
+			ran: []string{initRun, strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -out", 1)},
+		},
+		"DestroyVariables": {
+			reason: "A destroy evaluates the configuration of providers.", change: []func(*subject){inline("")}, call: func(ctx context.Context, r *Runner) error {
+				r.Inputs.varFiles = []string{"a.tfvars"}
+
+				return callDestroy(ctx, r)
+			},
+			ran: []string{initRun, "destroy -json -auto-approve -input=false -var-file=DIR/a.tfvars"},
+		},
+		"PartialBackend": {
+			reason: "Init gets the file.", change: []func(*subject){partialBackend, arguments}, call: callState,
+			ran: []string{initRun + " -backend-config=DIR/crossplane.remote.tfbackend -get=false", pullRun},
+		},
+		"Entrypoint": {
+			reason: "All commands run there. The plan stays in the root, where no module can replace it.", change: []func(*subject){entrypoint("/a//b/"), partialBackend}, call: callPlan,
+			ran: []string{"IN a/b " + initRun + " -backend-config=DIR/a/b/crossplane.remote.tfbackend", "IN a/b " + planRun},
+		},
+
+		"InitFails": {
+			reason: "The CLI cannot plan.", answers: map[string][]string{"init": {fails("boom")}}, call: callPlan,
+			ran: []string{initRun}, err: "cannot initialize: boom", unprepared: true,
+		},
+		"InitRace": {
+			reason: "Another init makes the empty state at this moment.", answers: map[string][]string{"init": {fails("Error acquiring the state lock")}}, call: callPlan,
+			ran: []string{initRun, initRun, planRun},
+		},
+		"InitAgain": {
+			reason: "The module has another requirement.", answers: map[string][]string{"plan": {fails(uninitialized)}}, call: callPlan,
+			ran: []string{initRun, planRun, initRun, planRun},
+		},
+		"InitAgainInVain": {
+			reason: "It is not repeated for ever.", answers: map[string][]string{"plan": {fails(uninitialized), fails(uninitialized)}}, call: callPlan,
+			ran: []string{initRun, planRun, initRun, planRun}, err: "cannot plan: " + uninitialized,
+		},
+		"InitAgainFails": {
+			reason: "The CLI cannot plan.", answers: map[string][]string{"init": {"", fails("boom")}, "plan": {fails(uninitialized)}}, call: callPlan,
+			ran: []string{initRun, planRun, initRun}, err: "cannot initialize: boom", unprepared: true,
+		},
+
+		"PlanFails":    {reason: "The module is wrong.", answers: map[string][]string{"plan": {fails("boom")}}, call: callPlan, ran: []string{initRun, planRun}, err: "cannot plan: boom"},
+		"DestroyFails": {reason: "A resource cannot be destroyed.", answers: map[string][]string{"destroy": {fails("boom")}}, call: callDestroy, ran: []string{initRun, "destroy -json -auto-approve -input=false"}, err: "cannot destroy: boom"},
+		"StateFails":   {reason: "It cannot be read.", answers: map[string][]string{"state": {fails("boom")}}, call: callState, ran: []string{initRun, pullRun}, err: "cannot read state: boom"},
+		"UnlockFails":  {reason: "There is no such lock.", answers: map[string][]string{"force-unlock": {fails("boom")}}, call: callUnlock, ran: []string{initRun, "force-unlock -force -no-color -- id"}, err: "cannot remove lock id: boom"},
+		"DeleteFails":  {reason: "It is not empty.", answers: map[string][]string{"workspace": {fails("boom")}}, call: callDeleteWorkspace, ran: []string{initRun, "workspace delete -no-color -- ws"}, err: "cannot delete Terraform workspace: boom"},
+		"Unavailable":  {reason: "The backend cannot be reached.", answers: map[string][]string{"plan": {fails("error loading state: boom")}}, call: callPlan, ran: []string{initRun, planRun}, err: "cannot plan: error loading state: boom", unprepared: true},
+		"NoWorkspaces": {reason: "The error says what to change.", answers: map[string][]string{"plan": {fails("workspaces not supported")}}, call: callPlan, ran: []string{initRun, planRun}, err: `set annotation crossplane.io/external-name to "default"`, unprepared: true},
+
+		"MissingVariable":     {reason: "No command that needs variables runs.", change: []func(*subject){missingVariables}, call: callPlan, err: "cannot resolve variables: varFiles[0]"},
+		"UndeclaredVariables": {reason: "Variables that cannot be written are missing, too.", change: []func(*subject){inline(`variable "a" { type = list(string) }`), badVariable}, call: callPlan, ran: []string{initRun}, err: "cannot use spec.forProvider.vars"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, tc.change...)
+
+			for command, answers := range tc.answers {
+				p.answer(t, command, answers...)
+			}
+
+			err := tc.call(t.Context(), r)
+			expectError(t, tc.reason, tc.err, err)
+
+			if got := IsUnprepared(err); got != tc.unprepared {
+				t.Errorf("\n%s\nIsUnprepared(%v): want %t, got %t", tc.reason, err, tc.unprepared, got)
+			}
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func badVariable(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "["}} }
+
+// TestChangedBackend ensures that another backend is used only while no state can be left behind
+// in the first one.
+func TestChangedBackend(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		stateless bool
+		answer    string
+		ran       []string
+		err       string
+	}{
+		"Stateless":      {stateless: true, answer: "Backend configuration changed", ran: []string{initRun, initRun + " -reconfigure", pullRun}},
+		"State":          {answer: "Backend configuration changed", ran: []string{initRun}, err: "Backend configuration changed"},
+		"AnotherFailure": {stateless: true, answer: "boom", ran: []string{initRun}, err: "boom"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "init", fails(tc.answer))
+
+			r := p.stubbed(t, firstUID)
+			r.Stateless = tc.stateless
+
+			expectError(t, "State(...)", tc.err, callState(t.Context(), r))
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("runs: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPlan ensures that a plan returns the state that it was made from, from the plan file or else
+// from the backend, and no secret in the addresses of resources.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+
+	const drift = `echo '{"type":"resource_drift","change":{"resource":{"addr":"a[\"sesame-sesame\"]"}}}'` + "\n"
+
+	p := newPlace(t)
+	p.answer(t, "plan", drift+p.answerPlan(t, `{"version":4,"lineage":"l","serial":3}`), planned)
+	p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+
+	r := p.stubbed(t, firstUID, credentials("creds"))
+
+	plan, prior, err := r.Plan(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 3}, prior); diff != "" {
+		t.Errorf("state: -want, +got:\n%s", diff)
+	}
+
+	if len(plan.Drift) != 1 || strings.Contains(plan.Drift[0], "sesame") {
+		t.Errorf("drift: want one address without the secret, got %q", plan.Drift)
+	}
+
+	if diff := cmp.Diff([]string{initRun, planRun}, p.ran(t, r)); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+
+	_, prior, err = r.Plan(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 4}, prior); diff != "" {
+		t.Errorf("state that is not in the plan: -want, +got:\n%s", diff)
+	}
+}
+
+// TestDestroyed ensures that a destroy tells the number of resources that it has destroyed, and
+// reports its progress.
+func TestDestroyed(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	p.answer(t, "destroy", `echo '{"type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"delete"}}'
+echo '{"type":"change_summary","changes":{"remove":3}}'`, fails("boom"))
+
+	r := p.stubbed(t, firstUID)
+
+	var progress []terraform.Progress
+
+	n, err := r.Destroy(t.Context(), sameState, func(p terraform.Progress) { progress = append(progress, p) })
+	if n != 3 || err != nil {
+		t.Errorf("Destroy(...): want 3, got %d and error %v", n, err)
+	}
+
+	if diff := cmp.Diff([]terraform.Progress{{Event: "apply_start", Address: "a.b", Action: "delete"}}, progress); diff != "" {
+		t.Errorf("progress: -want, +got:\n%s", diff)
+	}
+
+	if n, err := r.Destroy(t.Context(), sameState, nil); n != 0 || err == nil {
+		t.Errorf("Destroy(...) that fails: want 0 and an error, got %d and error %v", n, err)
+	}
+}
+
+// TestPushState ensures that the file of an unsaved state is removed if, and only if, its state
+// was saved: there is no other copy.
+func TestPushState(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	p.answer(t, "state", fails("boom"))
+
+	r := p.stubbed(t, firstUID)
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{terraform.ErroredStateFile: "{}"})
+	path := pathIn(r, terraform.ErroredStateFile)
+
+	expectError(t, "PushState(...)", "cannot save state: boom", r.PushState(t.Context(), path))
+
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("state that was not saved: %v", err)
+	}
+
+	expectError(t, "PushState(...)", "", r.PushState(t.Context(), path))
+
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("state that was saved: want none, got error %v", err)
+	}
+
+	push := "state push -no-color -- DIR/errored.tfstate"
+	if diff := cmp.Diff([]string{initRun, push, push}, p.ran(t, r)); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+
+	expectError(t, "PushState(...) of a missing file", "cannot remove state that was saved", r.PushState(t.Context(), path))
+}
