@@ -38,6 +38,9 @@ type cluster struct {
 	// crds are directories of CustomResourceDefinitions.
 	crds []string
 
+	// plugins are the admission plugins that are not enabled by default.
+	plugins []string
+
 	start func() error
 	env   *envtest.Environment
 
@@ -53,9 +56,13 @@ type cluster struct {
 // another's.
 const leaseNamespace = "leases"
 
+// ownerReferences is an admission plugin that some distributions enable: a client needs an extra
+// right to set an owner reference that blocks deletion.
+const ownerReferences = "OwnerReferencesPermissionEnforcement"
+
 // newCluster returns a control plane that starts when it is first used.
 func newCluster(assets, dir string, crds ...string) *cluster {
-	c := &cluster{assets: assets, dir: dir, crds: crds}
+	c := &cluster{assets: assets, dir: dir, crds: crds, plugins: []string{ownerReferences}}
 	c.start = sync.OnceValue(c.doStart)
 
 	return c
@@ -81,9 +88,9 @@ func (c *cluster) doStart() error {
 		ControlPlaneStopTimeout:  time.Minute,
 	}
 
-	// Some distributions enable this admission plugin: a client needs an extra right to
-	// set an owner reference that blocks deletion.
-	c.env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	if len(c.plugins) > 0 {
+		c.env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", c.plugins...)
+	}
 
 	var err error
 	if c.config, err = c.env.Start(); err != nil {
