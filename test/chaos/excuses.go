@@ -13,6 +13,10 @@ import (
 // moment is the maximum delay between an end and its observation.
 const moment = time.Second / 2
 
+// reaping is the maximum delay between the death of an instance and its observation: it is a child
+// of the harness, which waits for it, and the machine may be busy.
+const reaping = 2 * time.Second
+
 // respite is how long a process that is alive may need to save a state after the API
 // server, which keeps it, is back.
 const respite = 10 * time.Second
@@ -37,7 +41,7 @@ func excuse(by *run, begun int64, notes []note) string {
 		return "too slow to interrupt"
 	}
 
-	if at, ok := killed(notes)[by.instance]; ok && (by.end == 0 || by.end > at-int64(moment)) {
+	if at, ok := killed(notes)[by.instance]; ok && (by.end == 0 || by.end > at-int64(reaping)) {
 		if why := killer(by, notes, at); why != "" {
 			return why
 		}
@@ -65,9 +69,9 @@ func killer(by *run, notes []note, at int64) string {
 		switch {
 		case (n.kind == kill || n.kind == lose) && n.time > at-int64(2*time.Second):
 			return "killed"
-		case n.kind == pause && n.until() > at-int64(moment):
+		case n.kind == pause && n.until() > at-int64(reaping):
 			return "paused"
-		case n.cutsOff() && n.until() > at-int64(moment):
+		case n.cutsOff() && n.until() > at-int64(reaping):
 			return "cut off"
 		}
 	}

@@ -45,9 +45,14 @@ func TestUnsaved(t *testing.T) {
 		},
 		"KilledLater": {
 			reason: "A run that ended well before its instance had the time.",
-			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			runs:   []run{newRun("a#1", 5, 1, 2900)},
 			notes:  []note{{time: at(4900), kind: kill, subject: "a"}, dead(5001, "a#1")},
 			want:   want,
+		},
+		"ReapedLate": {
+			reason: "The machine was busy: the death of the instance was observed a second later.",
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(1500), end: at(5200), kind: pause, subject: "a"}, dead(5001, "a#1")},
 		},
 		"KilledItself": {
 			reason: "An instance that kills itself has to interrupt its runs before.",
