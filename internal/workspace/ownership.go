@@ -170,6 +170,10 @@ type Contest struct {
 	// begun is another Workspace that may be about to record the lineage. It is nil if there is
 	// none.
 	begun *contestant
+
+	// rival is another Workspace that has begun to create its resources in the state, when the
+	// state was empty. It is nil if there is none.
+	rival *contestant
 }
 
 // A contestant is one of the Workspaces in a Contest.
@@ -182,6 +186,10 @@ type contestant struct {
 
 	// certain says that the status of the Workspace names the lineage.
 	certain bool
+
+	// creates says that the Workspace has begun to create its resources in the state, which was
+	// empty then, and has not recorded the end. It is not being deleted.
+	creates bool
 
 	description string
 }
@@ -210,6 +218,8 @@ func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
 		c.started = s.Time
 	}
 
+	c.creates = t == OwnershipBegun && !c.deleted && c.certain && IsBlank(*ws.GetObservation().State)
+
 	return c
 }
 
@@ -225,6 +235,10 @@ func (c *Contest) Add(ws Workspace, description string) {
 
 	if c.first == nil || other.ownerBefore(*c.first) {
 		c.first = &other
+	}
+
+	if other.creates {
+		c.rival = &other
 	}
 
 	if other.certain && (t == OwnershipRecorded || !other.started.IsZero()) {
@@ -262,6 +276,18 @@ func (c *Contest) Owner() (description string, certain bool) {
 	}
 
 	return c.first.description, c.first.certain
+}
+
+// Undecided returns the description of another Workspace if the resources in the state may be of
+// the one or of the other: both have begun to create theirs when the state was empty, and neither
+// has recorded the end. The times at which they began do not decide: one of them may have been
+// killed before it saved anything. The description is empty if there is no such Workspace.
+func (c *Contest) Undecided() string {
+	if !c.mine.creates || c.rival == nil || c.first.ownership > OwnershipBegun {
+		return ""
+	}
+
+	return c.rival.description
 }
 
 // Begun returns the description of another Workspace that has begun to take over the state and

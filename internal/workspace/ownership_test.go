@@ -100,13 +100,21 @@ func TestTitleTo(t *testing.T) {
 }
 
 // TestContest has a Workspace, which owns nothing by default, try to take over a state.
+// creates is a Workspace that has begun to create its resources in an empty state.
+func creates(after time.Duration) option {
+	return func(ws *namespacedv1beta1.Workspace) {
+		BeginCreation(ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 1}, epoch().Add(after))
+	}
+}
+
 func TestContest(t *testing.T) {
 	t.Parallel()
 
 	type answer struct {
-		Owner   string
-		Certain bool
-		Begun   string
+		Owner     string
+		Certain   bool
+		Begun     string
+		Undecided string
 	}
 
 	cases := map[string]struct {
@@ -129,6 +137,10 @@ func TestContest(t *testing.T) {
 		"OtherSecond":  {reason: "A Workspace that began later, with an unknown state, does not matter.", mine: []option{began(0)}, others: map[string][]option{"begun": {older(), began(time.Second)}}},
 		"OtherAtIt":    {reason: "A Workspace that began later with the same state may be about to record it.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(time.Second), seen("l")}}, want: answer{Begun: "begun"}},
 		"SameTime":     {reason: "The older one precedes.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(0), seen("l")}}, want: answer{Owner: "begun", Certain: true, Begun: "begun"}},
+		"BothCreate":   {reason: "Both began in the empty state: one of them created what is in it.", mine: []option{creates(0)}, others: map[string][]option{"other": {creates(time.Second)}}, want: answer{Begun: "other", Undecided: "other"}},
+		"OtherCreates": {reason: "This one takes it over, and did not create anything in it.", mine: []option{began(0), remembers(commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1})}, others: map[string][]option{"other": {creates(time.Second)}}, want: answer{Begun: "other"}},
+		"OtherGoes":    {reason: "A person has decided by deleting the other one.", mine: []option{creates(0)}, others: map[string][]option{"other": {deleted(), creates(time.Second)}}, want: answer{Begun: "other"}},
+		"Created":      {reason: "The other one has recorded that it created what is in it.", mine: []option{creates(0)}, others: map[string][]option{"other": {creates(time.Second)}, "owner": {owns("l")}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 		"RememberedBy": {reason: "A Workspace that was reconciled with the state precedes one that has begun.", mine: []option{older(), began(0)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
 		"Best":         {reason: "Of several others, the one that precedes the rest is named.", others: map[string][]option{"begun": {older(), began(0)}, "owner": {owns("l")}, "legacy": {older(), reconciled(legacyChecksum)}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 	}
@@ -145,7 +157,7 @@ func TestContest(t *testing.T) {
 				c.Add(newWorkspace(uid, opts...), uid)
 			}
 
-			got := answer{Begun: c.Begun()}
+			got := answer{Begun: c.Begun(), Undecided: c.Undecided()}
 			got.Owner, got.Certain = c.Owner()
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {

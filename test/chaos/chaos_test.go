@@ -140,6 +140,10 @@ func settle(t *testing.T, j *journal, f fleet, w *workspaces, r *report) {
 			return nil
 		}
 
+		if err := w.decide(t.Context(), unready); err != nil {
+			return err
+		}
+
 		// The interval is long, because reading all Workspaces is work for the API server.
 		return errors.Join(errors.New("not settled"), wait.For(t.Context(), time.Second))
 	})

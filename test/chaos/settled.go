@@ -15,6 +15,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// undecided is in the condition of a Workspace that was interrupted in its first creation, like
+// another one with the same state.
+const undecided = "may have been created by"
+
 // A condition of a Workspace, as far as it matters here.
 type condition struct {
 	status, message string

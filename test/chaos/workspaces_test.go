@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -232,4 +233,22 @@ func (w *workspaces) mend(ctx context.Context) error {
 	}
 
 	return w.unlockAbandoned(ctx)
+}
+
+// decide deletes all but one of several Workspaces of which each may have created what is in
+// their state, as a person has to.
+func (w *workspaces) decide(ctx context.Context, unready []violation) error {
+	for _, v := range unready {
+		if !strings.Contains(v.text, undecided) {
+			continue
+		}
+
+		for _, name := range v.others {
+			if err := w.do(ctx, fault{kind: remove, subject: name}); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
 }

@@ -10,18 +10,38 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
+
+// creates is a Workspace that has begun to create its resources in the other state.
+func creates(ws *clusterv1beta1.Workspace) {
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{Lineage: otherLineage, Serial: 1}, time.Now())
+}
+
+// anotherCreatingThere is another Workspace that has begun to create its resources in the other
+// state.
+func anotherCreatingThere() client.Object {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+	meta.SetExternalName(ws, "ws")
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{Lineage: otherLineage, Serial: 1}, time.Now())
+
+	return ws
+}
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
@@ -114,6 +134,13 @@ func TestObserve(t *testing.T) {
 				r.runner.latest = &terraform.State{}
 			},
 			want: outcome{ran: []string{"plan", "state pull"}, err: "has changed since it was planned"},
+		},
+		"Undecided": {
+			reason: "Another one has begun in the same empty state: it may have created what is in it.",
+			ws:     with(creates),
+			others: []client.Object{anotherCreatingThere()},
+			change: func(r *attempt) { r.planned(changes(), otherState()) },
+			want:   outcome{ran: []string{"plan"}, err: `may have been created by the Workspace "ns/other" of tf.m.upbound.io`, begun: true},
 		},
 		"NotRecorded": {
 			reason: "Nothing is taken over unless it is recorded.",

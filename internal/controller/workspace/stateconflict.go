@@ -56,7 +56,14 @@ func (e foreignStateError) Error() string {
 // belongs to another one. See workspace.Contest for the reason of each step. isThere returns an
 // error unless the state is still the one that was found.
 func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary, isThere func() error) error {
-	if _, err := c.contest(ctx, ws, found.Lineage); err != nil {
+	first, err := c.contest(ctx, ws, found.Lineage)
+	// An undecided one does not give up: the other one would take it for its own.
+	if other := first.Undecided(); other != "" {
+		return errors.Errorf("what is in the state of Terraform workspace %q may have been created by %s, too: both use the same backend and were interrupted. Nothing was changed. Delete the one that is not to have it: what is in the state stays",
+			workspace.TerraformWorkspace(ws), other)
+	}
+
+	if err != nil {
 		return c.giveUp(ctx, ws, found.Lineage, err)
 	}
 
@@ -106,15 +113,15 @@ func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lin
 }
 
 // contest returns the Contest for the state with the supplied lineage, which the Workspace has
-// found. It returns a foreignStateError if the state belongs to another Workspace.
+// found. It returns a foreignStateError beside it if the state belongs to another Workspace.
 func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
 	contest := workspace.NewContest(ws, lineage, c.now())
 	if err := c.each(ctx, contest.Add); err != nil {
-		return nil, errors.Wrap(err, "cannot find out whom the state belongs to")
+		return contest, errors.Wrap(err, "cannot find out whom the state belongs to")
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
-		return nil, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain}
+		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain}
 	}
 
 	return contest, nil
