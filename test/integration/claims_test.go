@@ -118,7 +118,9 @@ func TestClaims(t *testing.T) {
 
 		e.write(t, "gate", "")
 		expectClaimed(t, c, ws, leaseName+"-"+two)
+		// It was Ready when its creation ended: there is nothing to do before the next poll.
 		expectReady(t, c, ws)
+		c.request(t, ws)
 		expectServedBy(t, b, ws)
 		expectDone(t, e, "created")
 	})

@@ -120,8 +120,10 @@ func TestRelabelDuringApply(t *testing.T) {
 
 		return nil
 	})
-	expectServedBy(t, b, ws)
+	// It was Ready when its creation ended: there is nothing to do before the next poll.
 	expectReady(t, c, ws)
+	c.request(t, ws)
+	expectServedBy(t, b, ws)
 	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 	expectDone(t, e, "created")
 

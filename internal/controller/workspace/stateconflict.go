@@ -182,6 +182,11 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 		return nil
 	default:
 		return e.conflicts.own(ctx, ws, s, func() error {
+			// It has created what is in the state.
+			if ws.GetOwnership().CreationSucceeded != nil {
+				return nil
+			}
+
 			latest, err := e.runner.State(ctx)
 			if err != nil {
 				return err
