@@ -231,6 +231,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		StateUsers:   statelock.NewStateUsers(),
 
 		PreviousOwnerWasOther: s.previousOwnerWasOther,
+		Served:                s.served,
 
 		Wanted: claim.Changed(),
 		Wrap: func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {

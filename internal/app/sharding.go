@@ -168,6 +168,16 @@ func (s *sharding) predecessors(o client.Object) statelock.Predecessors {
 	return statelock.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
 }
 
+// served returns when the previous holder of the Lease of this instance last renewed it. It is zero
+// if there was none.
+func (s *sharding) served() time.Time {
+	if s.lock == nil {
+		return time.Time{}
+	}
+
+	return s.lock.Served()
+}
+
 // previousOwnerWasOther says whether another instance served a Workspace before this one.
 // An earlier incarnation of this instance does not count.
 func (s *sharding) previousOwnerWasOther(o client.Object) bool {

@@ -7,6 +7,7 @@ package schedule
 import (
 	"context"
 	"maps"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,8 +48,9 @@ func changed() predicate.Predicate {
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
 // the queue if people have changed it, or if one of the supplied predicates accepts it. The
-// handler calls left with each Workspace that has left the cache.
-func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...predicate.Predicate) handler.EventHandler {
+// handler calls left with each Workspace that has left the cache. served returns when the previous
+// instance last served these Workspaces, or zero if that is not known.
+func NewEventHandler(r *Records, s *Slots, left func(o client.Object), served func() time.Time, also ...predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
@@ -60,6 +62,10 @@ func NewEventHandler(r *Records, s *Slots, left func(o client.Object), also ...p
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
 			if ws, ok := e.Object.(workspace.Workspace); ok {
 				r.Begin(ws)
+
+				if at := served(); e.IsInInitialList && !at.IsZero() {
+					r.ServedUntil(ws, at)
+				}
 			}
 
 			q.Add(request(e.Object))

@@ -32,8 +32,8 @@ func (p Polls) untilNext(f Facts, r Record, now time.Time) time.Duration {
 		return p.until(f, r.Observation.At, now)
 	}
 
-	// The previous instance observed it at an unknown time. Use its next poll after this instance
-	// got the Workspace.
+	// The previous instance observed it at an unknown time, when its polls were due. Use the next
+	// poll after that instance ended, or after this one got the Workspace.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 

@@ -26,7 +26,8 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when the controller first saw the Workspace in the cache. initial is the Desired of
+	// Since is when the controller first saw the Workspace in the cache. It is the end of the previous
+	// instance for a Workspace that was there when this one started. initial is the Desired of
 	// its Facts then.
 	Since   time.Time
 	initial string
@@ -82,6 +83,16 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	defer r.mu.Unlock()
 
 	r.records[client.ObjectKeyFromObject(ws)] = &Record{UID: ws.GetUID(), Class: classify(ws), Since: r.now(), initial: Desired(ws)}
+}
+
+// ServedUntil records that the previous instance polled a Workspace until the supplied time. A poll
+// that was due between that time and the begin is overdue.
+func (r *Records) ServedUntil(ws workspace.Workspace, at time.Time) {
+	r.change(ws, func(rec *Record) {
+		if at.Before(rec.Since) {
+			rec.Since = at
+		}
+	})
 }
 
 // Update sets the class of a Workspace that was changed.

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // TestPollWritesNothing ensures that a poll for which there is nothing to do leaves
@@ -43,6 +46,43 @@ func TestPollWritesNothing(t *testing.T) {
 
 	if diff := cmp.Diff(before, lasting(t, i.workdir(string(ws.GetUID())))); diff != "" {
 		t.Errorf("inodes and times of files: -before, +after polls:\n%s", diff)
+	}
+}
+
+// TestOverduePolls stops an instance for longer than the poll interval. The next one polls each
+// Workspace at once, and not when its next poll would be due.
+func TestOverduePolls(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	first := startInstance(t, c, withShard(shard))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "overdue"))
+
+	var all []workspace.Workspace
+
+	for range 3 {
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+		expectReady(t, c, ws)
+
+		all = append(all, ws)
+	}
+
+	first.stop(t)
+
+	// The time of the last renewal stands for the length of the outage.
+	l := newLease(leaseNamespace, leaseName+"-"+shard)
+	c.get(t, l)
+
+	l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-2 * pollNever)}
+	if err := c.kube.Update(t.Context(), l); err != nil {
+		t.Fatalf("cannot set time of last renewal: %v", err)
+	}
+
+	second := startInstance(t, c, withShard(shard), withRoot(first.root), withPoll(pollNever))
+
+	for _, ws := range all {
+		expectRuns(t, second, ws, "plan")
 	}
 }
 

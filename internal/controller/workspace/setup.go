@@ -73,6 +73,10 @@ type Options struct {
 	// served a Workspace before.
 	PreviousOwnerWasOther func(o client.Object) bool
 
+	// Served returns when the previous instance last served the Workspaces that this one finds at
+	// its start, or zero if that is not known.
+	Served func() time.Time
+
 	// PollJitter is the largest time by which a poll is delayed or advanced. The time depends on
 	// the UID of the Workspace.
 	PollJitter time.Duration
@@ -187,7 +191,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, schedule.NewEventHandler(records, slots, left, o.Wanted)).
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, left, o.Served, o.Wanted)).
 		Complete(wrapped), "cannot set up controller %s", name)
 }
 

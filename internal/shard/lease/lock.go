@@ -85,6 +85,10 @@ type Lock struct {
 	// since is the time at which it took the Lease.
 	predecessors []string
 	since        time.Time
+
+	// served is when the holder before this instance last renewed or released the Lease, according
+	// to its own clock.
+	served time.Time
 }
 
 // A LockOption configures a Lock.
@@ -148,6 +152,15 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 	return l.predecessors, l.since
 }
 
+// Served returns when the holder before this instance last renewed or released the Lease, according
+// to its own clock. It is zero if there was none.
+func (l *Lock) Served() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.served
+}
+
 // Get returns the Lease. If another instance holds the Lease that this one had taken, the Lock is
 // lost. A Lease that must not be taken yet is returned as if another instance held it. A Lease
 // whose holder is proven to be dead is returned as if no instance held it: leader election would
@@ -172,6 +185,10 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		holder = r.HolderIdentity
 	}
 
+	if err == nil {
+		l.see(r.RenewTime.Time)
+	}
+
 	if err := l.check(holder, err == nil); err != nil {
 		l.lose(err)
 
@@ -185,6 +202,16 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 
 	return r, raw, err
+}
+
+// see records the renewal of a Lease that this instance does not hold yet.
+func (l *Lock) see(renewed time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.since.IsZero() {
+		l.served = renewed
+	}
 }
 
 // waits says whether a Lease without a holder must not be taken yet. It logs the reason once.
