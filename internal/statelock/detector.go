@@ -115,8 +115,13 @@ func (e LockedError) Error() string {
 		why = "it may be held for " + e.other + ", which may use the same backend"
 	}
 
-	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, remove it with force-unlock",
-		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, why)
+	remedy := "remove it with force-unlock"
+	if e.lock.Operation == MakesState {
+		remedy = "remove the holder from the Lease with that ID, with kubectl: force-unlock cannot remove a lock from a state that was never made"
+	}
+
+	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",
+		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, why, remedy)
 }
 
 // Unwrap returns the error of the CLI.

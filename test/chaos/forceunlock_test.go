@@ -6,6 +6,7 @@ package chaos
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -21,9 +22,13 @@ import (
 // lockInfo is the annotation with which the kubernetes backend describes a lock.
 const lockInfo = "app.terraform.io/lock-info"
 
+// defaultWorkspace is the Terraform workspace that every backend has.
+const defaultWorkspace = "default"
+
 // unlockAbandoned removes the locks that only a person can remove: those of a Workspace that
 // was deleted before it had a finalizer, after its first plan had been killed. Such a lock
-// is from that plan, or from the making of the empty state, which the CLI calls "init".
+// is from that plan, or from the making of the empty state, which the CLI calls "init". The
+// CLI makes the state of the default workspace, too.
 func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 	for _, name := range sorted(w.all) {
 		ws := w.all[name]
@@ -31,63 +36,62 @@ func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 			continue
 		}
 
-		l, held, err := w.lockOf(ctx, ws)
-		if err != nil {
-			return err
-		}
+		for _, state := range []string{ws.state(), path.Join(path.Dir(ws.state()), defaultWorkspace)} {
+			l, held, err := w.lockOf(ctx, state)
+			if err != nil {
+				return err
+			}
 
-		if !held {
-			continue
-		}
+			info := l.GetAnnotations()[lockInfo]
+			if !held || !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
+				continue
+			}
 
-		info := l.GetAnnotations()[lockInfo]
-		if !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
-			continue
-		}
-
-		if err := w.forceUnlock(ctx, ws); err != nil {
-			return err
+			if err := w.forceUnlock(ctx, state); err != nil {
+				return err
+			}
 		}
 	}
 
 	return nil
 }
 
-// lockOf returns the lock on the state of a Workspace, and whether it is held.
-func (w *workspaces) lockOf(ctx context.Context, ws *wanted) (*coordinationv1.Lease, bool, error) {
-	state := strings.Split(ws.state(), "/")
-	if state[0] != "kubernetes" {
+// lockOf returns the lock on a state, and whether it is held.
+func (w *workspaces) lockOf(ctx context.Context, state string) (*coordinationv1.Lease, bool, error) {
+	l := &coordinationv1.Lease{}
+
+	parts := strings.Split(state, "/")
+	if parts[0] != "kubernetes" {
 		// The kernel releases the lock of a state on disk.
-		return nil, false, nil
+		return l, false, nil
 	}
 
-	l := &coordinationv1.Lease{}
-	if err := w.kube.Get(ctx, client.ObjectKey{Namespace: state[1], Name: "lock-tfstate-" + state[3] + "-" + state[2]}, l); err != nil {
-		return nil, false, client.IgnoreNotFound(err)
+	if err := w.kube.Get(ctx, client.ObjectKey{Namespace: parts[1], Name: "lock-tfstate-" + parts[3] + "-" + parts[2]}, l); err != nil {
+		return l, false, client.IgnoreNotFound(err)
 	}
 
 	return l, l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "", nil
 }
 
 // forceUnlock removes the lock on the state of a Workspace that is gone, as a person has to
-// before it is restored: a lock that an instance left behind when it died is removed by
+// before the Workspace is restored: a lock that an instance left behind when it died is removed by
 // the next instance only as long as the status of the Workspace names the host. It waits
 // until there is no run with that state.
-func (w *workspaces) forceUnlock(ctx context.Context, ws *wanted) error {
+func (w *workspaces) forceUnlock(ctx context.Context, state string) error {
 	return wait.Until(ctx, wait.Patience, func() error {
-		l, held, err := w.lockOf(ctx, ws)
+		l, held, err := w.lockOf(ctx, state)
 		if !held || err != nil {
 			return err
 		}
 
-		for _, uid := range w.users(ws.state()) {
+		for _, uid := range w.users(state) {
 			busy, err := record.Busy(filepath.Join(w.dir, "locks"), uid)
 			if err != nil {
 				return err
 			}
 
 			if busy {
-				return errors.Errorf("there is a run with the state %s", ws.state())
+				return errors.Errorf("there is a run with the state %s", state)
 			}
 		}
 
@@ -96,7 +100,8 @@ func (w *workspaces) forceUnlock(ctx context.Context, ws *wanted) error {
 	})
 }
 
-// users returns the UIDs of all Workspaces with the supplied state.
+// users returns the UIDs of all Workspaces with the supplied state. The state of the default
+// workspace is made by the first runs of all others.
 func (w *workspaces) users(state string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +109,7 @@ func (w *workspaces) users(state string) []string {
 	var uids []string
 
 	for _, ws := range w.all {
-		if ws.uid != "" && ws.state() == state {
+		if ws.uid != "" && (ws.state() == state || path.Join(path.Dir(ws.state()), defaultWorkspace) == state) {
 			uids = append(uids, ws.uid)
 		}
 	}

@@ -169,7 +169,7 @@ func (w *workspaces) restore(ctx context.Context, f fault) error {
 		return nil
 	}
 
-	if err := w.forceUnlock(ctx, ws); err != nil {
+	if err := w.forceUnlock(ctx, ws.state()); err != nil {
 		return err
 	}
 

@@ -195,4 +195,9 @@ func TestLockedError(t *testing.T) {
 	if diff := cmp.Diff(inner, error(err), cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("the error of the CLI is lost: -want, +got:\n%s", diff)
 	}
+
+	l.Operation = statelock.MakesState
+	if got := statelock.NewLockedError(inner, l, "").Error(); !strings.HasSuffix(got, "remove the holder from the Lease with that ID, with kubectl: force-unlock cannot remove a lock from a state that was never made") {
+		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
+	}
 }
