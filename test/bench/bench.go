@@ -84,6 +84,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 		run  func(context.Context, *report) error
 	}{
 		{name: "cost", run: b.costs},
+		{name: "waiting", run: b.waitings},
 		{name: "scaling", run: b.scalings},
 		{name: "memory", run: b.memories},
 	} {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -22,6 +21,7 @@ const (
 	creation = "creation"
 	restart  = "restart"
 	polling  = "poll"
+	deletion = "deletion"
 )
 
 // Modules to measure with, by the plugin that they need.
@@ -67,17 +67,10 @@ func (b *bench) costs(ctx context.Context, r *report) error {
 			return err
 		}
 
-		c := &costing{bench: b, floor: f, module: m.name, text: m.text}
-		for n := range b.workspaces {
-			c.names = append(c.names, numbered(m.name[:4], n))
-		}
+		c := &costing{bench: b, floor: f, module: m.name, text: m.text, names: namesOf(m.name[:4], b.workspaces)}
 
 		if err := c.measure(ctx, r); err != nil {
 			return errors.Wrap(err, m.name)
-		}
-
-		if err := b.clear(ctx); err != nil {
-			return err
 		}
 	}
 
@@ -120,7 +113,12 @@ func (c *costing) measure(ctx context.Context, r *report) error {
 		return err
 	}
 
-	r.Cost = append(r.Cost, created, restarted, polled)
+	deleted, err := c.deletion(ctx)
+	if err != nil {
+		return err
+	}
+
+	r.Cost = append(r.Cost, created, restarted, polled, deleted)
 
 	return nil
 }
@@ -158,17 +156,12 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 
 	c.sayf("%s: creation of %d Workspaces", c.module, len(c.names))
 
-	var all []*namespacedv1beta1.Workspace
-	for _, name := range c.names {
-		all = append(all, newWorkspace(name, "", c.text, map[string]string{"name": name}))
-	}
-
 	before, err := i.read(ctx)
 	if err != nil {
 		return cost{}, err
 	}
 
-	took, err := c.untilReady(ctx, all)
+	took, err := c.untilReady(ctx, workspacesOf(c.names, c.text))
 	if err != nil {
 		return cost{}, err
 	}
@@ -268,6 +261,55 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 	}
 
 	return c.cost(polling, polls/float64(len(c.names)), before, after, floor.times(polls/floor.Runs)), nil
+}
+
+// deletion of all Workspaces.
+func (c *costing) deletion(ctx context.Context) (cost, error) {
+	half := len(c.names) / 2
+
+	c.sayf("%s: bare CLI, destruction of %d", c.module, half)
+
+	if err := c.floor.destroy(ctx, c.names[:half]); err != nil {
+		return cost{}, err
+	}
+
+	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers)
+	if err != nil {
+		return cost{}, err
+	}
+	defer i.process.Kill()
+
+	if err := i.idle(ctx, len(c.names)); err != nil {
+		return cost{}, err
+	}
+
+	c.sayf("%s: deletion of %d Workspaces", c.module, len(c.names))
+
+	before, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := c.untilGone(ctx, workspacesOf(c.names, c.text)); err != nil {
+		return cost{}, err
+	}
+
+	after, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := i.stop(); err != nil {
+		return cost{}, err
+	}
+
+	c.sayf("%s: bare CLI, destruction of %d", c.module, len(c.names)-half)
+
+	if err := c.floor.destroy(ctx, c.names[half:]); err != nil {
+		return cost{}, err
+	}
+
+	return c.cost(deletion, 1, before, after, c.floor.take()), nil
 }
 
 // polls waits while the instance polls, and returns the resources that it has used. It

@@ -60,7 +60,12 @@ func (f *floor) create(ctx context.Context, names []string) error {
 
 	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
 
-	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+	return f.createWith(ctx, f.workers, names)
+}
+
+// createWith creates with a number of workers, and does not count the time that passes.
+func (f *floor) createWith(ctx context.Context, workers int, names []string) error {
+	return each(ctx, workers, names, func(ctx context.Context, name string) error {
 		dir := f.path(name)
 
 		if err := errors.Join(
@@ -82,6 +87,17 @@ func (f *floor) create(ctx context.Context, names []string) error {
 		}
 
 		return f.run(ctx, dir, name, "apply", "-json", "-input=false", "plan.out")
+	})
+}
+
+// destroy the infrastructure of the named modules.
+func (f *floor) destroy(ctx context.Context, names []string) error {
+	start := time.Now()
+
+	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+
+	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+		return f.run(ctx, f.path(name), name, "destroy", "-json", "-auto-approve", "-input=false")
 	})
 }
 

@@ -51,10 +51,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 	q.extra = quiet()
 	b = &q
 
-	var shards []string
-	for n := range b.split {
-		shards = append(shards, numbered("memory", n))
-	}
+	shards := namesOf("memory", b.split)
 
 	model, err := b.model(ctx)
 	if err != nil {

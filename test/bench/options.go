@@ -15,7 +15,7 @@ import (
 )
 
 // parts of the benchmark, in the order in which they run.
-func parts() []string { return []string{"cost", "scaling", "memory"} }
+func parts() []string { return []string{"cost", "waiting", "scaling", "memory"} }
 
 // options of the benchmark.
 type options struct {
@@ -31,6 +31,11 @@ type options struct {
 	workspaces, workers, polls int
 	pollRate                   float64
 
+	// rates of an instance that creates a few Workspaces at once, and overdue is how many are
+	// polled at once.
+	rates        list[int]
+	few, overdue int
+
 	// shards to run slow applies on at the same time: each number once. slow is how
 	// many Workspaces each of them has, and takes how long each apply waits.
 	shards list[int]
@@ -43,7 +48,7 @@ type options struct {
 }
 
 func parseOptions(args []string) (*options, error) {
-	o := &options{parts: parts(), shards: list[int]{1, 2, 3, 4}, sizes: list[int]{1000, 5000, 10000}}
+	o := &options{parts: parts(), rates: list[int]{1, 2, 4}, shards: list[int]{1, 2, 3, 4}, sizes: list[int]{1000, 5000, 10000}}
 	quick := false
 
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -61,6 +66,9 @@ func parseOptions(args []string) (*options, error) {
 	f.IntVar(&o.workers, "workers", 8, "workers of the instance, and of the loop around the bare CLI")
 	f.IntVar(&o.polls, "polls", 2, "polls of each Workspace")
 	f.Float64Var(&o.pollRate, "poll-rate", 6, "polls per second, of all Workspaces")
+	f.Func("rates", "rates at which a few Workspaces are created: 1,2,4", o.rates.set(strconv.Atoi))
+	f.IntVar(&o.few, "few", 20, "`Workspaces` to create at each of these rates")
+	f.IntVar(&o.overdue, "overdue", 100, "`Workspaces` to poll at once")
 	f.Func("shards", "how many shards to compare: 1,2,3,4", o.shards.set(strconv.Atoi))
 	f.IntVar(&o.slow, "slow", 6, "slow `Workspaces` of each shard")
 	f.DurationVar(&o.takes, "takes", 10*time.Second, "how long a slow apply waits")
@@ -85,12 +93,15 @@ func (o *options) shrink(f *flag.FlagSet) {
 	f.Visit(func(f *flag.Flag) { asked[f.Name] = true })
 
 	for name, fn := range map[string]func(){
-		"n":      func() { o.workspaces = 24 },
-		"polls":  func() { o.polls = 1 },
-		"shards": func() { o.shards = list[int]{1, 4} },
-		"slow":   func() { o.slow = 2 },
-		"takes":  func() { o.takes = 3 * time.Second },
-		"sizes":  func() { o.sizes = list[int]{1000} },
+		"n":       func() { o.workspaces = 24 },
+		"polls":   func() { o.polls = 1 },
+		"rates":   func() { o.rates = list[int]{2} },
+		"few":     func() { o.few = 8 },
+		"overdue": func() { o.overdue = 20 },
+		"shards":  func() { o.shards = list[int]{1, 4} },
+		"slow":    func() { o.slow = 2 },
+		"takes":   func() { o.takes = 3 * time.Second },
+		"sizes":   func() { o.sizes = list[int]{1000} },
 	} {
 		if !asked[name] {
 			fn()
@@ -103,7 +114,7 @@ func (o *options) validate() error {
 		return errors.New("-draw needs -out: the directory of benchmarks.json")
 	}
 
-	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
+	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "few": o.few / 2, "overdue": o.overdue, "rates": slices.Min(o.rates), "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
 		if n < 1 {
 			return errors.Errorf("-%s is %d: it must be 1 or greater", name, n)
 		}

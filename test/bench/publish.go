@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -79,6 +80,10 @@ func (r *report) charts() map[string]string {
 		all["benchmarks-cost.svg"] = r.costChart().bars()
 	}
 
+	if len(r.Bursts) > 0 {
+		all["benchmarks-ready.svg"] = r.readyChart().lines()
+	}
+
 	if len(r.Scaling) > 0 {
 		all["benchmarks-scaling.svg"] = r.scalingChart().lines()
 	}
@@ -105,6 +110,19 @@ func (r *report) costChart() chart {
 	}
 
 	c.series = []plotted{instance, floor}
+
+	return c
+}
+
+// readyChart shows the times to Ready of the bursts with the first module.
+func (r *report) readyChart() chart {
+	c := chart{title: "Time to Ready, created at once", unit: "seconds", labels: []string{"the first", "a quarter", "one half", "three quarters", "all"}}
+
+	for _, m := range r.Bursts {
+		if m.Module == r.Bursts[0].Module {
+			c.series = append(c.series, plotted{name: fmt.Sprintf("--max-reconcile-rate=%d", m.Rate), values: m.Ready})
+		}
+	}
 
 	return c
 }

@@ -22,9 +22,11 @@ type report struct {
 	CLI     string    `json:"cli"`
 	Machine machine   `json:"machine"`
 
-	Cost    []cost    `json:"cost,omitempty"`
-	Scaling []scaling `json:"scaling,omitempty"`
-	Memory  []memory  `json:"memory,omitempty"`
+	Cost          []cost         `json:"cost,omitempty"`
+	Bursts        []burst        `json:"bursts,omitempty"`
+	Interruptions []interruption `json:"interruptions,omitempty"`
+	Scaling       []scaling      `json:"scaling,omitempty"`
+	Memory        []memory       `json:"memory,omitempty"`
 }
 
 // A machine describes the hardware and the load, on which the numbers depend.

@@ -33,10 +33,7 @@ resource "time_sleep" "this" {
 // scalings measures how long slow applies take on different numbers of shards, each
 // of which has the same number of Workspaces.
 func (b *bench) scalings(ctx context.Context, r *report) error {
-	var shards []string
-	for n := range slices.Max(b.shards) {
-		shards = append(shards, numbered("slow", n))
-	}
+	shards := namesOf("slow", slices.Max(b.shards))
 
 	instances, err := b.startShards(ctx, shards, scalingWorkers)
 	if err != nil {

@@ -21,6 +21,23 @@ const (
 	pollTarget     = 1.15
 	scalingTarget  = 0.95
 	memoryTarget   = 1.1
+
+	// deletionTarget is for the CPU time and for the time.
+	deletionTarget = 1.8
+
+	// burstTarget is for the time that a burst takes, beside the bare CLI, and halfTarget for the
+	// time until one half of its Workspaces is Ready, beside that for all.
+	burstTarget = 1.25
+	halfTarget  = 0.6
+
+	// Times in seconds. That of a lost node is the duration of the Lease, and a little for the
+	// change itself.
+	containerTarget = 5
+	nodeTarget      = 65
+	changeTarget    = 1
+
+	// stormTarget is for the time of overdue polls, beside the bare CLI.
+	stormTarget = 1.5
 )
 
 // A row of the table: a measurement, the value that it is compared with, and the target.
@@ -32,6 +49,14 @@ func (r *report) rows() []row {
 
 	for _, c := range r.Cost {
 		rows = append(rows, c.rows()...)
+	}
+
+	for _, m := range r.Bursts {
+		rows = append(rows, m.rows()...)
+	}
+
+	for _, i := range r.Interruptions {
+		rows = append(rows, i.row())
 	}
 
 	for _, s := range r.Scaling {
@@ -67,6 +92,11 @@ func (c cost) rows() []row {
 		{name("API requests " + per), number(c.each(c.Requests)), "without those of the CLI"},
 	}
 
+	if c.Phase == deletion {
+		what := row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"}
+		rows = append(rows, judged(what, c.Instance.Wall/c.Floor.Wall, deletionTarget, atMost))
+	}
+
 	if c.Phase == creation {
 		rows = append(rows,
 			row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"},
@@ -79,11 +109,14 @@ func (c cost) rows() []row {
 
 // target of the ratio of CPU times.
 func (c cost) target() float64 {
-	if c.Phase == creation {
+	switch c.Phase {
+	case creation:
 		return creationTarget
+	case deletion:
+		return deletionTarget
+	default:
+		return pollTarget
 	}
-
-	return pollTarget
 }
 
 func (s scaling) row(one scaling) row {
@@ -138,13 +171,18 @@ func judged(r row, ratio, target float64, bound string) row {
 	r[3] = fmt.Sprintf("%.3f", ratio)
 
 	r[4] = fmt.Sprintf("%s %.3f", bound, target)
-	r[5] = "reached"
-
-	if order := cmp.Compare(ratio, target); bound == atMost && order > 0 || bound == atLeast && order < 0 {
-		r[5] = "missed"
-	}
+	r[5] = verdict(ratio, target, bound)
 
 	return r
+}
+
+// verdict about a value.
+func verdict(value, target float64, bound string) string {
+	if order := cmp.Compare(value, target); bound == atMost && order > 0 || bound == atLeast && order < 0 {
+		return "missed"
+	}
+
+	return "reached"
 }
 
 // printTable prints the measurements as a Markdown table with aligned columns.

@@ -19,6 +19,13 @@ func newReport() *report {
 			{Module: "m", Phase: restart, Workspaces: 10, Times: 1, Instance: spent{Own: 3, Children: 3}},
 			{Module: "m", Phase: polling, Workspaces: 10, Times: 2, Instance: spent{Runs: 20, Own: 1.5, Children: 10}, Floor: spent{Runs: 20, Children: 10}},
 		},
+		Bursts: []burst{
+			{Module: "m", Rate: 2, Workspaces: 10, Ready: []float64{1, 4, 6, 8, 10}, P99: 9, Floor: 8},
+		},
+		Interruptions: []interruption{
+			{What: "killed", Seconds: 5, Target: 5},
+			{What: "overdue", Seconds: 3, Floor: 2, Target: 1.5},
+		},
 		Scaling: []scaling{
 			{Shards: 1, PerShard: 3, Takes: 5, Wall: 19},
 			{Shards: 4, PerShard: 3, Takes: 5, Wall: 20},
@@ -44,6 +51,10 @@ func TestResults(t *testing.T) {
 			want: []string{
 				"m, creation: CPU each: 1.250, at most 1.250: reached",
 				"m, poll: CPU each poll: 1.150, at most 1.150: reached",
+				"m, rate 2: time for 10 Workspaces: 1.250, at most 1.250: reached",
+				"m, rate 2: p50 of time to Ready: 0.600, at most 0.600: reached",
+				"killed: , at most 5.000 s: reached",
+				"overdue: 1.500, at most 1.500: reached",
 				"4 shards, slow applies: Workspaces per minute: 3.800, at least 3.800: reached",
 				"100 Workspaces, 2 instances: heap for Workspaces: 0.550, at most 0.550: reached",
 			},
@@ -53,12 +64,20 @@ func TestResults(t *testing.T) {
 			change: func(r *report) {
 				r.Cost[0].Instance.Own += 0.1
 				r.Cost[2].Instance.Children += 0.1
+				r.Bursts[0].Ready[2] += 2
+				r.Bursts[0].Ready[4]++
+				r.Interruptions[0].Seconds += 0.1
+				r.Interruptions[1].Seconds += 0.1
 				r.Scaling[1].Wall += 0.1
 				r.Memory[1].Heap += 1e5
 			},
 			want: []string{
 				"m, creation: CPU each: 1.260, at most 1.250: missed",
 				"m, poll: CPU each poll: 1.160, at most 1.150: missed",
+				"m, rate 2: time for 10 Workspaces: 1.375, at most 1.250: missed",
+				"m, rate 2: p50 of time to Ready: 0.727, at most 0.600: missed",
+				"killed: , at most 5.000 s: missed",
+				"overdue: 1.550, at most 1.500: missed",
 				"4 shards, slow applies: Workspaces per minute: 3.781, at least 3.800: missed",
 				"100 Workspaces, 2 instances: heap for Workspaces: 0.555, at most 0.550: missed",
 			},

@@ -13,6 +13,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -46,8 +47,44 @@ func newWorkspace(name, shard, module string, vars map[string]string) *namespace
 	return ws
 }
 
+// workspacesOf returns Workspaces of one module, without a shard.
+func workspacesOf(names []string, module string) []*namespacedv1beta1.Workspace {
+	var all []*namespacedv1beta1.Workspace
+	for _, name := range names {
+		all = append(all, newWorkspace(name, "", module, map[string]string{"name": name}))
+	}
+
+	return all
+}
+
+// namesOf returns as many names of a sort.
+func namesOf(sort string, n int) []string {
+	var names []string
+	for n := range n {
+		names = append(names, numbered(sort, n))
+	}
+
+	return names
+}
+
 // untilReady creates Workspaces, and returns how long after that of the first each was Ready.
 func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspace) ([]time.Duration, error) {
+	return b.until(ctx, all, b.create, func(e watch.Event, ws *namespacedv1beta1.Workspace) bool {
+		return e.Type != watch.Deleted && ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	})
+}
+
+// untilGone deletes Workspaces, and waits until they are gone.
+func (b *bench) untilGone(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
+	_, err := b.until(ctx, all, b.remove, func(e watch.Event, _ *namespacedv1beta1.Workspace) bool { return e.Type == watch.Deleted })
+
+	return err
+}
+
+// until calls fn with all Workspaces, and returns how long after that each of them was done.
+func (b *bench) until(ctx context.Context, all []*namespacedv1beta1.Workspace,
+	fn func(context.Context, []*namespacedv1beta1.Workspace) error, done func(watch.Event, *namespacedv1beta1.Workspace) bool,
+) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 
@@ -64,30 +101,30 @@ func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspa
 
 	start := time.Now()
 
-	created := make(chan error, 1)
+	called := make(chan error, 1)
 
-	go func() { created <- b.create(ctx, all) }()
+	go func() { called <- fn(ctx, all) }()
 
 	var took []time.Duration
 
 	for len(waiting) > 0 {
 		select {
 		case <-ctx.Done():
-			return nil, errors.Errorf("%d Workspaces are not Ready", len(waiting))
-		case err := <-created:
+			return nil, errors.Errorf("%d Workspaces are not done", len(waiting))
+		case err := <-called:
 			if err != nil {
 				return nil, err
 			}
 
 			// There is nothing more to come.
-			created = nil
+			called = nil
 		case e, ok := <-w.ResultChan():
 			if !ok {
 				return nil, errors.New("the watch of Workspaces has ended")
 			}
 
 			ws, ok := e.Object.(*namespacedv1beta1.Workspace)
-			if ok && waiting[ws.GetName()] && ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
+			if ok && waiting[ws.GetName()] && done(e, ws) {
 				delete(waiting, ws.GetName())
 
 				took = append(took, time.Since(start))
@@ -102,6 +139,13 @@ func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspa
 func (b *bench) create(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
 	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
 		return errors.Wrap(b.plane.Kube.Create(ctx, ws), "cannot create Workspace")
+	})
+}
+
+// remove Workspaces.
+func (b *bench) remove(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
+	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
+		return errors.Wrap(b.plane.Kube.Delete(ctx, ws), "cannot delete Workspace")
 	})
 }
 

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// sleepModule has an apply of 5 s. The bare CLI sets the same variable for all modules.
+const sleepModule = `
+terraform {
+  required_providers {
+    time = { source = "hashicorp/time" }
+  }
+}
+
+variable "name" { type = string }
+
+resource "time_sleep" "this" {
+  create_duration = "5s"
+  triggers        = { name = var.name }
+}
+`
+
+// waitings measures how long people wait: for Workspaces that they create, at the small rates
+// that instances have by default, and for a change at a bad time.
+func (b *bench) waitings(ctx context.Context, r *report) error {
+	for _, rate := range b.rates {
+		m := burst{Rate: rate, Module: "terraform_data", Workspaces: b.few}
+		if err := b.burst(ctx, &m, dataModule); err != nil {
+			return err
+		}
+
+		r.Bursts = append(r.Bursts, m)
+	}
+
+	slow := burst{Rate: scalingWorkers, Module: "applies of 5 s", Workspaces: b.few * 3 / 5}
+	if err := b.burst(ctx, &slow, sleepModule); err != nil {
+		return err
+	}
+
+	r.Bursts = append(r.Bursts, slow)
+
+	return b.interruptions(ctx, r)
+}
+
+// burst measures how long it takes until Workspaces that are created at once are Ready, beside
+// the bare CLI, which creates one half of them before and the other half afterwards.
+func (b *bench) burst(ctx context.Context, m *burst, module string) error {
+	b = b.withWorkers(m.Rate)
+	name := numbered("burst-"+m.Module[:4], m.Rate)
+	names, first := namesOf(name, m.Workspaces), []string{name + "-first"}
+
+	f, err := b.newFloor(name, module)
+	if err != nil {
+		return err
+	}
+
+	i, err := b.startInstance(ctx, name, b.workers, "--poll="+never.String())
+	if err != nil {
+		return err
+	}
+	defer i.process.Kill()
+
+	// The costs of the first Workspace of a module are not part of the measurement.
+	if err := f.create(ctx, first); err != nil {
+		return err
+	}
+
+	if _, err := b.untilReady(ctx, workspacesOf(first, module)); err != nil {
+		return err
+	}
+
+	f.take()
+
+	b.sayf("rate %d, %s: bare CLI and %d Workspaces", m.Rate, m.Module, m.Workspaces)
+
+	if err := f.create(ctx, names[:len(names)/2]); err != nil {
+		return err
+	}
+
+	took, err := b.untilReady(ctx, workspacesOf(names, module))
+	if err != nil {
+		return err
+	}
+
+	if err := i.stop(); err != nil {
+		return err
+	}
+
+	if err := f.create(ctx, names[len(names)/2:]); err != nil {
+		return err
+	}
+
+	m.Floor = f.take().Wall
+	for _, part := range quantiles() {
+		m.Ready = append(m.Ready, quantile(took, part))
+	}
+
+	m.P99 = quantile(took, 0.99)
+
+	return b.clear(ctx)
+}
+
+// withWorkers returns the same benchmark with another number of workers, of the instance and of
+// the loop around the bare CLI.
+func (b *bench) withWorkers(n int) *bench {
+	c, o := *b, *b.options
+	o.workers = n
+	c.options = &o
+
+	return &c
+}
+
+// quantiles of the times to Ready of a burst: of its first Workspace, of parts, and of its last.
+func quantiles() []float64 { return []float64{0, 0.25, 0.5, 0.75, 1} }
+
+// A burst is how long Workspaces take that are created at once.
+type burst struct {
+	Module     string `json:"module"`
+	Rate       int    `json:"rate"`
+	Workspaces int    `json:"workspaces"`
+
+	// Ready are the times until the first Workspace, a quarter, one half, three quarters and all
+	// of them were Ready.
+	Ready []float64 `json:"ready"`
+	P99   float64   `json:"p99"`
+
+	// Floor is how long the bare CLI takes.
+	Floor float64 `json:"floor"`
+}
+
+// wall is how long all Workspaces took.
+func (m burst) wall() float64 { return slices.Max(m.Ready) }
+
+func (m burst) rows() []row {
+	name := func(what string) string { return fmt.Sprintf("%s, rate %d: %s", m.Module, m.Rate, what) }
+
+	return []row{
+		judged(row{name(fmt.Sprintf("time for %d Workspaces", m.Workspaces)), seconds(m.wall()), seconds(m.Floor) + " bare CLI"}, m.wall()/m.Floor, burstTarget, atMost),
+		judged(row{name("p50 of time to Ready"), seconds(m.Ready[2]), seconds(m.wall()) + " for all"}, m.Ready[2]/m.wall(), halfTarget, atMost),
+		{name("first, p99 of time to Ready"), seconds(m.Ready[0]) + ", " + seconds(m.P99)},
+	}
+}
