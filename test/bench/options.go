@@ -114,10 +114,14 @@ func (o *options) validate() error {
 		return errors.New("-draw needs -out: the directory of benchmarks.json")
 	}
 
-	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "few": o.few / 2, "overdue": o.overdue, "rates": slices.Min(o.rates), "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
+	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "overdue": o.overdue, "rates": slices.Min(o.rates), "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
 		if n < 1 {
 			return errors.Errorf("-%s is %d: it must be 1 or greater", name, n)
 		}
+	}
+
+	if o.few < 2 {
+		return errors.Errorf("-few is %d: it must be 2 or greater", o.few)
 	}
 
 	if o.pollRate <= 0 {
