@@ -170,8 +170,12 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 		return schedule.Observation{}, err
 	}
 
-	// A plan without changes is harmless, even one made from the wrong state.
-	if p.Changes {
+	// A plan without changes is harmless, even one made from the wrong state. A state without
+	// resources or without a lineage is checked nevertheless: recorded in the status, it would
+	// hide that another one was lost. The CLI plans with the resources of the old state, but
+	// without its lineage, if the state is removed between its two reads (OpenTofu's
+	// states/remote, refreshState).
+	if p.Changes || state.Empty() || state.Lineage == "" {
 		if err := e.lostState(ws, state); err != nil {
 			return schedule.Observation{}, err
 		}

@@ -93,6 +93,22 @@ func TestObserve(t *testing.T) {
 			change: func(r *attempt) { r.planned(changes(), terraform.State{}) },
 			want:   outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"LostDuringPlan": {
+			reason: "The CLI read the state, and then no state: it plans with the resources of the first, and without a lineage.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				s := ownState()
+				s.Lineage, s.Serial = "", 0
+				r.planned(terraform.Plan{}, s)
+			},
+			want: outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"LostWithModule": {
+			reason: "The state is missing, and the module has no resources any more: what was created would be forgotten.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) { r.planned(terraform.Plan{}, terraform.State{}) },
+			want:   outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"LostDisk": {
 			reason: "Creation began on a disk that is not here.",
 			ws:     with(begun),
