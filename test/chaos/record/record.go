@@ -78,7 +78,7 @@ func Append(name string, e Event) error {
 	return errors.Wrap(errors.Join(err, f.Close()), "cannot write record")
 }
 
-// Read returns all events in the file of the supplied name. They are in the order in
+// Read returns all complete events in the file of the supplied name. They are in the order in
 // which they were appended, which for the runs of one Workspace is that of their
 // times. A file that is not there has no events.
 func Read(name string) ([]Event, error) {
@@ -94,6 +94,11 @@ func Read(name string) ([]Event, error) {
 	var events []Event
 
 	for line := range bytes.Lines(data) {
+		// A reader may see the beginning of a write.
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+
 		e := Event{}
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, errors.Wrapf(err, "cannot read record %q", line)
