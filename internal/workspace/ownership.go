@@ -348,7 +348,9 @@ func Restore(ws Workspace, before commonv1beta1.Ownership) {
 }
 
 // GiveUp removes the record that the Workspace has begun to create, or to take over, the
-// resources in the state with the supplied lineage. It says whether there was such a record.
+// resources in the state with the supplied lineage. It says whether there was such a record. The
+// Workspace does not remember that state any more: otherwise it would take it for lost when it
+// gets a backend of its own.
 func GiveUp(ws Workspace, lineage string) bool {
 	own := ws.GetOwnership()
 	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || knownLineage(ws) != lineage {
@@ -357,6 +359,10 @@ func GiveUp(ws Workspace, lineage string) bool {
 
 	own.CreationStarted = nil
 	ws.SetOwnership(own)
+
+	seen := ws.GetObservation()
+	seen.State = nil
+	ws.SetObservation(seen)
 
 	return true
 }

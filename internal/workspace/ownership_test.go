@@ -5,6 +5,8 @@
 package workspace
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,8 +155,9 @@ func TestContest(t *testing.T) {
 			c := NewContest(mine, "l", epoch())
 			c.Add(mine, "itself")
 
-			for uid, opts := range tc.others {
-				c.Add(newWorkspace(uid, opts...), uid)
+			// Of several that have begun, the last one is named.
+			for _, uid := range slices.Sorted(maps.Keys(tc.others)) {
+				c.Add(newWorkspace(uid, tc.others[uid]...), uid)
 			}
 
 			got := answer{Begun: c.Begun(), Undecided: c.Undecided()}
@@ -243,6 +246,10 @@ func TestGiveUp(t *testing.T) {
 
 			if got, want := HasBegun(ws), begun && !tc.want; got != want {
 				t.Errorf("\n%s\nHasBegun(...): want %t, got %t", tc.reason, want, got)
+			}
+
+			if got := knownLineage(ws); tc.want && got != "" {
+				t.Errorf("\n%s\nwant the state to be forgotten, got lineage %q", tc.reason, got)
 			}
 		})
 	}

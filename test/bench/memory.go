@@ -47,7 +47,7 @@ func quiet() []string { return []string{"GOGC=10", "GOMAXPROCS=1"} }
 // memories measures the memory of instances for Workspaces that are Ready and wait for
 // their next poll: of one instance that serves all of them, and of shards.
 func (b *bench) memories(ctx context.Context, r *report) error {
-	q := *b
+	plain, q := b, *b
 	q.extra = quiet()
 	b = &q
 
@@ -88,6 +88,13 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 			}
 
 			m.Workspaces, m.Before = size, before[n].Heap
+
+			if n == 1 {
+				if m.MaxRSS, err = plain.maxRSS(ctx, there); err != nil {
+					return err
+				}
+			}
+
 			r.Memory = append(r.Memory, m)
 		}
 	}
@@ -166,6 +173,27 @@ func (b *bench) memory(ctx context.Context, shards []string, share int) (memory,
 	}
 
 	return m, stopAll(instances)
+}
+
+// maxRSS returns the largest RSS of one instance, in bytes, after it has reconciled all
+// Workspaces.
+func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
+	i, err := b.startInstance(ctx, "memory", memoryWorkers, "--poll="+never.String())
+	if err != nil {
+		return 0, err
+	}
+	defer i.process.Kill()
+
+	if err := i.idle(ctx, there); err != nil {
+		return 0, err
+	}
+
+	r, err := i.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+
+	return float64(r.rss), i.stop()
 }
 
 // memory of the instance. The heap is the smallest one after several garbage collections.

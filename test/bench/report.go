@@ -111,9 +111,14 @@ type memory struct {
 
 	// Before is the heap of an instance that has only the Workspaces that keep it busy
 	// when it starts.
-	Before     float64 `json:"before"`
-	Heap       float64 `json:"heap"`
-	RSS        float64 `json:"rss"`
+	Before float64 `json:"before"`
+	Heap   float64 `json:"heap"`
+	RSS    float64 `json:"rss"`
+
+	// MaxRSS is the largest RSS of one instance without the settings that make the heap
+	// comparable. It is zero for several.
+	MaxRSS float64 `json:"maxRSS,omitempty"`
+
 	Goroutines float64 `json:"goroutines"`
 }
 

@@ -20,7 +20,9 @@ const (
 	creationTarget = 1.25
 	pollTarget     = 1.15
 	scalingTarget  = 0.95
-	memoryTarget   = 1.1
+
+	// rssTarget is in bytes, for one instance with all Workspaces.
+	rssTarget = 150e6
 
 	// deletionTarget is for the CPU time and for the time.
 	deletionTarget = 1.8
@@ -151,14 +153,20 @@ func (m memory) rows(alone memory) []row {
 
 	if m.Shards > 1 {
 		heap[2] = megabytes(alone.held()) + " on one instance"
-		heap = judged(heap, m.held()/alone.held(), memoryTarget/float64(m.Shards), atMost)
+		heap[3] = fmt.Sprintf("%.3f", m.held()/alone.held())
 	}
 
-	return []row{
+	rows := []row{
 		heap,
 		{name("heap, RSS"), megabytes(m.Heap) + ", " + megabytes(m.RSS), megabytes(m.Before) + " heap without them"},
 		{name("goroutines"), fmt.Sprintf("%.0f", m.Goroutines)},
 	}
+
+	if m.MaxRSS > 0 {
+		rows = append(rows, row{name("max RSS, without settings"), megabytes(m.MaxRSS), "", "", atMost + " " + megabytes(rssTarget), verdict(m.MaxRSS, rssTarget, atMost)})
+	}
+
+	return rows
 }
 
 const (

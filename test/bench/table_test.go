@@ -31,7 +31,7 @@ func newReport() *report {
 			{Shards: 4, PerShard: 3, Takes: 5, Wall: 20},
 		},
 		Memory: []memory{
-			{Workspaces: 100, Shards: 1, Before: 10e6, Heap: 30e6, RSS: 60e6, Goroutines: 90},
+			{Workspaces: 100, Shards: 1, Before: 10e6, Heap: 30e6, RSS: 60e6, MaxRSS: 150e6, Goroutines: 90},
 			{Workspaces: 100, Shards: 2, Before: 12e6, Heap: 23e6, RSS: 55e6, Goroutines: 95},
 		},
 	}
@@ -56,7 +56,7 @@ func TestResults(t *testing.T) {
 				"killed: , at most 5.000 s: reached",
 				"overdue: 1.500, at most 1.500: reached",
 				"4 shards, slow applies: Workspaces per minute: 3.800, at least 3.800: reached",
-				"100 Workspaces, 2 instances: heap for Workspaces: 0.550, at most 0.550: reached",
+				"100 Workspaces, 1 instance: max RSS, without settings: , at most 150.0 MB: reached",
 			},
 		},
 		"Missed": {
@@ -69,7 +69,7 @@ func TestResults(t *testing.T) {
 				r.Interruptions[0].Seconds += 0.1
 				r.Interruptions[1].Seconds += 0.1
 				r.Scaling[1].Wall += 0.1
-				r.Memory[1].Heap += 1e5
+				r.Memory[0].MaxRSS += 1e5
 			},
 			want: []string{
 				"m, creation: CPU each: 1.260, at most 1.250: missed",
@@ -79,7 +79,7 @@ func TestResults(t *testing.T) {
 				"killed: , at most 5.000 s: missed",
 				"overdue: 1.550, at most 1.500: missed",
 				"4 shards, slow applies: Workspaces per minute: 3.781, at least 3.800: missed",
-				"100 Workspaces, 2 instances: heap for Workspaces: 0.555, at most 0.550: missed",
+				"100 Workspaces, 1 instance: max RSS, without settings: , at most 150.0 MB: missed",
 			},
 		},
 		"Nothing": {

@@ -241,12 +241,21 @@ func (i *instance) stop() error {
 	return nil
 }
 
+// killed returns the name of the process if it is running and the fault is about to kill it.
+func (i *instance) killed(f fault) string {
+	if (f.kind != kill && f.kind != lose) || !i.process.Running() {
+		return ""
+	}
+
+	return i.process.Name
+}
+
 // disturb makes the process go away for a while.
 func (i *instance) disturb(ctx context.Context, f fault) error {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	over := i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
+	over := i.journal.add(note{kind: f.kind, subject: i.name, killed: i.killed(f), text: f.String()})
 
 	switch f.kind {
 	case kill:
@@ -304,7 +313,7 @@ func (i *instance) lose(ctx context.Context, f fault, w *workspaces) error {
 	i.present.Lock()
 	defer i.present.Unlock()
 
-	i.journal.add(note{kind: f.kind, subject: i.name, text: f.String()})
+	i.journal.add(note{kind: f.kind, subject: i.name, killed: i.killed(f), text: f.String()})
 	i.process.Kill()
 
 	// The runs die with it.

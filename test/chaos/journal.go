@@ -134,7 +134,8 @@ func killed(notes []note) map[string]int64 {
 	at := map[string]int64{}
 
 	for _, n := range notes {
-		if n.killed != "" {
+		// The fault comes before the observation of the death, which may be late.
+		if _, known := at[n.killed]; n.killed != "" && !known {
 			at[n.killed] = n.time
 		}
 	}

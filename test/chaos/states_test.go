@@ -54,6 +54,11 @@ func TestUnsaved(t *testing.T) {
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
 			notes:  []note{{time: at(1500), end: at(5200), kind: pause, subject: "a"}, dead(5001, "a#1")},
 		},
+		"KilledReapedLate": {
+			reason: "The time of the kill is known, however late the death was observed.",
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(3900), kind: kill, subject: "a", killed: "a#1"}, dead(9001, "a#1")},
+		},
 		"KilledItself": {
 			reason: "An instance that kills itself has to interrupt its runs before.",
 			runs:   run5,

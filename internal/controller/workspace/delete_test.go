@@ -25,6 +25,7 @@ func TestDelete(t *testing.T) {
 
 	pull, destroy := "state pull", "destroy"
 	data := terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1}
+	onlyOutputs := terraform.State{Lineage: ownLineage, Serial: 3, Outputs: map[string]terraform.Output{"a": {}}}
 
 	cases := map[string]struct {
 		reason string
@@ -136,6 +137,22 @@ func TestDelete(t *testing.T) {
 			state:  data,
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{pull, pull, destroy}, lineage: ownLineage, begun: true},
+		},
+		"OnlyOutputs": {
+			reason: "The CLI may refuse to delete a workspace with outputs.",
+			ws:     with(deleted),
+			state:  onlyOutputs,
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{pull, pull, destroy}, lineage: ownLineage, begun: true},
+		},
+		"BrokenWithOutputs": {
+			reason: "Outputs need no destroy, which a broken module would prevent.",
+			ws:     with(deleted),
+			state:  onlyOutputs,
+			change: func(r *attempt) {
+				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
+			},
+			want: outcome{ran: []string{pull, pull, pull}, lineage: ownLineage, begun: true},
 		},
 		"WithoutValues": {
 			reason: "A destroy takes values of variables, and the error says how to proceed.",

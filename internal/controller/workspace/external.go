@@ -170,12 +170,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 		return schedule.Observation{}, err
 	}
 
-	// A plan without changes is harmless, even one made from the wrong state. A state without
-	// resources or without a lineage is checked nevertheless: recorded in the status, it would
-	// hide that another one was lost. The CLI plans with the resources of the old state, but
-	// without its lineage, if the state is removed between its two reads (OpenTofu's
-	// states/remote, refreshState).
-	if p.Changes || state.Empty() || state.Lineage == "" {
+	if mayHideLoss(p, state) {
 		if err := e.lostState(ws, state); err != nil {
 			return schedule.Observation{}, err
 		}
@@ -205,6 +200,15 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 		Outputs:  state.Outputs,
 		State:    summarizeState(state),
 	}, nil
+}
+
+// mayHideLoss says whether a state has to be compared with the one that the Workspace remembers. A
+// plan without changes is harmless, even one made from the wrong state. But a state without
+// resources, or without a lineage, would hide in the status that another one was lost. The CLI
+// plans with the resources of the old state and without its lineage, if the state is removed
+// between its two reads (refreshState in OpenTofu's package states/remote).
+func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
+	return p.Changes || s.Empty() || s.Lineage == ""
 }
 
 // makePlan returns a plan and the state that it is made from.

@@ -136,6 +136,10 @@ func TestShowOutputs(t *testing.T) {
 			t.Errorf("\n%s: %s\nEvents: -want, +got:\n%s", tc.name, tc.reason, diff)
 		}
 	}
+
+	if len(ws.GetManagedFields()) != 1 {
+		t.Error("the managed fields are lost")
+	}
 }
 
 func TestNameSizes(t *testing.T) {

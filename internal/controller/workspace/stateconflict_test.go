@@ -189,6 +189,12 @@ func testOwnState(t *testing.T, order uint) {
 		t.Errorf("want 1 Workspace to own the state, got %d: %v, %v", got, actors[0].err, actors[1].err)
 	}
 
+	for _, ws := range all {
+		if ws.GetOwnership().Lineage == "" && ws.GetObservation().State != nil {
+			t.Error("the status of the Workspace that gave up has the state of the other one")
+		}
+	}
+
 	for _, a := range actors {
 		if a.err != nil && !strings.Contains(a.err.Error(), "belongs to the Workspace") {
 			t.Errorf("want an error of the other one that names the owner of the state, got %v", a.err)
@@ -217,11 +223,11 @@ func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
 	return n
 }
 
-// TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may
-// be done to a state then.
 // unchanged says that a state is still the one that was found.
 func unchanged() error { return nil }
 
+// TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may
+// be done to a state then.
 func TestOwnStateFails(t *testing.T) {
 	t.Parallel()
 
