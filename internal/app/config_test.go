@@ -38,8 +38,8 @@ func TestNewConfig(t *testing.T) {
 		workers int
 		want    limits
 	}{
-		"One":  {reason: "The limits for one worker allow the requests of a creation.", workers: 1, want: limits{QPS: 20, Burst: 30}},
-		"Many": {reason: "Each worker adds to the limits.", workers: 10, want: limits{QPS: 50, Burst: 100}},
+		"One":  {reason: "The limits for one worker allow the requests of a creation.", workers: 1, want: limits{QPS: 20, Burst: 40}},
+		"Many": {reason: "Each worker adds to the limits.", workers: 10, want: limits{QPS: 200, Burst: 400}},
 	}
 
 	for name, tc := range cases {

@@ -27,13 +27,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A creation needs more than a dozen requests. With --max-reconcile-rate as their only limit,
-// they would take one worker longer than the CLI. These are the limits of
-// kube-controller-manager. They apply to each kind of object: controller-runtime has a REST
-// client for each, and no shared limit.
+// A creation and a deletion need about a dozen requests each, and the CLI takes a tenth of a second
+// for a small module. With fewer requests than these per worker, bursts of Workspaces would wait
+// for the limit and not for the CLI. The limit is for an instance that goes wrong. It applies to
+// each kind of object: controller-runtime has a REST client for each, and no shared limit.
 const (
-	minQPS   = 20
-	minBurst = 30
+	qpsOfWorker   = 20
+	burstOfWorker = 40
 )
 
 func newConfig(o *Options) (*rest.Config, error) {
@@ -43,8 +43,8 @@ func newConfig(o *Options) (*rest.Config, error) {
 	}
 
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = float32(max(5*o.MaxReconcileRate, minQPS))
-	cfg.Burst = max(10*o.MaxReconcileRate, minBurst)
+	cfg.QPS = float32(qpsOfWorker * o.MaxReconcileRate)
+	cfg.Burst = burstOfWorker * o.MaxReconcileRate
 	// The API server warns about the name of Crossplane's finalizers whenever one is written, and
 	// the readers of the log cannot change that.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}

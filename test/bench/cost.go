@@ -290,7 +290,7 @@ func (c *costing) deletion(ctx context.Context) (cost, error) {
 		return cost{}, err
 	}
 
-	if err := c.untilGone(ctx, workspacesOf(c.names, c.text)); err != nil {
+	if err := c.untilGone(ctx); err != nil {
 		return cost{}, err
 	}
 

@@ -13,7 +13,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -22,6 +21,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // shardLabel is the label that gives a Workspace to a shard.
@@ -69,22 +69,6 @@ func namesOf(sort string, n int) []string {
 
 // untilReady creates Workspaces, and returns how long after that of the first each was Ready.
 func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspace) ([]time.Duration, error) {
-	return b.until(ctx, all, b.create, func(e watch.Event, ws *namespacedv1beta1.Workspace) bool {
-		return e.Type != watch.Deleted && ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
-	})
-}
-
-// untilGone deletes Workspaces, and waits until they are gone.
-func (b *bench) untilGone(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
-	_, err := b.until(ctx, all, b.remove, func(e watch.Event, _ *namespacedv1beta1.Workspace) bool { return e.Type == watch.Deleted })
-
-	return err
-}
-
-// until calls fn with all Workspaces, and returns how long after that each of them was done.
-func (b *bench) until(ctx context.Context, all []*namespacedv1beta1.Workspace,
-	fn func(context.Context, []*namespacedv1beta1.Workspace) error, done func(watch.Event, *namespacedv1beta1.Workspace) bool,
-) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 
@@ -101,30 +85,30 @@ func (b *bench) until(ctx context.Context, all []*namespacedv1beta1.Workspace,
 
 	start := time.Now()
 
-	called := make(chan error, 1)
+	created := make(chan error, 1)
 
-	go func() { called <- fn(ctx, all) }()
+	go func() { created <- b.create(ctx, all) }()
 
 	var took []time.Duration
 
 	for len(waiting) > 0 {
 		select {
 		case <-ctx.Done():
-			return nil, errors.Errorf("%d Workspaces are not done", len(waiting))
-		case err := <-called:
+			return nil, errors.Errorf("%d Workspaces are not Ready", len(waiting))
+		case err := <-created:
 			if err != nil {
 				return nil, err
 			}
 
 			// There is nothing more to come.
-			called = nil
+			created = nil
 		case e, ok := <-w.ResultChan():
 			if !ok {
 				return nil, errors.New("the watch of Workspaces has ended")
 			}
 
 			ws, ok := e.Object.(*namespacedv1beta1.Workspace)
-			if ok && waiting[ws.GetName()] && done(e, ws) {
+			if ok && waiting[ws.GetName()] && ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
 				delete(waiting, ws.GetName())
 
 				took = append(took, time.Since(start))
@@ -142,10 +126,30 @@ func (b *bench) create(ctx context.Context, all []*namespacedv1beta1.Workspace) 
 	})
 }
 
-// remove Workspaces.
-func (b *bench) remove(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
-	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
-		return errors.Wrap(b.plane.Kube.Delete(ctx, ws), "cannot delete Workspace")
+// untilGone deletes all Workspaces, and waits until they are gone. It does not watch: the API
+// server ends a watch that cannot keep up with so many deletions on a busy machine.
+func (b *bench) untilGone(ctx context.Context) error {
+	if err := b.plane.Kube.DeleteAllOf(ctx, &namespacedv1beta1.Workspace{}, client.InNamespace(namespace)); err != nil {
+		return errors.Wrap(err, "cannot delete Workspaces")
+	}
+
+	return wait.Until(ctx, 10*wait.Patience, func() error {
+		if err := wait.For(ctx, time.Second/4); err != nil {
+			return err
+		}
+
+		l := &metav1.PartialObjectMetadataList{}
+		l.SetGroupVersionKind(namespacedv1beta1.WorkspaceListGroupVersionKind)
+
+		if err := b.plane.Kube.List(ctx, l, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+
+		if len(l.Items) > 0 {
+			return errors.Errorf("%d Workspaces are not gone", len(l.Items))
+		}
+
+		return nil
 	})
 }
 
