@@ -117,7 +117,7 @@ func (e LockedError) Error() string {
 
 	remedy := "remove it with force-unlock"
 	if e.lock.Operation == MakesState {
-		remedy = "remove the holder from the Lease with that ID, with kubectl: force-unlock cannot remove a lock from a state that was never made"
+		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
 	}
 
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",

@@ -21,8 +21,8 @@ type latestObject struct {
 }
 
 // WithLatest returns a context for the reconcile of an object that was read from the API server
-// or written to it just now. The first Get of the object, by a client of NewClient, returns a copy without a
-// request. Later ones, for example after a conflict, are requests.
+// or written to it just now. The first Get of the object, by a client of NewClient, returns a
+// copy without a request. Later ones, for example after a conflict, are requests.
 func WithLatest(ctx context.Context, o client.Object) context.Context {
 	return context.WithValue(ctx, latestKey{}, &latestObject{o: o})
 }

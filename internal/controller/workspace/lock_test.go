@@ -197,7 +197,7 @@ func TestLockedError(t *testing.T) {
 	}
 
 	l.Operation = statelock.MakesState
-	if got := statelock.NewLockedError(inner, l, "").Error(); !strings.HasSuffix(got, "remove the holder from the Lease with that ID, with kubectl: force-unlock cannot remove a lock from a state that was never made") {
+	if got := statelock.NewLockedError(inner, l, "").Error(); !strings.HasSuffix(got, "remove it with force-unlock, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
 	}
 }

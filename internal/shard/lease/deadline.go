@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// arm sets the fence and the timer of the renew deadline.
+func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
+	l.fenced = fenced
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.deadline = deadline
+
+	if l.timer == nil {
+		l.timer = time.AfterFunc(time.Until(deadline), l.expire)
+	} else {
+		l.timer.Reset(time.Until(deadline))
+	}
+
+	if err := l.fence.Arm(fenced); err != nil {
+		return err
+	}
+
+	if l.paused {
+		l.log.Info("Going on: this instance has its Lease again")
+
+		l.paused = false
+		l.resume()
+	}
+
+	return nil
+}
+
+// expire is called at the renew deadline. It waits for no request.
+func (l *Lock) expire() {
+	// A renewal may have moved the deadline while the timer fired.
+	if due := l.suspend(); due {
+		l.lose(errors.Errorf("the Lease %s could not be renewed for so long that others will soon take it", l.Describe()))
+	}
+}
+
+// suspend says whether the renew deadline is over and this instance has to end. An instance that
+// may pause does not end: it does not hold the Lease any more and needs no fence.
+func (l *Lock) suspend() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	switch {
+	case !l.held || time.Now().Before(l.deadline):
+		return false
+	case l.pause == nil || !l.pause():
+		return true
+	}
+
+	l.log.Info("Pausing until this instance can renew its Lease: nothing is in progress")
+
+	l.held, l.paused = false, true
+
+	return l.fence.Disarm() != nil
+}
+
+func (l *Lock) lose(err error) {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.reason = err
+		l.mu.Unlock()
+
+		l.lost(err)
+	})
+}
+
+// Lost returns why the Lease was lost, or nil if it was not.
+func (l *Lock) Lost() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.reason
+}
