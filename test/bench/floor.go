@@ -53,12 +53,17 @@ func (f *floor) take() spent {
 	return s
 }
 
+// timed begins to count the time that passes. The function it returns ends that.
+func (f *floor) timed() func() {
+	start := time.Now()
+
+	return func() { f.spent.Wall += time.Since(start).Seconds() }
+}
+
 // create the infrastructure of the named modules, by as many workers as an instance
 // has.
 func (f *floor) create(ctx context.Context, names []string) error {
-	start := time.Now()
-
-	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+	defer f.timed()()
 
 	return f.createWith(ctx, f.workers, names)
 }
@@ -92,9 +97,7 @@ func (f *floor) createWith(ctx context.Context, workers int, names []string) err
 
 // destroy the infrastructure of the named modules.
 func (f *floor) destroy(ctx context.Context, names []string) error {
-	start := time.Now()
-
-	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+	defer f.timed()()
 
 	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
 		return f.run(ctx, f.path(name), name, "destroy", "-json", "-auto-approve", "-input=false")
@@ -105,7 +108,7 @@ func (f *floor) destroy(ctx context.Context, names []string) error {
 func (f *floor) poll(ctx context.Context, names []string, rate float64) error {
 	start := time.Now()
 
-	defer func() { f.spent.Wall += time.Since(start).Seconds() }()
+	defer f.timed()()
 
 	due := make([]time.Time, len(names))
 	for n := range due {
