@@ -49,6 +49,11 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 		return statelock.NewLockedError(err, l, other)
 	}
 
+	// The lock goes last: until then no other process works on the state.
+	if err := e.rejectLateWrite(ctx, ws, l); err != nil {
+		return err
+	}
+
 	if err := e.unlock(ctx, ws, l); err != nil {
 		return err
 	}
