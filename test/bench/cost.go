@@ -138,39 +138,25 @@ func (c *costing) cost(phase string, times float64, before, after reading, floor
 	}
 }
 
-// creation of all Workspaces.
-func (c *costing) creation(ctx context.Context) (cost, error) {
+// beside measures work of an instance, between the two halves of that of the bare CLI.
+func (c *costing) beside(ctx context.Context, phase string, bare func(context.Context, []string) error, work func(context.Context, *instance) (before, after reading, err error), args ...string) (cost, error) {
 	half := len(c.names) / 2
 
-	c.sayf("%s: bare CLI, creation of %d", c.module, half)
+	c.sayf("%s: bare CLI, %s of %d", c.module, phase, half)
 
-	if err := c.floor.create(ctx, c.names[:half]); err != nil {
+	if err := bare(ctx, c.names[:half]); err != nil {
 		return cost{}, err
 	}
 
-	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, "--poll="+never.String())
+	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, args...)
 	if err != nil {
 		return cost{}, err
 	}
 	defer i.process.Kill()
 
-	c.sayf("%s: creation of %d Workspaces", c.module, len(c.names))
+	c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
 
-	before, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
-
-	took, err := c.untilReady(ctx, workspacesOf(c.names, c.text))
-	if err != nil {
-		return cost{}, err
-	}
-
-	if err := i.idle(ctx, len(c.names)); err != nil {
-		return cost{}, err
-	}
-
-	after, err := i.read(ctx)
+	before, after, err := work(ctx, i)
 	if err != nil {
 		return cost{}, err
 	}
@@ -179,17 +165,44 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 		return cost{}, err
 	}
 
-	c.sayf("%s: bare CLI, creation of %d", c.module, len(c.names)-half)
+	c.sayf("%s: bare CLI, %s of %d", c.module, phase, len(c.names)-half)
 
-	if err := c.floor.create(ctx, c.names[half:]); err != nil {
+	if err := bare(ctx, c.names[half:]); err != nil {
 		return cost{}, err
 	}
 
-	created := c.cost(creation, 1, before, after, c.floor.take())
-	created.Instance.Wall = slices.Max(took).Seconds()
-	created.P50, created.P99 = quantile(took, 0.5), quantile(took, 0.99)
+	return c.cost(phase, 1, before, after, c.floor.take()), nil
+}
 
-	return created, nil
+// creation of all Workspaces.
+func (c *costing) creation(ctx context.Context) (cost, error) {
+	var took []time.Duration
+
+	measured, err := c.beside(ctx, creation, c.floor.create, func(ctx context.Context, i *instance) (before, after reading, err error) {
+		if before, err = i.read(ctx); err != nil {
+			return before, after, err
+		}
+
+		if took, err = c.untilReady(ctx, workspacesOf(c.names, c.text)); err != nil {
+			return before, after, err
+		}
+
+		if err = i.idle(ctx, len(c.names)); err != nil {
+			return before, after, err
+		}
+
+		after, err = i.read(ctx)
+
+		return before, after, err
+	}, "--poll="+never.String())
+	if err != nil {
+		return cost{}, err
+	}
+
+	measured.Instance.Wall = slices.Max(took).Seconds()
+	measured.P50, measured.P99 = quantile(took, 0.5), quantile(took, 0.99)
+
+	return measured, nil
 }
 
 // restart measures the cost of an instance that takes over from another one, in the middle
@@ -265,51 +278,23 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 // deletion of all Workspaces.
 func (c *costing) deletion(ctx context.Context) (cost, error) {
-	half := len(c.names) / 2
+	return c.beside(ctx, deletion, c.floor.destroy, func(ctx context.Context, i *instance) (before, after reading, err error) {
+		if err = i.idle(ctx, len(c.names)); err != nil {
+			return before, after, err
+		}
 
-	c.sayf("%s: bare CLI, destruction of %d", c.module, half)
+		if before, err = i.read(ctx); err != nil {
+			return before, after, err
+		}
 
-	if err := c.floor.destroy(ctx, c.names[:half]); err != nil {
-		return cost{}, err
-	}
+		if err = c.untilGone(ctx); err != nil {
+			return before, after, err
+		}
 
-	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers)
-	if err != nil {
-		return cost{}, err
-	}
-	defer i.process.Kill()
+		after, err = i.read(ctx)
 
-	if err := i.idle(ctx, len(c.names)); err != nil {
-		return cost{}, err
-	}
-
-	c.sayf("%s: deletion of %d Workspaces", c.module, len(c.names))
-
-	before, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
-
-	if err := c.untilGone(ctx); err != nil {
-		return cost{}, err
-	}
-
-	after, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
-
-	if err := i.stop(); err != nil {
-		return cost{}, err
-	}
-
-	c.sayf("%s: bare CLI, destruction of %d", c.module, len(c.names)-half)
-
-	if err := c.floor.destroy(ctx, c.names[half:]); err != nil {
-		return cost{}, err
-	}
-
-	return c.cost(deletion, 1, before, after, c.floor.take()), nil
+		return before, after, err
+	})
 }
 
 // polls waits while the instance polls, and returns the resources that it has used. It

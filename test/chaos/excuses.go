@@ -22,17 +22,17 @@ const reaping = 2 * time.Second
 const respite = 10 * time.Second
 
 // haste is the grace period of an interrupt: half of the time between the renew deadline and the
-// duration of a Lease. A CLI that began to create something less than that before it was
-// killed began after the interrupt, and had no time to save it.
+// duration of a Lease. A CLI that was busy with a resource less than that before it was
+// killed was busy after the interrupt, and had no time to save it.
 const haste = 1500 * time.Millisecond
 
-// excuse returns the reason why a run could not save the resource that it began to create
+// excuse returns the reason why a run could not save the resource that it was busy to create
 // at the supplied time. It is empty if the run had to save it.
 //
 // An instance that kills itself because it cannot renew its Lease is an excuse only if it
 // was paused, or its runs could not reach their backend either. Otherwise it had to
 // interrupt its runs in time.
-func excuse(by *run, begun int64, notes []note) string {
+func excuse(by *run, busy int64, notes []note) string {
 	if by == nil {
 		return ""
 	}
@@ -51,7 +51,7 @@ func excuse(by *run, begun int64, notes []note) string {
 		return "instance ended while cut off"
 	}
 
-	if hasty(by, begun, notes) {
+	if hasty(by, busy, notes) {
 		return "instance ended in the middle of it"
 	}
 
@@ -79,7 +79,7 @@ func killer(by *run, notes []note, at int64) string {
 	return ""
 }
 
-// homeless says whether a run ended while it could not reach its backend, and its instance
+// homeless says whether a run was interrupted while it could not reach its backend, and its instance
 // ended before the backend was reachable again for long enough: an instance that cannot
 // renew its Lease has to end. The state is on its disk then. If the disk is lost before
 // the API server is back, and an instance with another disk takes over, the latter cannot
@@ -89,16 +89,16 @@ func homeless(by *run, notes []note) bool {
 
 	return ok && slices.ContainsFunc(notes, func(n note) bool {
 		return n.cutsOff() && (n.subject == "" || n.subject == unnumbered(by.instance)) &&
-			by.end > n.time && by.end < n.until()+int64(moment) && at < n.until()+int64(respite)
+			by.end > n.time && by.end < n.until()+int64(haste) && at < n.until()+int64(respite)
 	})
 }
 
-// hasty says whether a run ended together with its instance, right after it began to create
+// hasty says whether a run ended together with its instance, right after it was busy to create
 // something.
-func hasty(by *run, begun int64, notes []note) bool {
+func hasty(by *run, busy int64, notes []note) bool {
 	at, ok := ended(notes)[by.instance]
 
-	return ok && by.end < begun+int64(haste) && at < by.end+int64(2*time.Second)
+	return ok && by.end < busy+int64(haste) && at < by.end+int64(2*time.Second)
 }
 
 // cutsOff says whether runs could not reach their backend because of the fault.

@@ -117,7 +117,7 @@ func (r *report) creations() string {
 		case res.onDisk():
 			onDisk++
 		default:
-			why = append(why, cmp.Or(excuse(res.by, res.begun, r.notes), "without excuse"))
+			why = append(why, cmp.Or(excuse(res.by, res.busy, r.notes), "without excuse"))
 		}
 	}
 

@@ -26,8 +26,10 @@ type resource struct {
 	begun int64
 	by    *run
 
-	// finished says that all of its creation was done.
+	// finished says that all of its creation was done. busy is when that was, or when its
+	// creation began if it was not.
 	finished bool
+	busy     int64
 
 	// destructions are the times at which its destruction began, in order. There may be
 	// more than one.
@@ -73,7 +75,7 @@ func resources(ledger []entry, versions []version, runs []run) []*resource {
 
 		r := byID[e.id]
 		if r == nil {
-			r = &resource{id: e.id, uid: e.uid, begun: e.time, by: by}
+			r = &resource{id: e.id, uid: e.uid, begun: e.time, busy: e.time, by: by}
 			byID[e.id] = r
 			all = append(all, r)
 
@@ -84,7 +86,7 @@ func resources(ledger []entry, versions []version, runs []run) []*resource {
 
 		switch e.what {
 		case created:
-			r.finished = true
+			r.finished, r.busy = true, e.time
 		case destroying:
 			// Only resources in the state are destroyed.
 			r.destructions, r.saved = append(r.destructions, destruction{time: e.time, uid: e.uid, by: by}), true

@@ -17,7 +17,7 @@ func unsaved(all []*resource, notes []note, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
-		if r.saved || r.onDisk() || excuse(r.by, r.begun, notes) != "" {
+		if r.saved || r.onDisk() || excuse(r.by, r.busy, notes) != "" {
 			continue
 		}
 

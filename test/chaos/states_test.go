@@ -28,6 +28,7 @@ func TestUnsaved(t *testing.T) {
 
 	cases := map[string]struct {
 		reason   string
+		ledger   []entry
 		versions []version
 		runs     []run
 		notes    []note
@@ -65,6 +66,19 @@ func TestUnsaved(t *testing.T) {
 			notes:  []note{{time: at(2000), end: at(9000), kind: hang, spareCLI: true, subject: "a"}, dead(5001, "a#1")},
 			want:   want,
 		},
+		"Lingered": {
+			reason: "A creation that goes on after the interrupt may leave no time to save it.",
+			ledger: []entry{did(10, creating, "x", 5), did(3800, created, "x", 5)},
+			runs:   run5,
+			notes:  []note{{time: at(5100), ended: "a#1"}},
+		},
+		"LingeredBefore": {
+			reason: "It ended well before the interrupt.",
+			ledger: []entry{did(10, creating, "x", 5), did(3400, created, "x", 5)},
+			runs:   run5,
+			notes:  []note{{time: at(5100), ended: "a#1"}},
+			want:   want,
+		},
 		"Paused": {
 			reason: "An instance that is paused cannot interrupt anything.",
 			runs:   run5,
@@ -96,6 +110,17 @@ func TestUnsaved(t *testing.T) {
 			reason: "There was nowhere to save it before the instance was killed.",
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
 			notes:  []note{{time: at(3000), end: at(8000), kind: restart}, dead(9000, "a#1")},
+		},
+		"InterruptedWithoutServer": {
+			reason: "The CLI saves its state when it is interrupted, and again only after what it is busy with.",
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(1000), end: at(3200), kind: outage}, {time: at(5000), ended: "a#1"}},
+		},
+		"InterruptedWithServer": {
+			reason: "It could save its state when it was interrupted.",
+			runs:   []run{newRun("a#1", 5, 1, 5000)},
+			notes:  []note{{time: at(1000), end: at(3200), kind: outage}, {time: at(5100), ended: "a#1"}},
+			want:   want,
 		},
 		"KilledLongAfterServer": {
 			reason: "There was time to save it once the API server was back.",
@@ -147,7 +172,11 @@ func TestUnsaved(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, unsaved(resources(ledger, tc.versions, tc.runs), tc.notes, 0))
+			if tc.ledger == nil {
+				tc.ledger = ledger
+			}
+
+			expectViolations(t, tc.reason, tc.want, unsaved(resources(tc.ledger, tc.versions, tc.runs), tc.notes, 0))
 		})
 	}
 }

@@ -37,7 +37,7 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 
 	reported, err := e.report(ctx, ws, o)
 	if err == nil {
-		succeed(ctx)
+		completeCreation(ctx)
 	}
 
 	return managed.ExternalCreation{ConnectionDetails: reported.ConnectionDetails}, err

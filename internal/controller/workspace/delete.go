@@ -62,8 +62,10 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	}
 
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
-	e.records.Observe(ws, schedule.Observation{Deleted: !mine || e.removeState(ctx, ws)})
+	gone := !mine || e.removeState(ctx, ws)
+	e.records.Observe(ws, schedule.Observation{Deleted: gone})
 	e.succeeded(ws)
+	completeDeletion(ctx, gone)
 
 	return managed.ExternalDelete{}, nil
 }

@@ -173,10 +173,10 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	}
 
 	r := managed.NewReconciler(
-		clientManager{Manager: mgr, client: creationClient{secretSizeClient{mgr.GetClient()}}},
+		clientManager{Manager: mgr, client: completionClient{secretSizeClient{mgr.GetClient()}}},
 		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	wrapped, err := o.Wrap(schedule.NewReconciler(creationReconciler{r}, polls, records, slots, left, log), kind)
+	wrapped, err := o.Wrap(schedule.NewReconciler(completionReconciler{r}, polls, records, slots, left, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}

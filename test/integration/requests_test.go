@@ -56,8 +56,50 @@ func TestCreationRequests(t *testing.T) {
 	}
 }
 
-// A requestCounter counts the requests about objects of a namespace, without those of watches and
-// about ProviderConfigs, by verb and resource.
+// TestDeletionRequests counts the requests of an instance for the deletion of a Workspace. The
+// finalizer is removed in the same reconcile: the Workspace is not read again, and no status is
+// written that nobody could read.
+func TestDeletionRequests(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	n := &requestCounter{namespace: ns, counts: map[string]int{}}
+	p := startProxy(t, c, n.count)
+	startInstance(t, c, withShard(shard), withKubeconfig(p.kubeconfig), withCLIKubeconfig(p.kubeconfig))
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "requests"))
+	keeps := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
+	expectReady(t, c, keeps)
+	expectReady(t, c, ws)
+
+	n.reset()
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+
+	want := map[string]int{
+		"GET workspaces":        2, // The second finds no claim to release.
+		"GET secrets":           2, // The state, before and after destroy.
+		"PUT workspaces/status": 1, // That nothing is left in the state.
+		"GET leases":            2, // The lock on the state, and whether it is the last one of the backend.
+		"DELETE leases":         1,
+		"DELETE secrets":        1,
+		"POST events":           1,
+		"PUT workspaces":        1, // Without the finalizer.
+	}
+
+	eventually(t, func() error {
+		if diff := cmp.Diff(want, n.all()); diff != "" {
+			return errors.Errorf("requests: -want, +got:\n%s", diff)
+		}
+
+		return nil
+	})
+}
+
+// A requestCounter counts the requests of a provider about objects of a namespace, without those
+// of watches and about ProviderConfigs, by verb and resource.
 type requestCounter struct {
 	namespace string
 
@@ -73,7 +115,7 @@ func (c *requestCounter) count(w http.ResponseWriter, r *http.Request, next http
 			parts[0] += "/" + parts[2]
 		}
 
-		if !strings.HasPrefix(parts[0], "providerconfigs") {
+		if !strings.HasPrefix(parts[0], "providerconfigs") && !isCLI(r) {
 			c.mu.Lock()
 			c.counts[r.Method+" "+parts[0]]++
 			c.mu.Unlock()
@@ -81,6 +123,18 @@ func (c *requestCounter) count(w http.ResponseWriter, r *http.Request, next http
 	}
 
 	next.ServeHTTP(w, r)
+}
+
+// isCLI says whether a request comes from the kubernetes backend of the CLI.
+func isCLI(r *http.Request) bool {
+	return strings.Contains(r.UserAgent(), "OpenTofu") || strings.Contains(r.UserAgent(), "HashiCorp")
+}
+
+func (c *requestCounter) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	clear(c.counts)
 }
 
 func (c *requestCounter) all() map[string]int {
