@@ -172,6 +172,7 @@ func TestUnsaved(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if tc.ledger == nil {
 				tc.ledger = ledger
 			}
