@@ -13,7 +13,7 @@ import (
 )
 
 // scalingWorkers is few, so that the machine has less to do than it can: applies wait.
-const scalingWorkers = 2
+const scalingWorkers = 1
 
 // slowModule waits, and does nothing else.
 const slowModule = `
