@@ -39,8 +39,8 @@ func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	return p, nil
 }
 
-// Apply applies the supplied plan, or makes one if it is nil. If the plan is stale, because the
-// state has changed, it makes a new plan once, provided that again accepts the state that the new
+// Apply applies the supplied plan, which must not be nil. If the plan is stale, because the state
+// has changed, it makes a new plan once, and applies that if again accepts the state that the new
 // plan is made from.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)

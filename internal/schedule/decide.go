@@ -20,7 +20,8 @@ type Action int
 
 // The actions.
 const (
-	// Skip it until Decision.After has passed. It costs no request, no file and no run.
+	// Skip it until Decision.After has passed. After the read that the Facts are from, this costs no
+	// request, no file and no run.
 	Skip Action = iota
 
 	// Run a reconcile. It makes a plan unless the last observation still holds: see Stale. An apply

@@ -52,8 +52,8 @@ func (p Polls) until(f Facts, last, now time.Time) time.Duration {
 // due returns when the next poll is due after the supplied observation. Every Workspace has its
 // own poll times, which depend only on its UID and its interval. Polls are therefore spread over
 // the whole interval, even of Workspaces that are created at once, or observed again by an
-// instance that has just started. The next poll is at least half an interval away, give or take
-// the jitter.
+// instance that has just started. The next poll, jitter included, is more than half an interval
+// after the observation.
 func (p Polls) due(f Facts, last time.Time) time.Time {
 	earliest := last.Add(f.Interval / 2)
 

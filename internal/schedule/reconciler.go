@@ -34,7 +34,8 @@ func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, le
 	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
 }
 
-// Reconcile a Workspace, as it was read from the cache.
+// Reconcile a Workspace, as its caller has read it: from the cache or, in an unsharded instance,
+// from the API server.
 func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

@@ -25,8 +25,8 @@ type PlanOptions struct {
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
-	// Out is the file for the plan, relative to the directory of the workspace. An
-	// existing file is replaced.
+	// Out is the file for the plan, as an absolute path or relative to the directory of the
+	// workspace. An existing file is replaced.
 	Out string
 }
 

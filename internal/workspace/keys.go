@@ -4,9 +4,9 @@
 
 package workspace
 
-// KeyPrefix begins the keys of the labels and annotations of this provider. All of them except
-// AcceptLostStateAnnotationKey say which instance serves a Workspace and do not influence the
-// plan.
+// KeyPrefix begins the keys of the labels and annotations of this provider, on Workspaces, Leases
+// and Secrets. On a Workspace only AcceptLostStateAnnotationKey influences the plan: the label of
+// a shard says which instance serves the Workspace.
 const KeyPrefix = "terraform.crossplane.io/"
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person

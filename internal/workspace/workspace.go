@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package workspace holds the parts that all Workspace kinds share: the interface that the
-// controllers are written against and the table of kinds. It does no I/O.
+// controllers are written against and the table of kinds. It has the rules about who owns a state
+// and whether a state is lost, and about what the management policies allow. It does no I/O.
 package workspace
 
 import (

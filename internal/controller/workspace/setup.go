@@ -13,9 +13,11 @@
 //     has claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache; an
 //     unsharded instance reads it from the API server.
 //  3. schedule.Reconciler passes it on if there is something to do now (schedule.Polls.Decide).
-//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, and connects.
+//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 2 has
+//     done that (statusclient.WithLatest), and connects.
 //  5. The connector gathers the inputs. Then external.observe makes a plan, unless the last
-//     observation still holds: only then does a reconcile run no CLI. Observe returns the result.
+//     observation still holds, a variable has no value, or the Workspace is being deleted. Observe
+//     returns the result.
 //  6. Create, Update and Delete (external) change the infrastructure with a Runner.
 //  7. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
 //     comes again.
@@ -115,7 +117,9 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// The legacy recorder: providers are not granted events of events.k8s.io.
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
-	// The next instance needs the records of failed runs, unless the Workspace is gone.
+	// The release of a Workspace still needs its records of failed runs: because of them it records
+	// this host on the Workspace, for the next instance. For a Workspace that is gone there is no
+	// next instance.
 	left := func(ws client.Object) {
 		if meta.WasDeleted(ws) {
 			o.FailedRuns.Forget(ws.GetUID())

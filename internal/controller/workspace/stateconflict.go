@@ -100,9 +100,9 @@ func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found 
 	return c.write(ctx, ws, "whose the state is")
 }
 
-// giveUp withdraws the claim of the Workspace on the state with the supplied lineage, which it
-// has begun to create or to take over, if err says that the state certainly belongs to another
-// Workspace. An open claim keeps other Workspaces from the state. It returns err.
+// giveUp withdraws the record that the Workspace began to create or to take over the state with the
+// supplied lineage, if err says that the state certainly belongs to another Workspace. Such a
+// record keeps other Workspaces from the state. It returns err.
 func (c *stateConflicts) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
 	foreign := foreignStateError{}
 	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {

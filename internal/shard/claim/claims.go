@@ -199,12 +199,14 @@ func (c *Claims) unsharded(ctx context.Context) lease.State {
 }
 
 // take writes the claim on a Workspace that was read as o. It returns false if the Workspace has
-// changed since or the unsharded instance was faster.
+// changed since, if an earlier claim on a Workspace of that name is not released yet, or if the
+// unsharded instance was faster.
 //
 // An unsharded instance first gets its Lease and then checks for claims. This instance first
 // writes its claim and then checks for that Lease. At least one of the two sees the other.
 func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
-	// After an earlier incarnation of this instance, everything is unchanged.
+	// If the previous claim is from an earlier process with the same Lease, the disk and the run
+	// records still apply.
 	previous := Of(o)
 	previousWasOther := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
 

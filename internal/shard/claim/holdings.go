@@ -39,9 +39,9 @@ type holding struct {
 	leaving bool
 }
 
-// holdings are the Workspaces that this instance has taken. Only this instance writes or removes
-// its claims, so that its holdings are correct when a cache is behind. They are safe for
-// concurrent use.
+// holdings are the Workspaces that this instance has taken. No other instance writes or removes
+// its claims while it is alive, so that its holdings are correct when a cache is behind. A person
+// may remove a claim; then this instance writes it again. They are safe for concurrent use.
 type holdings struct {
 	mu   sync.Mutex
 	held map[ref]*holding

@@ -31,7 +31,8 @@ type Reconciler struct {
 // empty object.
 func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kind schema.GroupVersionKind, object client.Object) *Reconciler {
 	r := &Reconciler{inner: inner, claims: c, reader: c.cache, object: object, kind: kind}
-	// An unsharded instance makes no write that would fail if a cache was behind.
+	// An unsharded instance writes no claim, so no conflict would reveal a stale cache. It reads live
+	// instead.
 	if c.me == (Claim{}) {
 		r.reader = c.kube
 	}
@@ -39,8 +40,8 @@ func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kin
 	return r
 }
 
-// Reconcile passes a request on if this instance may work on the Workspace. Otherwise it reads
-// the Workspace, decides, and takes the next step.
+// Reconcile reads the Workspace and decides. It passes the Workspace on if this instance may work
+// on it now, and otherwise takes the action that was decided.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	name := ref{kind: r.kind, key: req.NamespacedName}
 

@@ -6,8 +6,8 @@
 // that the Lease has not changed since.
 //
 // Each process has a record, which is a file in a file system in memory. The containers of a pod
-// share that file system. It outlives a container, but neither the pod nor the kernel. Therefore
-// a process that finds the record runs on the same kernel as the process that made it.
+// share that file system. It survives a container restart. It is lost with the pod or a reboot.
+// Therefore a process that finds the record runs on the same kernel as the process that made it.
 //
 // The process holds a lock on its record, and all of its children inherit the lock. The kernel
 // releases it when the last of them has ended. A process that is stopped, or cannot end, keeps

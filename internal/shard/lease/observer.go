@@ -90,10 +90,10 @@ func (o *Observer) NeedLeaderElection() bool { return false }
 func (o *Observer) Namespace() string { return o.namespace }
 
 // State of the instance with the supplied identity and Lease. An answer of alive may be a little
-// old: the instance may be dead now. An answer of dead is certain, because it comes from a read
-// that began after the call: before an earlier read, the instance might not have started yet. The
-// Lease may be in another namespace. There it is read only when its state is requested, and
-// without the right to read it the state is unknown.
+// old: the instance may be dead now. An answer of dead needs a read that started after this call: at
+// an earlier read the instance may not have started yet. The Lease may be in another namespace.
+// There it is read only when its state is requested, and without the right to read it the state is
+// unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
 	if o.recently(lease, identity) == Alive {
 		return Alive

@@ -53,8 +53,8 @@ type State string
 
 // The states of an instance.
 const (
-	// Alive is an instance that may be running: it holds its Lease, which was renewed recently
-	// enough.
+	// Alive is an instance that may be running: it renewed its Lease recently enough, or it was never
+	// seen to hold the Lease and its state was first requested recently.
 	Alive State = "alive"
 
 	// Dead is an instance that runs nothing and never will again.

@@ -54,7 +54,7 @@ func (t Timing) Validate() error {
 //	0 to 1/2    runs are interrupted, and may take at most 10 s before they are killed;
 //	1/2 to 3/4  reconciles record the results of their runs, if the API server answers;
 //	3/4 to 9/10 reconciles are canceled, and the process ends;
-//	9/10        the fence kills the process and all of its children;
+//	9/10        the fence kills the process, and the kernel kills its CLI processes;
 //	1           others take the Lease.
 func (t Timing) rest() time.Duration { return t.Duration - t.RenewDeadline }
 
