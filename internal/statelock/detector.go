@@ -70,9 +70,9 @@ func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
 	return (dead && since.Before(p.Until)) || d.FailedRuns.left(ws.GetUID(), l, since)
 }
 
-// IsRequest says whether a lock is the one that a run, which began at the supplied time, asked
-// for. With some backends the CLI reports that one instead of the lock that exists.
-func (d Detector) IsRequest(l terraform.Lock, start time.Time) bool {
+// IsOwnAttempt says whether a lock is the one that a run of this instance, which began at the
+// supplied time, tried to take. With some backends the CLI prints that one, not the existing one.
+func (d Detector) IsOwnAttempt(l terraform.Lock, start time.Time) bool {
 	since, err := l.Since()
 
 	return err == nil && l.Host() == d.Host && !since.Before(start)
@@ -85,8 +85,9 @@ func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
 	return (!observed && d.hadPredecessors(ws)) || d.FailedRuns.Any(ws.GetUID())
 }
 
-// hadPredecessors says whether there were predecessors when a Workspace was created, as far as
-// the clocks agree. A lock that an error hides is found by the first apply.
+// hadPredecessors says whether a Workspace existed before this instance took over and had earlier
+// instances. The clocks of the machines may differ. If a difference hides a lock, the first apply
+// finds it.
 func (d Detector) hadPredecessors(ws client.Object) bool {
 	p := d.Predecessors(ws)
 	created := ws.GetCreationTimestamp()

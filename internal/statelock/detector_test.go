@@ -78,14 +78,14 @@ func TestIsOrphan(t *testing.T) {
 		},
 		"OwnPlan": {
 			reason: "A plan without a lock does not lock a state to change it: another process holds the lock.",
-			failed: []Run{{Start: before, End: after, Plan: true}},
+			failed: []Run{{Start: before, End: after, PlanWithoutLock: true}},
 			who:    "root@" + here,
 			what:   "OperationTypeApply",
 			at:     took,
 		},
 		"OwnFirstPlan": {
 			reason: "A plan without a lock may have had to make the state.",
-			failed: []Run{{Start: before, End: after, Plan: true}},
+			failed: []Run{{Start: before, End: after, PlanWithoutLock: true}},
 			who:    "root@" + here,
 			what:   "init",
 			at:     took,

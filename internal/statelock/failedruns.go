@@ -31,13 +31,13 @@ const maxRuns = 8
 type Run struct {
 	Start, End time.Time
 
-	// Plan says that it was a plan without a lock.
-	Plan bool
+	// PlanWithoutLock says that it was a plan without a lock.
+	PlanWithoutLock bool
 }
 
 // left says whether the run may have left the supplied lock behind.
 func (r Run) left(l terraform.Lock, since time.Time) bool {
-	return !since.Before(r.Start) && !since.After(r.End) && (!r.Plan || l.ForPlan())
+	return !since.Before(r.Start) && !since.After(r.End) && (!r.PlanWithoutLock || l.ForPlan())
 }
 
 // NewFailedRuns returns an empty FailedRuns.

@@ -17,4 +17,7 @@ const (
 	// TypeStalled is true on a Workspace that keeps failing. It is reconciled less often than
 	// others.
 	TypeStalled xpv2.ConditionType = "Stalled"
+
+	// TypeOutputsOmitted is true on a Workspace whose status has no room for all outputs.
+	TypeOutputsOmitted xpv2.ConditionType = "OutputsOmitted"
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// Create applies what Observe planned.
+// Create applies the plan that was made when the connector connected.
 func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.ExternalCreation, error) {
 	before := ws.GetOwnership()
 
@@ -30,7 +30,7 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 
 	o, err := e.apply(ctx, ws)
 	if err != nil {
-		e.dropCreatePending(ctx, ws, before, err)
+		e.withdrawCreation(ctx, ws, before, err)
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
@@ -80,10 +80,10 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
-// dropCreatePending withdraws from the status that creation has begun, after an apply that failed
-// before it did anything. If the state was locked or has changed, another process is about to
+// withdrawCreation removes from the status the record that creation has begun, after an apply that
+// failed before it did anything. If the state was locked or has changed, another process is about to
 // write to it, and what that process creates does not belong to this Workspace.
-func (e *external) dropCreatePending(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
+func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
 	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
 		return
 	}
@@ -129,7 +129,7 @@ func (e *external) recordCreation(ws workspace.Workspace, seen schedule.Observat
 	}
 }
 
-// Update applies what Observe planned.
+// Update applies the plan that was made when the connector connected.
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
 	// The managed reconciler calls Update for a resource that does not exist if it may not create
 	// it.

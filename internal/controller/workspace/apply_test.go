@@ -25,7 +25,7 @@ func (r *attempt) observed(t *testing.T, p terraform.Plan, s terraform.State) {
 	t.Helper()
 	r.planned(p, s)
 
-	if err := r.begin(t.Context(), r.ws); err != nil {
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 		t.Fatal(err)
 	}
 

@@ -110,7 +110,7 @@ func TestDeleteInCluster(t *testing.T) {
 
 			_, err := r.Delete(t.Context(), r.ws)
 			if err == nil {
-				if err := r.begin(t.Context(), r.ws); err != nil {
+				if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 					t.Fatal(err)
 				}
 

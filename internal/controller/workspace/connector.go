@@ -55,7 +55,7 @@ type connector struct {
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err == nil {
-		err = e.begin(ctx, ws)
+		err = e.observeInConnect(ctx, ws)
 	}
 
 	if err != nil {

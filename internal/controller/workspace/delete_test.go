@@ -259,7 +259,7 @@ func TestObserveDeleted(t *testing.T) {
 
 			tc.change(r)
 
-			if err := r.begin(t.Context(), r.ws); err != nil {
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 

@@ -46,7 +46,7 @@ type external struct {
 	now       func() time.Time
 	log       logging.Logger
 
-	// server is the address of the API server that live and kube use.
+	// server is the address of the API server of kube.
 	server string
 
 	// previousOwnerWasOther says whether another instance, not an earlier incarnation of this
@@ -63,20 +63,21 @@ type external struct {
 	// locked when the plan was made.
 	suspect, locked bool
 
-	// observed returns the result of Observe.
-	observed func() (managed.ExternalObservation, error)
+	// observation is the result of observeInConnect, which Observe returns.
+	observation func() (managed.ExternalObservation, error)
 
 	// plan is applied by Create or Update. prior is the state that it was made from.
 	plan  *terraform.Plan
 	prior *terraform.State
 }
 
-// begin observes, so that Observe can return the result. If it fails before the observation of
-// the infrastructure, it returns an error and leaves nothing to disconnect.
-func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
+// observeInConnect observes while the connector connects, and keeps the result for Observe. If it
+// fails before the observation of the infrastructure, it returns an error and leaves nothing to
+// disconnect.
+func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
 	o, err := e.observe(ctx, ws)
 	if !runner.IsUnprepared(err) {
-		e.observed = func() (managed.ExternalObservation, error) { return o, err }
+		e.observation = func() (managed.ExternalObservation, error) { return o, err }
 
 		return nil
 	}
@@ -88,9 +89,9 @@ func (e *external) begin(ctx context.Context, ws workspace.Workspace) error {
 	return redactErr(e.secrets, err)
 }
 
-// Observe returns the result of the observation at the beginning of the connection.
+// Observe returns the result of observeInConnect.
 func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	o, err := e.observed()
+	o, err := e.observation()
 
 	switch {
 	case errors.Is(err, errNoSlot):

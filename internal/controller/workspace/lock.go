@@ -32,7 +32,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	err := e.recordFailedRun(ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
-	if !ok || e.locks.IsRequest(l, start) {
+	if !ok || e.locks.IsOwnAttempt(l, start) {
 		return err
 	}
 
@@ -145,7 +145,7 @@ func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run fu
 
 	err := run()
 	if err != nil && !terraform.IsLocked(err) {
-		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), Plan: lockFree})
+		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), PlanWithoutLock: lockFree})
 	}
 
 	return err

@@ -227,7 +227,7 @@ func TestObserve(t *testing.T) {
 			r := newAttempt(t, tc.ws, tc.others...)
 			tc.change(r)
 
-			if err := r.begin(t.Context(), r.ws); err != nil {
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
@@ -250,7 +250,7 @@ func TestObserveUnprepared(t *testing.T) {
 	r.runner.planErr = errors.Wrap(runner.NewUnpreparedError(errors.New("no such registry: sesame-sesame")), "cannot initialize")
 	r.runner.closeErr = errors.New("disk full")
 
-	err := r.begin(t.Context(), r.ws)
+	err := r.observeInConnect(t.Context(), r.ws)
 	if err == nil {
 		t.Fatal("want an error")
 	}
@@ -283,13 +283,13 @@ func TestObserveAgain(t *testing.T) {
 			r := newAttempt(t, with(owner))
 			r.planned(terraform.Plan{}, ownState())
 
-			if err := r.begin(t.Context(), r.ws); err != nil {
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
 			tc.change(r)
 
-			if err := r.begin(t.Context(), r.ws); err != nil {
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
@@ -308,7 +308,7 @@ func TestObserveWithoutSlot(t *testing.T) {
 	r.planned(changes(), ownState())
 	r.slots.Acquire(reconcile.Request{})
 
-	if err := r.begin(t.Context(), r.ws); err != nil {
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 		t.Fatal(err)
 	}
 
@@ -324,7 +324,7 @@ func TestObserveWithoutSlot(t *testing.T) {
 	// The slot is reserved for the Workspace when its turn comes.
 	r.slots.Release(reconcile.Request{})
 
-	if err := r.begin(t.Context(), r.ws); err != nil {
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 		t.Fatal(err)
 	}
 
@@ -359,7 +359,7 @@ func TestObserveLocked(t *testing.T) {
 			for n := range 2 {
 				r.now = func() time.Time { return time.Now().Add(time.Duration(n) * 3 * time.Hour) }
 
-				if err := r.begin(t.Context(), r.ws); err != nil {
+				if err := r.observeInConnect(t.Context(), r.ws); err != nil {
 					t.Fatal(err)
 				}
 

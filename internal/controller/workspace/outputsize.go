@@ -46,10 +46,6 @@ const (
 )
 
 const (
-	// typeOutputsOmitted is a condition of a Workspace whose status has, or had, no room for
-	// all outputs.
-	typeOutputsOmitted xpv2.ConditionType = "OutputsOmitted"
-
 	reasonTooLarge xpv2.ConditionReason = "TooLarge"
 	reasonAllShown xpv2.ConditionReason = "AllShown"
 
@@ -87,7 +83,7 @@ func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[stri
 		sizes[name] = n
 	}
 
-	last := ws.GetCondition(typeOutputsOmitted)
+	last := ws.GetCondition(workspace.TypeOutputsOmitted)
 	omitted := omit(sizes, maxObject-size, func(name string) bool {
 		_, shown := before[name]
 
@@ -107,7 +103,7 @@ func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[stri
 	}
 
 	c := xpv2.Condition{
-		Type:               typeOutputsOmitted,
+		Type:               workspace.TypeOutputsOmitted,
 		Status:             corev1.ConditionFalse,
 		Reason:             reasonAllShown,
 		LastTransitionTime: metav1.Now(),

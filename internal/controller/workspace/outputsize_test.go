@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 func TestOmit(t *testing.T) {
@@ -122,7 +123,7 @@ func TestShowOutputs(t *testing.T) {
 			t.Errorf("\n%s: %s\nshown: -want, +got:\n%s", tc.name, tc.reason, diff)
 		}
 
-		c := ws.GetCondition(typeOutputsOmitted)
+		c := ws.GetCondition(workspace.TypeOutputsOmitted)
 		if diff := cmp.Diff([]string{string(tc.status), tc.message}, []string{string(c.Status), c.Message}); diff != "" {
 			t.Errorf("\n%s: %s\ncondition: -want, +got:\n%s", tc.name, tc.reason, diff)
 		}
