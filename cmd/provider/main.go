@@ -11,12 +11,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
+
+// gcPercent is by how much the heap may grow between two garbage collections, in percent of the
+// live heap. An instance with 10,000 Workspaces has a largest RSS of 190 MB with Go's default of
+// 100. Its CPU time beside that of the CLI is the same with both (make bench).
+const gcPercent = 25
 
 func main() {
 	// The program starts itself again in a separate process to fetch a module.
@@ -34,6 +40,10 @@ func run() error {
 	o, err := app.ParseOptions(os.Args[0], os.Args[1:], os.Stdout)
 	if err != nil {
 		return err
+	}
+
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 
 	return app.Run(ctrl.SetupSignalHandler(), o)

@@ -175,10 +175,10 @@ func (b *bench) memory(ctx context.Context, shards []string, share int) (memory,
 	return m, stopAll(instances)
 }
 
-// maxRSS returns the largest RSS of one instance, in bytes, after it has reconciled all
-// Workspaces.
+// maxRSS returns the largest RSS of one instance with the default rate, in bytes, after it has
+// reconciled all Workspaces.
 func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
-	i, err := b.startInstance(ctx, "memory", memoryWorkers, "--poll="+never.String())
+	i, err := b.startInstance(ctx, "memory", 1, "--poll="+never.String())
 	if err != nil {
 		return 0, err
 	}
