@@ -83,10 +83,11 @@ func TestDefinitions(t *testing.T) {
 		shard      = column("SHARD", "string", `.metadata.labels['terraform\.crossplane\.io/shard']`)
 		secretName = column("SECRET-NAME", "string", ".spec.credentials.secretRef.name")
 
-		managed    = []string{"crossplane", "managed", "terraform"}
-		provider   = []string{"crossplane", "provider", "terraform"}
-		workspaces = []extv1.CustomResourceColumnDefinition{synced, ready, shard, age}
-		usages     = []extv1.CustomResourceColumnDefinition{
+		managed   = []string{"crossplane", "managed", "terraform"}
+		provider  = []string{"crossplane", "provider", "terraform"}
+		servedBy  = column("SERVED-BY", "string", ".status.ownership.claim.holder")
+		servedFor = column("SERVED-FOR", "date", ".status.ownership.claimedAt")
+		usages    = []extv1.CustomResourceColumnDefinition{
 			age,
 			column("CONFIG-NAME", "string", ".providerConfigRef.name"),
 			column("RESOURCE-KIND", "string", ".resourceRef.kind"),
@@ -94,7 +95,8 @@ func TestDefinitions(t *testing.T) {
 		}
 	)
 
-	secretName.Priority = 1
+	secretName.Priority, servedBy.Priority, servedFor.Priority = 1, 1, 1
+	workspaces := []extv1.CustomResourceColumnDefinition{synced, ready, shard, age, servedBy, servedFor}
 	configs := []extv1.CustomResourceColumnDefinition{age, secretName}
 
 	want := map[string]extv1.CustomResourceDefinitionSpec{

@@ -220,7 +220,7 @@ func carryOwner(latest, o Owned) bool {
 		return false
 	}
 
-	own.Claim, own.PreviousHosts = now.Claim, now.PreviousHosts
+	own.Claim, own.ClaimedAt, own.PreviousHosts = now.Claim, now.ClaimedAt, now.PreviousHosts
 	o.SetOwnership(own)
 
 	return true

@@ -43,6 +43,8 @@ type WorkspaceStatus struct {
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SHARD",type="string",JSONPath=`.metadata.labels['terraform\.crossplane\.io/shard']`
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="SERVED-BY",type="string",JSONPath=".status.ownership.claim.holder",priority=1
+// +kubebuilder:printcolumn:name="SERVED-FOR",type="date",JSONPath=".status.ownership.claimedAt",priority=1
 type Workspace struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -26,6 +26,10 @@ type Ownership struct {
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
 
+	// ClaimedAt is when the instance of the claim took the Workspace.
+	// +optional
+	ClaimedAt *metav1.Time `json:"claimedAt,omitempty"`
+
 	// PreviousHosts are the hosts of the last instances that ended without releasing
 	// the Workspace, or that may have left a lock on its state, the latest first. No
 	// process holds a lock on the state that one of them made. If the instance that

@@ -126,6 +126,10 @@ func (in *Ownership) DeepCopyInto(out *Ownership) {
 		*out = new(Claim)
 		**out = **in
 	}
+	if in.ClaimedAt != nil {
+		in, out := &in.ClaimedAt, &out.ClaimedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.PreviousHosts != nil {
 		in, out := &in.PreviousHosts, &out.PreviousHosts
 		*out = make([]string, len(*in))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
@@ -259,7 +260,7 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 		}
 	}
 
-	own.Claim = &claim
+	own.Claim, own.ClaimedAt = &claim, new(metav1.Now())
 
 	written, err := c.patch(ctx, o, own)
 	if err == nil && Of(written) != c.me {
@@ -380,7 +381,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	}
 
 	own := o.GetOwnership()
-	own.Claim = nil
+	own.Claim, own.ClaimedAt = nil, nil
 
 	if c.locks.Any(uid) {
 		own.PreviousHosts = shard.AddHost(own.PreviousHosts, c.me.Host())

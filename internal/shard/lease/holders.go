@@ -215,7 +215,8 @@ func (h *holders) end() {
 	h.records.Remove(h.identity)
 }
 
-// sign adds the annotations to a Lease that this instance is about to hold or to release.
+// sign adds the annotations to a Lease that this instance is about to hold or to release, and the
+// name of its shard as a label: people list the shards by it.
 func (h *holders) sign(l *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -227,6 +228,10 @@ func (h *holders) sign(l *coordinationv1.Lease) {
 		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.ReleasedAnnotationKey, h.identity)
 	} else {
 		delete(l.Annotations, shard.ReleasedAnnotationKey)
+	}
+
+	if id, ok := shard.FromLeaseName(l.GetName()); ok && id.Name() != "" {
+		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.LabelKey, id.Name())
 	}
 }
 
