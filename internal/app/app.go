@@ -111,6 +111,7 @@ func Run(ctx context.Context, o *Options) error {
 		i.newManager,
 		i.addRunnables,
 		i.addSharding,
+		i.addAssigner,
 		i.addControllers,
 		i.run,
 	} {

@@ -56,7 +56,11 @@ type Options struct {
 	ShardCatchAll  bool
 	DisableClaims  bool
 
-	NoCrossNamespaceRefs     bool
+	NoCrossNamespaceRefs bool
+	AssignShards         bool
+	ShardGracePeriod     time.Duration
+	AssignRate           int
+
 	EnableManagementPolicies bool
 	EnableChangeLogs         bool
 	ChangeLogsSocketPath     string
@@ -125,6 +129,9 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
+	boolFlag(a, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", false, &o.AssignShards).Envar("ASSIGN_SHARDS")
+	durationFlag(a, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", "1m", &o.ShardGracePeriod)
+	intFlag(a, "assign-rate", "How many Workspaces are assigned or moved per second.", 50, &o.AssignRate)
 	// This option is for the test that shows the purpose of claims. It has no environment
 	// variable, so that it is not set by accident.
 	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden().NoEnvar()
@@ -155,6 +162,7 @@ func (o *Options) complete() error {
 		{flag: "timeout", value: o.Timeout},
 		{flag: "gc-interval", value: o.GCInterval, zero: true},
 		{flag: "shutdown-grace", value: o.ShutdownGrace, zero: true},
+		{flag: "shard-grace-period", value: o.ShardGracePeriod, zero: true},
 	} {
 		if d.value < 0 || (d.value == 0 && !d.zero) {
 			allowed := "greater than 0"
@@ -197,6 +205,14 @@ func (o *Options) completeShard() error {
 		}
 
 		id = shard.CatchAll()
+	}
+
+	if o.AssignShards && !id.Sharded() {
+		return errors.New("--assign-shards is set, and neither --shard-name nor --shard-catch-all: an instance without a shard serves every Workspace, and would keep all shards waiting")
+	}
+
+	if o.AssignRate < 1 {
+		return errors.Errorf("--assign-rate is %d: it must be 1 or greater", o.AssignRate)
 	}
 
 	o.Shard = id

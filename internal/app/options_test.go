@@ -44,6 +44,8 @@ func defaults() *Options {
 		HealthProbeBindAddress:   ":8081",
 		Root:                     "/tf",
 		MaxApplies:               1,
+		ShardGracePeriod:         time.Minute,
+		AssignRate:               50,
 		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
 	}
 }
@@ -72,6 +74,7 @@ func TestParseOptions(t *testing.T) {
 				"--max-reconcile-rate=7", "--max-applies=3", "--lease-namespace=ns", "--shard-name=a",
 				"--lease-duration=30s", "--lease-renew-deadline=20s", "--lease-retry-period=1s", "--unsafe-disable-claims", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
+				"--assign-shards", "--shard-grace-period=0s", "--assign-rate=9",
 				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
 			},
 			want: func(o *Options) {
@@ -82,8 +85,8 @@ func TestParseOptions(t *testing.T) {
 					LeaderElection: new(true), LeaseNamespace: "ns", ShardName: "a", Shard: a, HoldsLease: true,
 					Lease: lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}, DisableClaims: true,
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
-					NoCrossNamespaceRefs: true,
-					CLI:                  "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
+					NoCrossNamespaceRefs: true, AssignShards: true, AssignRate: 9,
+					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
 				}
 			},
 		},
@@ -92,12 +95,12 @@ func TestParseOptions(t *testing.T) {
 			env: map[string]string{
 				"LEADER_ELECTION": "true", "POD_NAMESPACE": "ns", "SHARD_NAME": "a", "TERRAFORM_CLI": "tofu",
 				"ENABLE_MANAGEMENT_POLICIES": "false", "ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s",
-				"ENABLE_SECRET_CACHE": "false", "XP_TF_DIR": "/x",
+				"ENABLE_SECRET_CACHE": "false", "XP_TF_DIR": "/x", "ASSIGN_SHARDS": "true",
 			},
 			want: func(o *Options) {
 				o.LeaderElection, o.HoldsLease, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = new(true), true, "ns", "a", a, "tofu"
 				o.EnableManagementPolicies, o.EnableChangeLogs, o.ChangeLogsSocketPath = false, true, "/s"
-				o.EnableSecretCache, o.Root = false, "/x"
+				o.EnableSecretCache, o.Root, o.AssignShards = false, "/x", true
 				o.Lease.ApplyDuration = 0
 			},
 		},
@@ -118,6 +121,8 @@ func TestParseOptions(t *testing.T) {
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_DURATION":            "30s",
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RENEW_DEADLINE":      "20s",
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RETRY_PERIOD":        "1s",
+				"CROSSPLANE_TERRAFORM_PROVIDER_SHARD_GRACE_PERIOD":        "2m",
+				"CROSSPLANE_TERRAFORM_PROVIDER_ASSIGN_RATE":               "7",
 				"CROSSPLANE_TERRAFORM_PROVIDER_NO_CROSS_NAMESPACE_REFS":   "true",
 				"CROSSPLANE_TERRAFORM_PROVIDER_METRICS_BIND_ADDRESS":      ":1",
 				"CROSSPLANE_TERRAFORM_PROVIDER_HEALTH_PROBE_BIND_ADDRESS": ":2",
@@ -127,6 +132,7 @@ func TestParseOptions(t *testing.T) {
 				o.SyncInterval, o.PollInterval, o.PollJitter, o.PollStateMetricInterval = 2*time.Hour, 3*time.Minute, 4*time.Second, 6*time.Second
 				o.Timeout, o.GCInterval, o.ShutdownGrace = 7*time.Minute, 8*time.Hour, 9*time.Second
 				o.MaxReconcileRate, o.MaxApplies = 5, 3
+				o.ShardGracePeriod, o.AssignRate = 2*time.Minute, 7
 				o.Lease = lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}
 				o.MetricsBindAddress, o.HealthProbeBindAddress = ":1", ":2"
 			},
@@ -138,6 +144,7 @@ func TestParseOptions(t *testing.T) {
 				"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_NAMESPACE":            "ns",
 				"CROSSPLANE_TERRAFORM_PROVIDER_SHARD_NAME":                 "a",
 				"CROSSPLANE_TERRAFORM_PROVIDER_SHARD_CATCH_ALL":            "true",
+				"CROSSPLANE_TERRAFORM_PROVIDER_ASSIGN_SHARDS":              "true",
 				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_MANAGEMENT_POLICIES": "false",
 				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_CHANGELOGS":          "true",
 				"CROSSPLANE_TERRAFORM_PROVIDER_CHANGELOGS_SOCKET_PATH":     "/s",
@@ -294,6 +301,21 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "An instance has one mode.",
 			args:   []string{"--shard-name=a", "--shard-catch-all", "--lease-namespace=ns"},
 			want:   []string{"--shard-name", `"a"`, "--shard-catch-all", "one of the two"},
+		},
+		"AssignerWithoutShard": {
+			reason: "An unsharded instance keeps all shards waiting.",
+			args:   []string{"--assign-shards", "--lease-namespace=ns"},
+			want:   []string{"--assign-shards", "--shard-name", "--shard-catch-all"},
+		},
+		"AssignRate": {
+			reason: "Nothing would ever be assigned.",
+			args:   []string{"--assign-rate=0"},
+			want:   []string{"--assign-rate", "0", "1 or greater"},
+		},
+		"ShardGracePeriod": {
+			reason: "A grace period in the past is no grace period.",
+			args:   []string{"--shard-grace-period=-1s"},
+			want:   []string{"--shard-grace-period", "-1s"},
 		},
 		"LeaseDuration": {
 			reason: "The duration of a Lease is in whole seconds.",

@@ -32,6 +32,8 @@ type Metrics struct {
 	cliRuns         *prometheus.CounterVec
 	cliRunDuration  *prometheus.HistogramVec
 	unserved        *prometheus.GaugeVec
+	members         prometheus.Gauge
+	moved           prometheus.Counter
 }
 
 // NewNop returns Metrics that are not registered anywhere.
@@ -68,13 +70,21 @@ func NewNop() *Metrics {
 			Name: "provider_terraform_workspaces_unserved",
 			Help: "Workspaces that no running instance serves. One instance counts them for all.",
 		}, []string{"reason"}),
+		members: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_assigner_shards",
+			Help: "Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.",
+		}),
+		moved: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_assigner_moves_total",
+			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
+		}),
 	}
 }
 
 // New returns Metrics whose collectors are registered with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := NewNop()
-	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved} {
+	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved} {
 		if err := r.Register(c); err != nil {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
@@ -102,6 +112,12 @@ func (m *Metrics) StatesUnsaved(n int) { m.statesUnsaved.Set(float64(n)) }
 func (m *Metrics) Unserved(reason string, workspaces int) {
 	m.unserved.WithLabelValues(reason).Set(float64(workspaces))
 }
+
+// Members records the number of shards that Workspaces are assigned to.
+func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
+
+// Moved counts Workspaces that were assigned or moved.
+func (m *Metrics) Moved(n int) { m.moved.Add(float64(n)) }
 
 // CLIRun counts a finished run of the CLI, by subcommand, duration and error. A run that was
 // stopped, or ran out of time, counts as canceled: it says nothing about the module.

@@ -12,6 +12,11 @@ const (
 	// Workspace without it belongs to no shard.
 	LabelKey = "terraform.crossplane.io/shard"
 
+	// AssignedLabelKey is the label on a Workspace with the shard that an assigner has chosen for it.
+	// The choice may change only as long as it has the same value as LabelKey: a person or a
+	// Composition that writes another value there decides for good.
+	AssignedLabelKey = "terraform.crossplane.io/assigned-shard"
+
 	// HoldersAnnotationKey is the annotation on the Lease of an instance with the
 	// identities of all its holders, separated by commas, the latest first. Instances
 	// write it.

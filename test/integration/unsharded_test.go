@@ -23,6 +23,7 @@ func TestUnsharded(t *testing.T) {
 	t.Run("Unserved", testUnserved)
 	t.Run("Predecessor", testPredecessor)
 	t.Run("SamePod", testUnshardedSamePod)
+	t.Run("Elastic", testElastic)
 	t.Run("Outage", testUnshardedOutage)
 	t.Run("Quiet", testQuiet)
 	t.Run("StoppedPredecessor", testStoppedPredecessor)

@@ -175,6 +175,24 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 	return ids, o.listed
 }
 
+// Shards returns the names of all named shards that have a Lease, and whether an instance holds
+// it, as of the last list of all Leases. It returns false before the first list.
+func (o *Observer) Shards() (map[string]bool, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	shards := map[string]bool{}
+
+	for key, r := range o.leases {
+		if id, ok := shard.FromLeaseName(key.Name); ok && id.Name() != "" && key.Namespace == o.namespace && !r.missing {
+			holder, _ := r.alive(o.now())
+			shards[id.Name()] = holder != ""
+		}
+	}
+
+	return shards, o.listed
+}
+
 // get reads one Lease. It returns nil if there is none.
 func (o *Observer) get(ctx context.Context, key client.ObjectKey) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{}

@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package assigner
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/background"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
+)
+
+// stubLeases are the shards, and whether an instance holds the Lease of each.
+type stubLeases struct {
+	mu     sync.Mutex
+	shards map[string]bool
+}
+
+func (l *stubLeases) Shards() (map[string]bool, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return maps.Clone(l.shards), l.shards != nil
+}
+
+func (l *stubLeases) set(held bool, names ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.shards == nil {
+		l.shards = map[string]bool{}
+	}
+
+	for _, name := range names {
+		l.shards[name] = held
+	}
+}
+
+type stubMetrics struct{ moved atomic.Int64 }
+
+func (*stubMetrics) Members(int)   {}
+func (m *stubMetrics) Moved(n int) { m.moved.Add(int64(n)) }
+
+// A fixture is an API server with the CRDs of Workspaces, and some shards.
+type fixture struct {
+	cfg    *rest.Config
+	kube   client.Client
+	leases *stubLeases
+	moved  *stubMetrics
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+
+	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
+
+	return &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}}
+}
+
+// start an assigner. The function it returns stops it.
+func (f *fixture) start(t *testing.T, identity string, hook apiserver.Hook) func() {
+	t.Helper()
+
+	cfg := f.cfg
+	if hook != nil {
+		cfg = apiserver.Through(cfg, hook)
+	}
+
+	kube := apiserver.Client(t, cfg)
+
+	return background.Run(t, (&Assigner{
+		Config:    cfg,
+		Namespace: corev1.NamespaceDefault,
+		Identity:  identity,
+		Kinds:     workspace.GroupVersionKinds(),
+		Live:      kube,
+		Kube:      kube,
+		Leases:    f.leases,
+		Grace:     time.Second,
+		Rate:      1000,
+		Metrics:   f.moved,
+		Log:       logging.NewNopLogger(),
+	}).Start)
+}
+
+// create Workspaces of both kinds, in turn.
+func (f *fixture) create(t *testing.T, n int, labels map[string]string) []*unstructured.Unstructured {
+	t.Helper()
+
+	kinds := workspace.GroupVersionKinds()
+
+	var all []*unstructured.Unstructured
+
+	for i := range n {
+		ws := apiserver.Workspace(kinds[i%len(kinds)], "")
+		ws.SetLabels(labels)
+
+		if err := f.kube.Create(t.Context(), ws); err != nil {
+			t.Fatal(err)
+		}
+
+		all = append(all, ws)
+	}
+
+	return all
+}
+
+// labels of all Workspaces, by UID.
+func (f *fixture) labels(ctx context.Context) (map[types.UID]map[string]string, error) {
+	all := map[types.UID]map[string]string{}
+
+	for _, kind := range workspace.GroupVersionKinds() {
+		if _, err := listing.Each(ctx, f.kube, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+			all[o.GetUID()] = o.GetLabels()
+
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+
+	return all, nil
+}
+
+// expect waits until each of the Workspaces is where the members place it.
+func (f *fixture) expect(t *testing.T, all []*unstructured.Unstructured, members ...string) {
+	t.Helper()
+
+	if err := wait.Until(t.Context(), wait.Patience, func() error {
+		labels, err := f.labels(t.Context())
+		if err != nil {
+			return err
+		}
+
+		for _, ws := range all {
+			want := Place(ws.GetUID(), members)
+			if got := labels[ws.GetUID()]; got[shard.LabelKey] != want || got[shard.AssignedLabelKey] != want {
+				return errors.Errorf("Workspace %q has the labels %v, want shard %q", ws.GetName(), got, want)
+			}
+		}
+
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAssign follows Workspaces while shards join and leave.
+func TestAssign(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	early := f.create(t, 20, nil)
+	f.start(t, "a", nil)
+
+	// There is no shard yet.
+	f.leases.set(false)
+	pinned := f.create(t, 2, map[string]string{shard.LabelKey: "c"})
+	lost := f.create(t, 2, map[string]string{shard.LabelKey: "none"})
+
+	f.leases.set(true, "a", "b")
+	f.expect(t, early, "a", "b")
+
+	all := slices.Concat(early, f.create(t, 20, nil))
+	f.expect(t, all, "a", "b")
+
+	f.leases.set(true, "c")
+	f.expect(t, all, "a", "b", "c")
+
+	f.leases.set(false, "a")
+	f.expect(t, all, "b", "c")
+
+	f.leases.set(true, "a")
+	f.expect(t, all, "a", "b", "c")
+
+	labels, err := f.labels(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, ws := range slices.Concat(pinned, lost) {
+		if got := labels[ws.GetUID()]; len(got) != 1 || got[shard.LabelKey] != ws.GetLabels()[shard.LabelKey] {
+			t.Errorf("a Workspace that a person has pinned to %q has the labels %v", ws.GetLabels()[shard.LabelKey], got)
+		}
+	}
+}
+
+// TestPinnedMeanwhile changes the label of a Workspace between the decision of the assigner and
+// its write. What the person has written stays.
+func TestPinnedMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.leases.set(true, "a")
+
+	var (
+		once sync.Once
+		ws   *unstructured.Unstructured
+	)
+
+	ready := make(chan struct{})
+
+	f.start(t, "a", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/workspaces/") {
+			<-ready
+			once.Do(func() {
+				pinned := ws.DeepCopy()
+				pinned.SetLabels(map[string]string{shard.LabelKey: "mine"})
+
+				if err := f.kube.Patch(r.Context(), pinned, client.MergeFrom(ws)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		return next.RoundTrip(r)
+	})
+
+	ws = f.create(t, 1, nil)[0]
+
+	close(ready)
+
+	// The next one shows that the assigner has got over the first one.
+	f.expect(t, f.create(t, 2, nil), "a")
+
+	labels, err := f.labels(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := labels[ws.GetUID()]; got[shard.LabelKey] != "mine" || len(got) != 1 {
+		t.Errorf("want the label that the person has written, got %v", got)
+	}
+}
+
+// TestChangedMeanwhile changes assigned Workspaces between the decision to move them and the write,
+// as the instances that serve them do. They are moved nevertheless.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.leases.set(true, "a")
+
+	all := f.create(t, 10, nil)
+
+	var (
+		moving  atomic.Bool
+		changed sync.Map
+	)
+
+	f.start(t, "a", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && moving.Load() {
+			for _, ws := range all {
+				if !strings.HasSuffix(r.URL.Path, "/"+ws.GetName()) {
+					continue
+				}
+
+				if _, known := changed.LoadOrStore(ws.GetName(), true); known {
+					continue
+				}
+
+				if err := f.kube.Patch(r.Context(), ws.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+
+		return next.RoundTrip(r)
+	})
+
+	f.expect(t, all, "a")
+	moving.Store(true)
+	f.leases.set(true, "b")
+	f.expect(t, all, "a", "b")
+}
+
+// TestFailover stops the assigner in the middle of its work. Another one continues it.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.leases.set(true, "a", "b")
+
+	all := f.create(t, 60, nil)
+	half := make(chan struct{})
+
+	var patches atomic.Int64
+
+	stop := f.start(t, "first", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/workspaces/") && patches.Add(1) == 30 {
+			close(half)
+		}
+
+		return next.RoundTrip(r)
+	})
+
+	<-half
+	stop()
+
+	f.start(t, "second", nil)
+	f.expect(t, all, "a", "b")
+
+	f.leases.set(true, "c")
+	f.expect(t, all, "a", "b", "c")
+}

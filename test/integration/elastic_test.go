@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// withAssigner makes a shard take part in the election of the assigner.
+func withAssigner(name string) []instanceOption {
+	return []instanceOption{withShard(name), withShortLease(), withArgs("--assign-shards", "--shard-grace-period=1s")}
+}
+
+// testElastic creates Workspaces without a label. Two shards share them, a third one joins, one
+// is killed, and one is stopped. A label that was written by hand stays. The assigner sees every
+// Workspace of the control plane without a label, so that other instances cannot run beside it.
+func testElastic(t *testing.T) {
+	t.Helper()
+
+	c := shared.unsharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	start := func(name string) *instance { return startInstance(t, c, withAssigner(name)...) }
+	a, b := start(one), start(two)
+
+	expectLeaseHeld(t, c, leaseNamespace, leaseName+"-"+one)
+	expectLeaseHeld(t, c, leaseNamespace, leaseName+"-"+two)
+
+	l := newLease(leaseNamespace, leaseName+"-"+one)
+	c.get(t, l)
+
+	if diff := cmp.Diff(map[string]string{shardLabel: one}, l.GetLabels()); diff != "" {
+		t.Errorf("labels of a Lease: -want, +got:\n%s", diff)
+	}
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elastic"))
+	pinned := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+
+	var (
+		all   []workspace.Workspace
+		files []evidence
+	)
+
+	for n := range 6 {
+		s, config := namespacedScope, cfg
+		if n == 0 {
+			s, config = clusterScope, c.createConfig(t, clusterScope, ns, withBackend(ns, "elastic-cluster"))
+		}
+
+		e := newEvidence(t)
+		all, files = append(all, c.createWorkspace(t, s, ns, withConfig(config), withEvidence(t, "evidence.tf", e))), append(files, e)
+	}
+
+	expectPlaced(t, c, all, one, two)
+
+	for _, ws := range append(slices.Clone(all), pinned) {
+		expectReady(t, c, ws)
+	}
+
+	three := unique("shard")
+	for !slices.ContainsFunc(all, func(ws workspace.Workspace) bool {
+		return assigner.Place(ws.GetUID(), []string{one, two, three}) == three
+	}) {
+		three = unique("shard")
+	}
+
+	start(three)
+	expectPlaced(t, c, all, one, two, three)
+
+	a.kill(t)
+	expectPlaced(t, c, all, two, three)
+
+	b.stop(t)
+	expectPlaced(t, c, all, three)
+
+	for i, ws := range all {
+		c.request(t, ws)
+		expectReady(t, c, ws)
+		expectDone(t, files[i], "created")
+	}
+
+	c.get(t, pinned)
+
+	if diff := cmp.Diff(map[string]string{shardLabel: one}, pinned.GetLabels()); diff != "" {
+		t.Errorf("labels that were written by hand: -want, +got:\n%s", diff)
+	}
+}
+
+// expectPlaced waits until each Workspace is claimed by the instance of the shard that it belongs
+// to, of the supplied ones.
+func expectPlaced(t *testing.T, c *cluster, all []workspace.Workspace, shards ...string) {
+	t.Helper()
+
+	for _, ws := range all {
+		want := assigner.Place(ws.GetUID(), shards)
+
+		eventually(t, func() error {
+			c.get(t, ws)
+
+			if diff := cmp.Diff(map[string]string{shardLabel: want, shard.AssignedLabelKey: want}, ws.GetLabels()); diff != "" {
+				return errors.Errorf("labels of Workspace %q: -want, +got:\n%s", ws.GetName(), diff)
+			}
+
+			return nil
+		})
+
+		expectClaimed(t, c, ws, leaseName+"-"+want)
+
+		if ws.GetOwnership().ClaimedAt.IsZero() {
+			t.Errorf("it is not known since when the shard serves Workspace %q", ws.GetName())
+		}
+	}
+}
