@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
@@ -42,6 +43,9 @@ type demo struct {
 	once   bool
 	screen *screen
 
+	// elastic says that the instances assign the Workspaces to themselves.
+	elastic bool
+
 	// assets is the directory of etcd and kube-apiserver.
 	assets string
 
@@ -63,10 +67,16 @@ type demo struct {
 
 	// password of the Workspace that is moved, when it was created.
 	password string
+
+	// created are the ids of what the Workspaces of the elastic story created, by name, and
+	// lapsed the Workspaces that were not Ready any more after that.
+	created map[string]string
+	lapsed  []string
 }
 
-func newDemo(ctx context.Context, once bool, cli string, out *os.File) (*demo, error) {
-	d := &demo{once: once, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), cli: cli}
+func newDemo(ctx context.Context, once, elastic bool, cli string, out *os.File) (*demo, error) {
+	d := &demo{once: once, elastic: elastic, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), cli: cli}
+	d.screen.bars = elastic
 
 	if d.assets == "" {
 		return nil, errors.New("KUBEBUILDER_ASSETS is not set: run `make demo`, which sets it")
@@ -134,15 +144,20 @@ func (d *demo) makeDir() error {
 
 // tell runs all steps. Unless the demo runs once, it then waits for an interrupt.
 func (d *demo) tell(ctx context.Context) error {
+	story, about := d.story(), "Two shards of provider-terraform with a real API server. See also: make demo ARGS=--elastic"
+	if d.elastic {
+		story, about = d.elasticStory(), "Shards of provider-terraform that assign Workspaces to themselves, with a real API server."
+	}
+
 	d.screen.say(
-		"Two shards of provider-terraform with a real API server.",
+		about,
 		"The CLI is "+d.cliVersion+", "+d.cli+".",
 		"Everything is in "+d.dir+" and is removed at the end.",
 		"SERVED BY is the instance in whose directory the CLI last ran for a Workspace.",
 		"",
 	)
 
-	for _, e := range d.story() {
+	for _, e := range story {
 		if err := e.meet(ctx, d.screen); err != nil {
 			return err
 		}
@@ -157,17 +172,26 @@ func (d *demo) tell(ctx context.Context) error {
 
 // stay shows the table until the demo is interrupted. An interrupt is not an error.
 func (d *demo) stay(ctx context.Context) error {
-	d.screen.say(
-		"",
-		"All of it was seen. This stays up until you press Ctrl-C; in another terminal, try:",
-		"",
-		"  export KUBECONFIG="+d.plane.Kubeconfig,
+	try := []string{
 		"  kubectl get workspaces.tf.upbound.io,workspaces.tf.m.upbound.io --all-namespaces",
-		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard="+shard0,
-		"  kubectl describe workspaces.tf.upbound.io "+moved,
-		"",
-		"The logs are "+d.logs[0].path+" and "+d.logs[1].path+".",
-	)
+		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard=" + shard0,
+		"  kubectl describe workspaces.tf.upbound.io " + moved,
+	}
+	if d.elastic {
+		try = []string{
+			"  kubectl get workspaces.tf.upbound.io -o wide",
+			"  kubectl get leases --namespace=" + systemNamespace + " -L " + shard.LabelKey,
+			"  kubectl label workspaces.tf.upbound.io app-01 --overwrite " + shard.LabelKey + "=" + pod1,
+		}
+	}
+
+	d.screen.say("", "All of it was seen. This stays up until you press Ctrl-C; in another terminal, try:", "", "  export KUBECONFIG="+d.plane.Kubeconfig)
+	d.screen.say(try...)
+	d.screen.say("", "The logs are:")
+
+	for _, l := range d.logs {
+		d.screen.say("  " + l.path)
+	}
 
 	var before table
 
@@ -198,7 +222,7 @@ func (d *demo) stay(ctx context.Context) error {
 // instances are expected to end in good order if there was no error so far.
 func (d *demo) stop(ctx context.Context, err error) error {
 	if err == nil {
-		err = expectation{title: "SIGTERM ends both instances in good order, and their Leases are free", within: 2 * instancePatience, check: d.end}.meet(ctx, d.screen)
+		err = expectation{title: "SIGTERM ends the instances in good order, and their Leases are free", within: 2 * instancePatience, check: d.end}.meet(ctx, d.screen)
 	}
 
 	// Again, in case that did not come to its end.

@@ -64,6 +64,9 @@ type instanceConfig struct {
 	// leaseNamespace is where the Leases are.
 	leaseNamespace string
 
+	// args are further arguments.
+	args []string
+
 	// ended is called when an instance ends by itself.
 	ended func(error)
 }
@@ -94,7 +97,7 @@ func (c instanceConfig) start(shard string) (*instance, error) {
 
 	i.program, err = command{
 		path: c.provider,
-		args: []string{
+		args: append([]string{
 			"--debug",
 			"--leader-election",
 			"--shard-name=" + shard,
@@ -105,7 +108,7 @@ func (c instanceConfig) start(shard string) (*instance, error) {
 			"--shutdown-grace=" + shutdownGrace.String(),
 			"--health-probe-bind-address=" + probes,
 			"--metrics-bind-address=" + metrics,
-		},
+		}, c.args...),
 		// The environment of the user is excluded: a CLI configuration of this machine,
 		// for example, would change the demo.
 		env: []string{

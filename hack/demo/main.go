@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The demo runs two real instances, each with its own shard, a real API server and a real
-// CLI on this machine. It needs no setup.
+// CLI on this machine. It needs no setup. With --elastic the instances assign the
+// Workspaces to themselves, one more joins, and one is killed.
 //
 // It prints a line with a check mark only after it has observed the event. With --once it
 // ends after the last of them, and its exit code is 0 if it observed all. All its files
@@ -33,6 +34,8 @@ var errInterrupted = errors.New("interrupted")
 func main() {
 	once := flag.Bool("once", false, "end after everything was seen; the exit code is 0 only then")
 
+	elastic := flag.Bool("elastic", false, "show shards that assign the Workspaces to themselves")
+
 	cli := flag.String("cli", "tofu", "the Terraform or OpenTofu that the instances run")
 
 	flag.Parse()
@@ -40,7 +43,7 @@ func main() {
 	// The libraries return errors with the same information as their logs.
 	ctrllog.SetLogger(logr.Discard())
 
-	err := run(*once, *cli)
+	err := run(*once, *elastic, *cli)
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
@@ -52,7 +55,7 @@ func main() {
 }
 
 // run runs the demo until it has ended or a signal ends it.
-func run(once bool, cli string) error {
+func run(once, elastic bool, cli string) error {
 	ending := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ending...)
@@ -71,7 +74,7 @@ func run(once bool, cli string) error {
 		cancel(errInterrupted)
 	}()
 
-	d, err := newDemo(ctx, once, cli, os.Stdout)
+	d, err := newDemo(ctx, once, elastic, cli, os.Stdout)
 	if err != nil {
 		return err
 	}

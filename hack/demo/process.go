@@ -77,6 +77,12 @@ func (p *loggedProcess) terminate() error {
 	return p.Terminate(p.patience)
 }
 
+// kill kills the program, and all processes that it has started.
+func (p *loggedProcess) kill() {
+	p.asked.Store(true)
+	p.Kill()
+}
+
 // wait waits until the program has ended, which has to be with exit code 0. If the
 // supplied context ends first, it sends SIGTERM.
 func (p *loggedProcess) wait(ctx context.Context) error {

@@ -67,6 +67,9 @@ type screen struct {
 
 	table table
 
+	// bars says that the number of Workspaces of each shard is shown below the table.
+	bars bool
+
 	// drawn is how many lines of the live part are on the terminal.
 	drawn int
 
@@ -159,7 +162,7 @@ func (s *screen) showNow() {
 	s.update(func() {
 		if !s.live && len(s.table) > 0 {
 			s.print("")
-			s.print(s.table.lines(s.width(), s.paint)...)
+			s.print(s.tableLines(s.width())...)
 			s.print("")
 		}
 	})
@@ -207,7 +210,16 @@ func (s *screen) liveLines() []string {
 
 	if len(s.table) > 0 {
 		lines = append(lines, "")
-		lines = append(lines, s.table.lines(width, s.paint)...)
+		lines = append(lines, s.tableLines(width)...)
+	}
+
+	return lines
+}
+
+func (s *screen) tableLines(width int) []string {
+	lines := s.table.lines(width, s.paint)
+	if s.bars {
+		lines = append(append(lines, ""), s.table.bars(width, s.paint)...)
 	}
 
 	return lines

@@ -79,7 +79,7 @@ func (d *demo) story() []expectation {
 		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
 		{title: "the provider's RBAC is installed", within: time.Minute, check: d.install},
 		{title: "the provider is built", within: 20 * time.Minute, check: d.build},
-		{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startInstances},
+		{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startBoth},
 		{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
 		{title: "the examples are created without a shard: no instance serves them", within: time.Minute, check: d.create, table: true},
 		{title: "four of them have a label now, are Ready, and are served by the shard it names", within: 5 * time.Minute, check: d.label, table: true},
@@ -92,7 +92,11 @@ func (d *demo) story() []expectation {
 	}
 }
 
-func (d *demo) startInstances(ctx context.Context) error {
+func (d *demo) startBoth(ctx context.Context) error { return d.start(ctx, []string{shard0, shard1}) }
+
+// start starts an instance for each of the supplied shards, and waits until all instances are
+// ready.
+func (d *demo) start(ctx context.Context, shards []string, args ...string) error {
 	kubeconfig, err := d.providerKubeconfig(ctx)
 	if err != nil {
 		return err
@@ -104,12 +108,15 @@ func (d *demo) startInstances(ctx context.Context) error {
 		cli:            d.cli,
 		kubeconfig:     kubeconfig,
 		leaseNamespace: systemNamespace,
+		args:           args,
 		ended:          d.abort,
 	}
 
-	d.logs = nil
+	if len(d.instances) == 0 {
+		d.logs = nil
+	}
 
-	for _, s := range []string{shard0, shard1} {
+	for _, s := range shards {
 		i, err := config.start(s)
 		if err != nil {
 			return err
@@ -148,7 +155,7 @@ func (d *demo) expectLeases(ctx context.Context) error {
 		}
 
 		if len(holders) < len(d.instances) {
-			return errors.New("one instance holds the Leases of both")
+			return errors.New("one instance holds more than one Lease")
 		}
 
 		return nil

@@ -5,6 +5,9 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -161,4 +164,26 @@ func orDash(text string) string {
 	}
 
 	return text
+}
+
+// bars returns a line for each shard that serves Workspaces, with a block for each of them.
+func (t table) bars(width int, paint func(color, text string) string) []string {
+	counts, longest := map[string]int{}, 0
+
+	for _, r := range t {
+		server := cmp.Or(r.servedBy, "none")
+		counts[server]++
+		longest = max(longest, utf8.RuneCountInString(server))
+	}
+
+	lines := make([]string, 0, len(counts))
+
+	for _, server := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[server]
+		number := fmt.Sprintf(" %d", n)
+		bar := strings.Repeat("█", min(n, max(0, width-longest-len(gap)-len(number))))
+		lines = append(lines, server+strings.Repeat(" ", longest-utf8.RuneCountInString(server))+gap+paint(cyan, bar)+number)
+	}
+
+	return lines
 }

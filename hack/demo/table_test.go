@@ -79,3 +79,18 @@ func TestEqual(t *testing.T) {
 		t.Error("Tables that differ in the server are equal.")
 	}
 }
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+
+	rows := table{{name: "a", servedBy: "pod-10"}, {name: "b", servedBy: "pod-9"}, {name: "c", servedBy: "pod-10"}, {name: "d"}}
+	want := []string{
+		"none    █ 1",
+		"pod-10  ██ 2",
+		"pod-9   █ 1",
+	}
+
+	if diff := cmp.Diff(want, rows.bars(80, func(_, text string) string { return text })); diff != "" {
+		t.Errorf("bars(...): -want, +got:\n%s", diff)
+	}
+}
