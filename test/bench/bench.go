@@ -87,6 +87,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 		{name: "waiting", run: b.waitings},
 		{name: "scaling", run: b.scalings},
 		{name: "memory", run: b.memories},
+		{name: "elastic", run: b.elastics},
 	} {
 		if slices.Contains(o.parts, p.name) {
 			if err := p.run(ctx, r); err != nil {

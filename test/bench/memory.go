@@ -233,6 +233,15 @@ func (i *instance) memory(ctx context.Context) (memory, error) {
 	return m, err
 }
 
+// labelsOf returns the labels of the nth Workspace, none without shards.
+func labelsOf(n int, shards []string) map[string]string {
+	if len(shards) == 0 {
+		return nil
+	}
+
+	return map[string]string{shardLabel: shards[n%len(shards)]}
+}
+
 // createSettled creates Workspaces that are Ready and wait for their next poll, up to
 // the supplied number: copies of the model.
 func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Workspace, shards []string, from, to int) error {
@@ -243,7 +252,7 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 		ws.ObjectMeta = metav1.ObjectMeta{
 			Namespace:   namespace,
 			Name:        numbered("settled", n),
-			Labels:      map[string]string{shardLabel: shards[n%len(shards)]},
+			Labels:      labelsOf(n, shards),
 			Annotations: model.GetAnnotations(),
 			Finalizers:  model.GetFinalizers(),
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // parts of the benchmark, in the order in which they run.
-func parts() []string { return []string{"cost", "waiting", "scaling", "memory"} }
+func parts() []string { return []string{"cost", "waiting", "scaling", "memory", "elastic"} }
 
 // options of the benchmark.
 type options struct {

@@ -27,6 +27,8 @@ type report struct {
 	Interruptions []interruption `json:"interruptions,omitempty"`
 	Scaling       []scaling      `json:"scaling,omitempty"`
 	Memory        []memory       `json:"memory,omitempty"`
+	Assigned      []assigned     `json:"assigned,omitempty"`
+	Moves         []move         `json:"moves,omitempty"`
 }
 
 // A machine describes the hardware and the load, on which the numbers depend.

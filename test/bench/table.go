@@ -38,6 +38,9 @@ const (
 	nodeTarget      = 65
 	changeTarget    = 1
 
+	// heapMargin is by how many bytes the heap of the assigner may grow with the Workspaces.
+	heapMargin = 5 << 20
+
 	// stormTarget is for the time of overdue polls, beside the bare CLI.
 	stormTarget = 1.5
 )
@@ -68,6 +71,14 @@ func (r *report) rows() []row {
 
 	for _, m := range r.Memory {
 		rows = append(rows, m.rows(r.alone(m.Workspaces))...)
+	}
+
+	for _, a := range r.Assigned {
+		rows = append(rows, a.rows(r.Assigned[0])...)
+	}
+
+	for _, m := range r.Moves {
+		rows = append(rows, m.rows()...)
 	}
 
 	return rows
