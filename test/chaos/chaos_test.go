@@ -65,7 +65,7 @@ func TestChaos(t *testing.T) {
 
 	stopWatching := e.collect(t, j)
 
-	f, err := newFleet(&environment{dir: dir, api: c.Config(), namespace: namespace, journal: j})
+	f, err := newFleet(&environment{dir: dir, api: c.Config(), namespace: namespace, journal: j, elastic: elastic(shared.seed)})
 	if err != nil {
 		t.Fatalf("cannot make instances: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestChaos(t *testing.T) {
 
 	j.add(note{text: fmt.Sprintf("faults for %s with seed %d, all else in %s", shared.duration, shared.seed, dir)})
 
-	r := &report{seed: shared.seed, lasted: shared.duration, clock: j.clock}
+	r := &report{seed: shared.seed, elastic: elastic(shared.seed), lasted: shared.duration, clock: j.clock}
 	x := &injector{cluster: c, fleet: f, workspaces: w, leases: &leaseKeeper{kube: c.Kube, namespace: namespace, journal: j, witness: e.witness}}
 	x.inject(t, schedule(shared.seed, mix{
 		lasts:      shared.duration,

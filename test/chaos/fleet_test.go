@@ -51,6 +51,10 @@ func newFleet(env *environment) (fleet, error) {
 	return f, nil
 }
 
+// elastic says whether the shards assign the Workspaces without a label: with every second seed.
+// Those that are relabelled are pinned then, and each absence of a shard may move the others.
+func elastic(seed uint64) bool { return seed%2 == 0 }
+
 // byShard returns the names of the instances by their shard.
 func (f fleet) byShard() map[string][]string {
 	names := map[string][]string{}

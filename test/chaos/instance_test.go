@@ -49,6 +49,9 @@ type environment struct {
 
 	namespace string
 	journal   *journal
+
+	// elastic says that the shards assign the Workspaces without a label.
+	elastic bool
 }
 
 // An instance is a place for processes of the provider, one at a time, as a pod is.
@@ -102,6 +105,11 @@ func (i *instance) args(cli, metrics string) []string {
 		args = append(args, "--shard-catch-all")
 	} else {
 		args = append(args, "--shard-name="+i.shard)
+	}
+
+	// The grace period is shorter than some absences, and longer than others.
+	if i.elastic && i.shard != "" {
+		args = append(args, "--assign-shards", "--shard-grace-period=3s")
 	}
 
 	if shared.disableClaims {

@@ -22,7 +22,8 @@ type rule struct {
 
 // A report has the results of a chaos test.
 type report struct {
-	seed uint64
+	seed    uint64
+	elastic bool
 
 	// lasted is for how long there were faults, and settled how long it took from the
 	// last one until every Workspace was Ready.
@@ -44,6 +45,7 @@ func (r *report) ok() bool {
 func (r *report) figures(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "seed\t%d\n", r.seed)
+	fmt.Fprintf(t, "elastic shards\t%t\n", r.elastic)
 	fmt.Fprintf(t, "faults for\t%s\n", r.lasted.Round(time.Second))
 	fmt.Fprintf(t, "all Ready after\t%s\n", r.settled.Round(time.Second))
 	fmt.Fprintf(t, "faults\t%s\n", r.faults())

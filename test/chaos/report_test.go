@@ -99,6 +99,7 @@ orphan locks: ws-1
     +1.500s kill a
     +1.600s a has ended
 seed               7
+elastic shards     false
 faults for         1m0s
 all Ready after    2s
 faults             1: 1 kill
