@@ -37,7 +37,7 @@ const (
 
 // parallelTests is how many tests run at the same time unless -parallel says
 // otherwise. It is more than most machines have cores: a test mostly waits.
-const parallelTests = "4"
+const parallelTests = "8"
 
 // A suite is the state that all tests share.
 type suite struct {
