@@ -181,7 +181,7 @@ func (d *demo) stay(ctx context.Context) error {
 		try = []string{
 			"  kubectl get workspaces.tf.upbound.io -o wide",
 			"  kubectl get leases --namespace=" + systemNamespace + " -L " + shard.LabelKey,
-			"  kubectl label workspaces.tf.upbound.io app-01 --overwrite " + shard.LabelKey + "=" + pod1,
+			"  kubectl label workspaces.tf.upbound.io app-01 --overwrite " + shard.LabelKey + "=" + pod1 + " " + shard.AssignedLabelKey + "-",
 		}
 	}
 

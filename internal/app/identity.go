@@ -92,6 +92,10 @@ func (i *instance) newLock(context.Context) error {
 		lo = append(lo, lease.WithPause(i.drain.Pause, i.drain.Resume))
 	}
 
+	if i.o.AssignShards {
+		lo = append(lo, lease.WithAssignable())
+	}
+
 	i.lock, err = lease.NewLock(i.config, i.o.LeaseNamespace, i.o.Shard.LeaseName(), i.identity, i.o.Lease, f, lost, lo...)
 
 	return err

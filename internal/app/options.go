@@ -211,6 +211,10 @@ func (o *Options) completeShard() error {
 		return errors.New("--assign-shards is set, and neither --shard-name nor --shard-catch-all: an instance without a shard serves every Workspace, and would keep all shards waiting")
 	}
 
+	if o.AssignShards && o.DisableClaims {
+		return errors.New("--assign-shards and --unsafe-disable-claims are set: without claims, two shards would run a Workspace that moves")
+	}
+
 	if o.AssignRate < 1 {
 		return errors.Errorf("--assign-rate is %d: it must be 1 or greater", o.AssignRate)
 	}

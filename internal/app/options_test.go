@@ -74,7 +74,7 @@ func TestParseOptions(t *testing.T) {
 				"--max-reconcile-rate=7", "--max-applies=3", "--lease-namespace=ns", "--shard-name=a",
 				"--lease-duration=30s", "--lease-renew-deadline=20s", "--lease-retry-period=1s", "--unsafe-disable-claims", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
-				"--assign-shards", "--shard-grace-period=0s", "--assign-rate=9",
+				"--shard-grace-period=0s", "--assign-rate=9",
 				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
 			},
 			want: func(o *Options) {
@@ -85,7 +85,7 @@ func TestParseOptions(t *testing.T) {
 					LeaderElection: new(true), LeaseNamespace: "ns", ShardName: "a", Shard: a, HoldsLease: true,
 					Lease: lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}, DisableClaims: true,
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
-					NoCrossNamespaceRefs: true, AssignShards: true, AssignRate: 9,
+					NoCrossNamespaceRefs: true, AssignRate: 9,
 					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
 				}
 			},
@@ -306,6 +306,11 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "An unsharded instance keeps all shards waiting.",
 			args:   []string{"--assign-shards", "--lease-namespace=ns"},
 			want:   []string{"--assign-shards", "--shard-name", "--shard-catch-all"},
+		},
+		"AssignerWithoutClaims": {
+			reason: "Claims make a move safe.",
+			args:   []string{"--assign-shards", "--unsafe-disable-claims", "--shard-name=a", "--lease-namespace=ns"},
+			want:   []string{"--assign-shards", "--unsafe-disable-claims"},
 		},
 		"AssignRate": {
 			reason: "Nothing would ever be assigned.",

@@ -17,6 +17,11 @@ const (
 	// Composition that writes another value there decides for good.
 	AssignedLabelKey = "terraform.crossplane.io/assigned-shard"
 
+	// AssignableLabelKey is the label on the Lease of a shard that Workspaces without a label may be
+	// assigned to. Its value is "true". Other shards serve what is labelled by hand only: they may
+	// have the credentials of one tenant.
+	AssignableLabelKey = "terraform.crossplane.io/assignable"
+
 	// HoldersAnnotationKey is the annotation on the Lease of an instance with the
 	// identities of all its holders, separated by commas, the latest first. Instances
 	// write it.

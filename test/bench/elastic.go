@@ -23,6 +23,7 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
@@ -155,8 +156,10 @@ func liveHeap() float64 {
 // staticShards are some shards that are always there.
 type staticShards struct{}
 
-func (staticShards) Shards() (map[string]bool, bool) {
-	return map[string]bool{"a": true, "b": true, "c": true}, true
+func (staticShards) Shards() (map[string]lease.Presence, bool) {
+	here := lease.Presence{Alive: true, Renewed: true}
+
+	return map[string]lease.Presence{"a": here, "b": here, "c": here}, true
 }
 
 // counted counts requests.

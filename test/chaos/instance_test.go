@@ -108,7 +108,7 @@ func (i *instance) args(cli, metrics string) []string {
 	}
 
 	// The grace period is shorter than some absences, and longer than others.
-	if i.elastic && i.shard != "" {
+	if i.elastic && i.shard != "" && !shared.disableClaims {
 		args = append(args, "--assign-shards", "--shard-grace-period=3s")
 	}
 

@@ -39,7 +39,7 @@ func testElastic(t *testing.T) {
 	l := newLease(leaseNamespace, leaseName+"-"+one)
 	c.get(t, l)
 
-	if diff := cmp.Diff(map[string]string{shardLabel: one}, l.GetLabels()); diff != "" {
+	if diff := cmp.Diff(map[string]string{shardLabel: one, shard.AssignableLabelKey: "true"}, l.GetLabels()); diff != "" {
 		t.Errorf("labels of a Lease: -want, +got:\n%s", diff)
 	}
 

@@ -8,7 +8,7 @@
 // An Assigner works in the one instance that holds the Lease of the assigner. It writes labels and
 // nothing else. Claims make a move safe, and an instance serves what its label says, no matter
 // who wrote the label. [Place] chooses the shard of a Workspace, [Decide] says whether that changes
-// anything, and [Members] says which shards there are. All three are pure.
+// anything, and a [Roster] says which shards there are. All three do no I/O.
 //
 // The Assigner watches the metadata of Workspaces without a label only. When the members change,
 // it lists the assigned Workspaces once. Its memory does not depend on their number.
@@ -16,7 +16,7 @@ package assigner
 
 import (
 	"context"
-	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,6 +24,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -34,13 +35,15 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // LeaseName is the name of the Lease of the assigner.
 const LeaseName = "crossplane-provider-terraform-assigner"
 
 // The timing of the Lease is that of Kubernetes components. If two assigners work for a moment,
-// each write of either fails that was decided before a write of the other.
+// a write of either fails if it was decided before a write of the other. What the earlier one still
+// writes after the first list of the later one is found by the next list.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -55,14 +58,20 @@ const forgetAfter = time.Hour
 // interval between two looks at the Leases of the shards, which are in memory.
 const interval = time.Second
 
+// retryInterval is how soon a watch of Workspaces that has failed is started again.
+const retryInterval = 10 * time.Second
+
+// longestRetry limits the time between two attempts to rebalance, or to assign one Workspace.
+const longestRetry = time.Minute
+
 // forgetInterval is how often the Leases of shards that are gone are deleted.
 const forgetInterval = 10 * time.Minute
 
 // Leases lists the shards.
 type Leases interface {
-	// Shards returns the named shards that have a Lease, and whether an instance holds it. It
-	// returns false if that is not known yet.
-	Shards() (map[string]bool, bool)
+	// Shards returns the shards that Workspaces may be assigned to. It returns false if they are
+	// not known.
+	Shards() (map[string]lease.Presence, bool)
 }
 
 // Metrics counts what the assigner does.
@@ -116,7 +125,13 @@ func (a *Assigner) Start(ctx context.Context) error {
 
 	a.limiter = rate.NewLimiter(rate.Limit(a.Rate), a.Rate)
 
-	for ctx.Err() == nil {
+	// work of the last term may not have ended when the next one begins.
+	term := sync.Mutex{}
+
+	apiwait.UntilWithContext(ctx, func(ctx context.Context) {
+		ctx, resign := context.WithCancel(ctx)
+		defer resign()
+
 		e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock:            lock,
 			LeaseDuration:   leaseDuration,
@@ -126,6 +141,12 @@ func (a *Assigner) Start(ctx context.Context) error {
 			Name:            "assigner",
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(ctx context.Context) {
+					term.Lock()
+					defer term.Unlock()
+
+					// Without it the elector would renew the Lease for ever.
+					defer resign()
+
 					if err := a.work(ctx); err != nil && ctx.Err() == nil {
 						a.Log.Info("Cannot assign Workspaces", "error", err)
 					}
@@ -134,11 +155,13 @@ func (a *Assigner) Start(ctx context.Context) error {
 			},
 		})
 		if err != nil {
-			return errors.Wrap(err, "cannot elect the assigner")
+			a.Log.Info("Cannot elect the assigner", "error", err)
+
+			return
 		}
 
 		e.Run(ctx)
-	}
+	}, retryPeriod)
 
 	return nil
 }
@@ -150,62 +173,104 @@ func (a *Assigner) work(ctx context.Context) error {
 	defer a.Log.Info("Another instance may assign Workspaces now")
 	defer a.Metrics.Members(0)
 
-	m, known := &membership{}, NewMembers(a.Grace)
+	m := newMembership()
 
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.watch(ctx, m) })
-	g.Go(func() error {
-		return periodic.Task{
-			Interval: interval,
-			AtOnce:   true,
-			Do:       func(ctx context.Context) error { return a.follow(ctx, m, known) },
-			Failed:   func(err error) { a.Log.Info("Cannot rebalance, trying again", "error", err) },
-		}.Start(ctx)
-	})
+	g.Go(func() error { return a.follow(ctx, m) })
+	g.Go(func() error { return a.balance(ctx, m) })
+
+	for _, kind := range a.Kinds {
+		g.Go(func() error {
+			apiwait.UntilWithContext(ctx, func(ctx context.Context) {
+				if err := a.watch(ctx, kind, m); err != nil && ctx.Err() == nil {
+					a.Log.Info("Cannot watch Workspaces without a label, trying again", "kind", kind, "error", err)
+				}
+			}, retryInterval)
+
+			return nil
+		})
+	}
 
 	return g.Wait()
 }
 
-// follow moves Workspaces if the members have changed since all were in their place.
-func (a *Assigner) follow(ctx context.Context, m *membership, known *Members) error {
-	shards, ok := a.Leases.Shards()
-	if !ok {
-		return nil
-	}
+// follow updates the members until ctx is done.
+func (a *Assigner) follow(ctx context.Context, m *membership) error {
+	roster, forgot := NewRoster(a.Grace), time.Time{}
 
-	members, gone := known.Update(shards, time.Now())
-	before := m.get()
+	return periodic.Task{
+		Interval: interval,
+		AtOnce:   true,
+		Do: func(ctx context.Context) error {
+			shards, ok := a.Leases.Shards()
+			if !ok {
+				return nil
+			}
 
-	if !m.set(members) {
-		return a.forget(ctx, m, gone)
-	}
+			members, gone := roster.Update(shards, time.Now())
+			if m.set(members) {
+				a.Log.Info("Assigning Workspaces to other shards", "shards", members.Here, "away", members.Away)
+			}
 
-	if !slices.Equal(before, members) {
-		a.Log.Info("Assigning Workspaces to other shards", "before", before, "shards", members)
-	}
+			a.Metrics.Members(len(members.Here))
 
-	a.Metrics.Members(len(members))
+			if time.Since(forgot) < forgetInterval {
+				return nil
+			}
 
-	complete, err := a.rebalance(ctx, members)
-	if err != nil {
-		return err
-	}
+			forgot = time.Now()
 
-	if complete {
-		m.settle(members)
+			return a.forget(ctx, gone)
+		},
+		Failed: func(err error) { a.Log.Info("Cannot delete Leases of shards that are gone", "error", err) },
+	}.Start(ctx)
+}
+
+// balance moves Workspaces when the members have changed, until ctx is done. It begins again when
+// they change meanwhile.
+func (a *Assigner) balance(ctx context.Context, m *membership) error {
+	backoff := apiwait.Backoff{Duration: interval, Factor: 2, Cap: longestRetry, Steps: 10}
+	again := backoff
+
+	for ctx.Err() == nil {
+		next := interval
+
+		if pass, cancel, due := m.pass(ctx); due {
+			complete, err := a.rebalance(pass, m)
+
+			switch {
+			case pass.Err() != nil:
+				again = backoff
+			case err != nil:
+				next = again.Step()
+				a.Log.Info("Cannot rebalance, trying again", "error", err, "after", next)
+			case complete:
+				m.settle(pass)
+
+				again = backoff
+			}
+
+			cancel()
+		}
+
+		sleep(ctx, next)
 	}
 
 	return nil
 }
 
-// forget deletes the Leases of shards that have been away for long, if it did not do so lately.
-func (a *Assigner) forget(ctx context.Context, m *membership, gone map[string]time.Duration) error {
-	if time.Since(m.forgot) < forgetInterval {
-		return nil
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
+}
 
-	m.forgot = time.Now()
-
+// forget deletes the Leases of shards that have been away for long.
+func (a *Assigner) forget(ctx context.Context, gone map[string]time.Duration) error {
 	for name, away := range gone {
 		id, err := shard.Parse(name)
 		if err != nil || away < forgetAfter {
@@ -219,6 +284,11 @@ func (a *Assigner) forget(ctx context.Context, m *membership, gone map[string]ti
 			}
 
 			return errors.Wrapf(err, "cannot get Lease of shard %q", name)
+		}
+
+		// An instance may have taken it since the last list.
+		if r := l.Spec.RenewTime; r != nil && time.Since(r.Time) < forgetAfter/2 {
+			continue
 		}
 
 		// An instance that takes the Lease now changes its version.

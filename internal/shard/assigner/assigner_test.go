@@ -27,19 +27,20 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/background"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// stubLeases are the shards, and whether an instance holds the Lease of each.
+// stubLeases are the shards. One that is held was seen to renew its Lease.
 type stubLeases struct {
 	mu     sync.Mutex
-	shards map[string]bool
+	shards map[string]lease.Presence
 }
 
-func (l *stubLeases) Shards() (map[string]bool, bool) {
+func (l *stubLeases) Shards() (map[string]lease.Presence, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -51,11 +52,11 @@ func (l *stubLeases) set(held bool, names ...string) {
 	defer l.mu.Unlock()
 
 	if l.shards == nil {
-		l.shards = map[string]bool{}
+		l.shards = map[string]lease.Presence{}
 	}
 
 	for _, name := range names {
-		l.shards[name] = held
+		l.shards[name] = lease.Presence{Alive: held, Renewed: held}
 	}
 }
 
@@ -70,6 +71,7 @@ type fixture struct {
 	kube   client.Client
 	leases *stubLeases
 	moved  *stubMetrics
+	grace  time.Duration
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -77,7 +79,7 @@ func newFixture(t *testing.T) *fixture {
 
 	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
 
-	return &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}}
+	return &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}, grace: time.Second}
 }
 
 // start an assigner. The function it returns stops it.
@@ -99,7 +101,7 @@ func (f *fixture) start(t *testing.T, identity string, hook apiserver.Hook) func
 		Live:      kube,
 		Kube:      kube,
 		Leases:    f.leases,
-		Grace:     time.Second,
+		Grace:     f.grace,
 		Rate:      1000,
 		Metrics:   f.moved,
 		Log:       logging.NewNopLogger(),
@@ -206,6 +208,61 @@ func TestAssign(t *testing.T) {
 			t.Errorf("a Workspace that a person has pinned to %q has the labels %v", ws.GetLabels()[shard.LabelKey], got)
 		}
 	}
+}
+
+// TestUnassignable has a Workspace that cannot be changed. All others move.
+func TestUnassignable(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.leases.set(true, "a")
+
+	all := f.create(t, 30, nil)
+	members := []string{"a", "b"}
+	stuck := slices.IndexFunc(all, func(ws *unstructured.Unstructured) bool { return Place(ws.GetUID(), members) == "b" })
+
+	var refusing atomic.Bool
+
+	f.start(t, "a", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && refusing.Load() && strings.HasSuffix(r.URL.Path, "/"+all[stuck].GetName()) {
+			return nil, errors.New("refused by a policy")
+		}
+
+		return next.RoundTrip(r)
+	})
+
+	f.expect(t, all, "a")
+	refusing.Store(true)
+	f.leases.set(true, "b")
+	f.expect(t, slices.Delete(slices.Clone(all), stuck, stuck+1), members...)
+
+	refusing.Store(false)
+	f.expect(t, all, members...)
+}
+
+// TestAway takes over while a shard is away. It keeps what it has, gets nothing, and gets its
+// share back.
+func TestAway(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.grace = time.Hour
+	f.leases.set(true, "a", "b")
+
+	before := f.create(t, 10, nil)
+	stop := f.start(t, "first", nil)
+	f.expect(t, before, "a", "b")
+	stop()
+
+	f.leases.set(false, "b")
+	f.start(t, "second", nil)
+
+	after := f.create(t, 10, nil)
+	f.expect(t, after, "a")
+	f.expect(t, before, "a", "b")
+
+	f.leases.set(true, "b")
+	f.expect(t, slices.Concat(before, after), "a", "b")
 }
 
 // TestPinnedMeanwhile changes the label of a Workspace between the decision of the assigner and

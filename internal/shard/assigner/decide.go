@@ -5,6 +5,8 @@
 package assigner
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -17,8 +19,8 @@ type Situation struct {
 	// Labels of the Workspace.
 	Labels map[string]string
 
-	// Members are the names of the shards that Workspaces are assigned to.
-	Members []string
+	// Members are the shards that Workspaces are assigned to.
+	Members Members
 }
 
 // Decide returns the shard that the Workspace is to be assigned to, and false if it stays as it is.
@@ -34,8 +36,19 @@ func Decide(s Situation) (string, bool) {
 		return "", false
 	}
 
-	// Without any shard, every place is as bad as the current one.
-	to := Place(s.UID, s.Members)
+	all := s.Members.All()
+	to := Place(s.UID, all)
 
+	// The shard of its place may come back. Until then it stays with a member, or goes to the next
+	// best: nothing moves to a shard without an instance.
+	if !slices.Contains(s.Members.Here, to) {
+		if labelled && slices.Contains(all, label) {
+			return "", false
+		}
+
+		to = Place(s.UID, s.Members.Here)
+	}
+
+	// Without any shard, every place is as bad as the current one.
 	return to, to != "" && to != label
 }

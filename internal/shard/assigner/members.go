@@ -8,57 +8,67 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// Members are the shards that Workspaces are assigned to. A shard stays a member for a grace
-// period after it has released its Lease or let it expire, so that a restart moves nothing.
-//
-// An assigner that takes over does not know for how long a shard has been away: the grace period
-// of each begins again.
+// Members are the shards that Workspaces are assigned to, by name and in order.
 type Members struct {
+	// Here are shards with an instance. Workspaces may move to them.
+	Here []string
+
+	// Away are shards that may come back. They keep what they have, and get nothing.
+	Away []string
+}
+
+// All returns the names of all members, in order.
+func (m Members) All() []string { return slices.Sorted(slices.Values(slices.Concat(m.Here, m.Away))) }
+
+// Equal says whether both have the same members.
+func (m Members) Equal(o Members) bool {
+	return slices.Equal(m.Here, o.Here) && slices.Equal(m.Away, o.Away)
+}
+
+// A Roster follows the shards. A shard without an instance stays a member for a grace period, so
+// that a restart moves nothing.
+type Roster struct {
 	grace time.Duration
 
-	// away are the times at which members were first seen without an instance.
-	away map[string]time.Time
+	// last is when each shard was last known to have an instance, or was first seen.
+	last map[string]time.Time
 }
 
-// NewMembers returns Members with a grace period.
-func NewMembers(grace time.Duration) *Members {
-	return &Members{grace: grace, away: map[string]time.Time{}}
+// NewRoster returns a Roster with a grace period.
+func NewRoster(grace time.Duration) *Roster {
+	return &Roster{grace: grace, last: map[string]time.Time{}}
 }
 
-// Update returns the names of the members, in order, and for how long the other shards have been
-// away. shards are those that have a Lease, by their name, and whether an instance holds it now.
-func (m *Members) Update(shards map[string]bool, now time.Time) (members []string, gone map[string]time.Duration) {
+// Update returns the members, and for how long the other shards have been away. shards are those
+// that have a Lease.
+func (r *Roster) Update(shards map[string]lease.Presence, now time.Time) (m Members, gone map[string]time.Duration) {
 	gone = map[string]time.Duration{}
 
-	maps.DeleteFunc(m.away, func(name string, _ time.Time) bool {
-		held, known := shards[name]
-
-		return held || !known
-	})
-
-	for _, name := range slices.Sorted(maps.Keys(shards)) {
-		if held := shards[name]; held {
-			members = append(members, name)
-
-			continue
-		}
-
-		since, ok := m.away[name]
-		if !ok {
-			since = now
-			m.away[name] = now
-		}
-
-		// The elapsed time counts, not the time of day: a time in the future must not make a shard
-		// a member for longer.
-		if passed := now.Sub(since); passed >= 0 && passed < m.grace {
-			members = append(members, name)
-		} else {
-			gone[name] = passed
+	for name, p := range shards {
+		if _, known := r.last[name]; p.Alive || !known {
+			r.last[name] = now
 		}
 	}
 
-	return members, gone
+	for _, name := range slices.Sorted(maps.Keys(r.last)) {
+		p, there := shards[name]
+		away := now.Sub(r.last[name])
+
+		switch {
+		case p.Alive && p.Renewed:
+			m.Here = append(m.Here, name)
+		case p.Alive, away < r.grace:
+			m.Away = append(m.Away, name)
+		case there:
+			gone[name] = away
+		default:
+			delete(r.last, name)
+		}
+	}
+
+	return m, gone
 }

@@ -10,42 +10,51 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// TestMembers follows two shards through their life.
-func TestMembers(t *testing.T) {
+// TestRoster follows two shards through their life.
+func TestRoster(t *testing.T) {
 	t.Parallel()
 
-	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	both := []string{"a", "b"}
+	const grace = 61 * time.Second
+
+	here, stale, away := lease.Presence{Alive: true, Renewed: true}, lease.Presence{Alive: true}, lease.Presence{}
+	both := Members{Here: []string{"a", "b"}}
+	one := Members{Here: []string{"a"}}
+	kept := Members{Here: []string{"a"}, Away: []string{"b"}}
 
 	steps := []struct {
 		reason  string
 		after   time.Duration
-		shards  map[string]bool
-		members []string
+		shards  map[string]lease.Presence
+		members Members
 		gone    map[string]time.Duration
 	}{
-		{reason: "Both have an instance.", shards: map[string]bool{"a": true, "b": true}, members: both},
-		{reason: "One is restarted.", after: time.Second, shards: map[string]bool{"a": true, "b": false}, members: both},
-		{reason: "The restart takes long.", after: 60 * time.Second, shards: map[string]bool{"a": true, "b": false}, members: both},
-		{reason: "It is back.", after: time.Second, shards: map[string]bool{"a": true, "b": true}, members: both},
-		{reason: "It is away again: the grace period begins again.", after: time.Second, shards: map[string]bool{"a": true, "b": false}, members: both},
-		{reason: "It was away for the grace period.", after: 61 * time.Second, shards: map[string]bool{"a": true, "b": false}, members: []string{"a"}, gone: map[string]time.Duration{"b": 61 * time.Second}},
-		{reason: "Its Lease is deleted.", after: time.Second, shards: map[string]bool{"a": true}, members: []string{"a"}},
-		{reason: "It comes back after that.", after: time.Second, shards: map[string]bool{"a": true, "b": true}, members: both},
-		{reason: "All are away, as after an outage.", after: time.Second, shards: map[string]bool{"a": false, "b": false}, members: both},
-		{reason: "All are gone.", after: time.Hour, shards: map[string]bool{"a": false, "b": false}, gone: map[string]time.Duration{"a": time.Hour, "b": time.Hour}},
+		{reason: "One of them may have died long ago.", shards: map[string]lease.Presence{"a": here, "b": stale}, members: kept},
+		{reason: "It has renewed its Lease.", after: time.Second, shards: map[string]lease.Presence{"a": here, "b": here}, members: both},
+		{reason: "It is restarted.", after: time.Second, shards: map[string]lease.Presence{"a": here, "b": away}, members: kept},
+		{reason: "The restart takes long.", after: 59 * time.Second, shards: map[string]lease.Presence{"a": here, "b": away}, members: kept},
+		{reason: "It is back.", after: time.Second, shards: map[string]lease.Presence{"a": here, "b": here}, members: both},
+		{reason: "A person has deleted its Lease.", after: time.Second, shards: map[string]lease.Presence{"a": here}, members: kept},
+		{reason: "It has written it again.", after: time.Second, shards: map[string]lease.Presence{"a": here, "b": here}, members: both},
+		{reason: "It was away for the grace period.", after: grace, shards: map[string]lease.Presence{"a": here, "b": away}, members: one, gone: map[string]time.Duration{"b": grace}},
+		{reason: "Its Lease is deleted.", after: time.Second, shards: map[string]lease.Presence{"a": here}, members: one},
+		{reason: "It comes back after that.", after: time.Second, shards: map[string]lease.Presence{"a": here, "b": here}, members: both},
+		{reason: "All are away, as after an outage.", after: time.Second, shards: map[string]lease.Presence{"a": away, "b": away}, members: Members{Away: []string{"a", "b"}}},
+		{reason: "All are gone.", after: time.Hour, shards: map[string]lease.Presence{"a": away, "b": away}, gone: map[string]time.Duration{"a": time.Hour + time.Second, "b": time.Hour + time.Second}},
 		{reason: "There are none.", after: time.Hour},
+		{reason: "The first one that is seen is without an instance.", shards: map[string]lease.Presence{"c": away}, members: Members{Away: []string{"c"}}},
 	}
 
-	m, now := NewMembers(61*time.Second), start
+	r, now := NewRoster(grace), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	// These are no subtests: each step depends on the one before.
 	for _, s := range steps {
 		now = now.Add(s.after)
 
-		members, gone := m.Update(s.shards, now)
+		members, gone := r.Update(s.shards, now)
 		if diff := cmp.Diff(s.members, members); diff != "" {
 			t.Errorf("%s\nmembers: -want, +got:\n%s", s.reason, diff)
 		}

@@ -19,37 +19,50 @@ import (
 )
 
 // assign decides where a Workspace belongs, and writes its labels if that is not where it is. It
-// returns whether it has written them.
+// returns whether it is where it belongs.
 //
 // The write fails if the Workspace was changed since it was read: a person may just have pinned
-// it, or another assigner may have moved it. The write is decided again then.
-func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata, members []string) (bool, error) {
-	to, move := Decide(Situation{UID: ws.GetUID(), Labels: ws.GetLabels(), Members: members})
-	if !move {
-		return false, nil
-	}
-
+// it, or another assigner may have moved it. The members do not change during the write: otherwise
+// it could come after the list of those that have to leave a shard.
+func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata, m *membership) (bool, error) {
 	if err := a.limiter.Wait(ctx); err != nil {
 		return false, err
 	}
 
+	written := true
+	err := m.during(func(members Members) error {
+		to, move := Decide(Situation{UID: ws.GetUID(), Labels: ws.GetLabels(), Members: members})
+		if !move {
+			return nil
+		}
+
+		err := a.label(ctx, ws, to)
+		if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
+			written = false
+
+			return nil
+		}
+
+		if err == nil {
+			a.Metrics.Moved(1)
+		}
+
+		return err
+	})
+
+	return written && err == nil, err
+}
+
+// label writes the labels of a Workspace, if it is unchanged since it was read.
+func (a *Assigner) label(ctx context.Context, ws *metav1.PartialObjectMetadata, to string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":             ws.GetUID(),
 		"resourceVersion": ws.GetResourceVersion(),
 		"labels":          map[string]string{shard.LabelKey: to, shard.AssignedLabelKey: to},
 	}})
 	if err != nil {
-		return false, errors.Wrap(err, "cannot make patch of labels")
+		return errors.Wrap(err, "cannot make patch of labels")
 	}
 
-	err = a.Kube.Patch(ctx, ws, client.RawPatch(types.MergePatchType, patch))
-
-	switch {
-	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, errors.Wrapf(err, "cannot assign Workspace %q to shard %q", client.ObjectKeyFromObject(ws), to)
-	default:
-		return true, nil
-	}
+	return errors.Wrapf(a.Kube.Patch(ctx, ws, client.RawPatch(types.MergePatchType, patch)), "cannot assign Workspace %q to shard %q", client.ObjectKeyFromObject(ws), to)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,57 +22,16 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// watch assigns Workspaces without a label until ctx is done.
-func (a *Assigner) watch(ctx context.Context, m *membership) error {
-	g, ctx := errgroup.WithContext(ctx)
-
-	for _, kind := range a.Kinds {
-		g.Go(func() error {
-			if err := a.awaitKind(ctx, kind); err != nil {
-				return err
-			}
-
-			return a.watchKind(ctx, kind, m)
-		})
+// watch assigns Workspaces of one kind that have no label, until ctx is done or the watch fails.
+// With SafeStart the kind may come later.
+func (a *Assigner) watch(ctx context.Context, kind schema.GroupVersionKind, m *membership) error {
+	if _, err := a.Kube.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+		return ignoreNoMatch(err)
 	}
 
-	return g.Wait()
-}
-
-// awaitKind waits until the API server has the kind: with SafeStart it may come later.
-func (a *Assigner) awaitKind(ctx context.Context, kind schema.GroupVersionKind) error {
-	ctx, found := context.WithCancel(ctx)
-	defer found()
-
-	return periodic.Task{
-		Interval: interval,
-		AtOnce:   true,
-		Do: func(context.Context) error {
-			_, err := a.Kube.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-			if err == nil {
-				found()
-			}
-
-			return client.IgnoreNotFound(ignoreNoMatch(err))
-		},
-		Failed: func(err error) { a.Log.Info("Cannot find out whether a kind exists", "kind", kind, "error", err) },
-	}.Start(ctx)
-}
-
-func ignoreNoMatch(err error) error {
-	if meta.IsNoMatchError(err) {
-		return nil
-	}
-
-	return err
-}
-
-// watchKind assigns Workspaces of one kind.
-func (a *Assigner) watchKind(ctx context.Context, kind schema.GroupVersionKind, m *membership) error {
 	model := &metav1.PartialObjectMetadata{}
 	model.SetGroupVersionKind(kind)
 
@@ -92,6 +52,7 @@ func (a *Assigner) watchKind(ctx context.Context, kind schema.GroupVersionKind, 
 	ctl, err := controller.NewUnmanaged(name, controller.Options{
 		SkipNameValidation:      new(true),
 		MaxConcurrentReconciles: writers,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](interval, longestRetry),
 		Reconciler:              a.reconciler(c, kind, m),
 	})
 	if err != nil {
@@ -112,9 +73,8 @@ func (a *Assigner) watchKind(ctx context.Context, kind schema.GroupVersionKind, 
 // reconciler assigns one Workspace without a label.
 func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *membership) reconcile.Func {
 	return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		members := m.get()
-		if len(members) == 0 {
-			return reconcile.Result{RequeueAfter: interval}, nil
+		if len(m.get().Here) == 0 {
+			return reconcile.Result{RequeueAfter: retryInterval}, nil
 		}
 
 		ws := &metav1.PartialObjectMetadata{}
@@ -124,11 +84,20 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 
-		done, err := a.assign(ctx, ws, members)
-		if done {
-			a.Metrics.Moved(1)
+		// A change that made the write fail comes as an event.
+		_, err := a.assign(ctx, ws, m)
+		if err != nil && ctx.Err() == nil {
+			a.Log.Info("Cannot assign Workspace, trying again", "kind", kind, "error", err)
 		}
 
 		return reconcile.Result{}, err
 	}
+}
+
+func ignoreNoMatch(err error) error {
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+
+	return err
 }

@@ -87,6 +87,9 @@ type holders struct {
 	mu   sync.Mutex
 	seen observation
 
+	// assignable says that Workspaces without a label may be assigned to this shard.
+	assignable bool
+
 	// ended is the holder of the last read Lease, if it is proven to be dead and to have written
 	// that version of the Lease.
 	ended string
@@ -232,6 +235,12 @@ func (h *holders) sign(l *coordinationv1.Lease) {
 
 	if id, ok := shard.FromLeaseName(l.GetName()); ok && id.Name() != "" {
 		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.LabelKey, id.Name())
+	}
+
+	delete(l.Labels, shard.AssignableLabelKey)
+
+	if h.assignable {
+		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.AssignableLabelKey, "true")
 	}
 }
 

@@ -110,6 +110,9 @@ func WithPause(pause func() bool, resume func()) LockOption {
 // WithRecords sets the records of the processes in this pod.
 func WithRecords(r Records) LockOption { return func(l *Lock) { l.holders.records = r } }
 
+// WithAssignable lets Workspaces without a label be assigned to this shard.
+func WithAssignable() LockOption { return func(l *Lock) { l.holders.assignable = true } }
+
 // NewLock returns the Lease of the supplied name, which is not held yet. If the Lease could not
 // be renewed until the renew deadline, or has another holder, lost is called. lost must not
 // block.

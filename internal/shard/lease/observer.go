@@ -32,7 +32,7 @@ type Observer struct {
 
 	mu     sync.Mutex
 	leases map[client.ObjectKey]*record
-	listed bool
+	listed time.Time
 }
 
 // A record is one Lease, as of the last read.
@@ -41,6 +41,10 @@ type record struct {
 
 	// read is the time of that read.
 	read time.Time
+
+	// renewed says that the current holder was seen to write the Lease, and assignable what the
+	// Lease says.
+	renewed, assignable bool
 }
 
 // An ObserverOption configures an Observer.
@@ -172,25 +176,32 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 		}
 	}
 
-	return ids, o.listed
+	return ids, !o.listed.IsZero()
 }
 
-// Shards returns the names of all named shards that have a Lease, and whether an instance holds
-// it, as of the last list of all Leases. It returns false before the first list.
-func (o *Observer) Shards() (map[string]bool, bool) {
+// A Presence says whether a shard has an instance.
+type Presence struct {
+	// Alive says that an instance may hold the Lease, and Renewed that it was seen to write it.
+	// The holder of a Lease that was never seen to change may have died long ago.
+	Alive, Renewed bool
+}
+
+// Shards returns the shards that have a Lease and that Workspaces may be assigned to, by name, as
+// of the last list of all Leases. It returns false if there was no list lately.
+func (o *Observer) Shards() (map[string]Presence, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	shards := map[string]bool{}
+	shards := map[string]Presence{}
 
 	for key, r := range o.leases {
-		if id, ok := shard.FromLeaseName(key.Name); ok && id.Name() != "" && key.Namespace == o.namespace && !r.missing {
+		if id, ok := shard.FromLeaseName(key.Name); ok && id.Name() != "" && key.Namespace == o.namespace && r.assignable && !r.missing {
 			holder, _ := r.alive(o.now())
-			shards[id.Name()] = holder != ""
+			shards[id.Name()] = Presence{Alive: holder != "", Renewed: r.renewed}
 		}
 	}
 
-	return shards, o.listed
+	return shards, !o.listed.IsZero() && o.now().Sub(o.listed) < max(o.timing.Duration/2, 2*o.interval)
 }
 
 // get reads one Lease. It returns nil if there is none.
@@ -241,7 +252,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 		}
 	}
 
-	o.listed = true
+	o.listed = o.now()
 
 	return nil
 }
@@ -250,12 +261,19 @@ func (o *Observer) refresh(ctx context.Context) error {
 func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
 	r, ok := o.leases[key]
 	if !ok {
-		r = &record{observation: newObservation(o.timing)}
+		// A Lease that was not there at the last list has just been written.
+		r = &record{observation: newObservation(o.timing), renewed: !o.listed.IsZero()}
 		o.leases[key] = r
 	}
 
+	before := r.version
 	r.see(l, o.now())
 	r.read = o.now()
+	r.renewed = r.renewed || (ok && r.version != before)
+
+	if l != nil {
+		r.assignable = l.GetLabels()[shard.AssignableLabelKey] == "true"
+	}
 
 	return r
 }
