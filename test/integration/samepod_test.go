@@ -87,10 +87,10 @@ func testSamePod(t *testing.T, c *cluster, leases, name string, served workspace
 
 	<-reached
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
-	a.kill(t)
 
 	before := newLease(leases, name)
-	c.get(t, before)
+	a.freeze(t, c, before)
+	a.kill(t)
 
 	b := startInstance(t, c, append(opts, withRoot(a.root))...)
 	after := expectTaken(t, c, before)
@@ -129,6 +129,51 @@ func expectTaken(t *testing.T, c *cluster, before *coordinationv1.Lease) *coordi
 	return l
 }
 
+// freeze stops the process at a moment when it has noted the version of its Lease. Between the write
+// and the note there would be no proof. It reads the Lease.
+func (i *instance) freeze(t *testing.T, c *cluster, l *coordinationv1.Lease) {
+	t.Helper()
+
+	// A write may have been on its way when the process was stopped.
+	const enough = 3
+
+	looks := 0
+
+	eventually(t, func() error {
+		if err := i.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+
+		c.get(t, l)
+
+		records, err := filepath.Glob(filepath.Join(incarnation.Dir, "*"+holder(l)))
+		if err != nil || len(records) != 1 {
+			t.Fatalf("records of %q: %q, %v", holder(l), records, err)
+		}
+
+		noted, err := os.ReadFile(records[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if strings.Contains(string(noted), string(l.GetUID())+"/"+l.GetResourceVersion()) {
+			if looks++; looks < enough {
+				return errors.New("the process was stopped just now")
+			}
+
+			return nil
+		}
+
+		looks = 0
+
+		if err := i.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+
+		return errors.Errorf("the process has noted %q, and not the version %s of its Lease", noted, l.GetResourceVersion())
+	})
+}
+
 // TestSamePodWithoutProof starts an instance while its predecessor, or a run of it, may be alive.
 // It waits.
 func TestSamePodWithoutProof(t *testing.T) {
@@ -144,14 +189,8 @@ func TestSamePodWithoutProof(t *testing.T) {
 	}{
 		"Stopped": {
 			reason: "A stopped process may continue.",
-			end: func(t *testing.T, i *instance, _ string) {
-				t.Helper()
-
-				if err := i.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
-			},
-			prove: func(t *testing.T, i *instance, e evidence) { t.Helper(); i.kill(t); e.write(t, "gate", "") },
+			end:    func(*testing.T, *instance, string) {},
+			prove:  func(t *testing.T, i *instance, e evidence) { t.Helper(); i.kill(t); e.write(t, "gate", "") },
 		},
 		"Child": {
 			reason: "A script that a provisioner has started goes on. In a container it would have been killed.",
@@ -188,6 +227,7 @@ func TestSamePodWithoutProof(t *testing.T) {
 
 			l := newLease(leaseNamespace, leaseName+"-"+shard)
 			who := expectLeaseHeld(t, c, l.GetNamespace(), l.GetName())
+			a.freeze(t, c, l)
 			tc.end(t, a, who)
 
 			var reads atomic.Int32
