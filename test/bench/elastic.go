@@ -7,31 +7,19 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
-	"net/http"
-	"runtime"
-	"sync/atomic"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
-	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 const (
-	// unlimited is a rate that is no limit.
-	unlimited = 1000000
-
 	// elasticLease and elasticGrace are shorter than the defaults: the loss of a shard takes both.
 	elasticLease = 15 * time.Second
 	elasticGrace = 5 * time.Second
@@ -74,111 +62,6 @@ func (b *bench) elastics(ctx context.Context, r *report) error {
 
 	return err
 }
-
-// assignment runs an assigner in this process, until all Workspaces have a label.
-func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", b.plane.Kubeconfig)
-	if err != nil {
-		return assigned{}, err
-	}
-
-	n := &counted{}
-	config.QPS = -1
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		n.next = next
-
-		return n
-	})
-
-	kube, err := client.New(config, client.Options{Scheme: b.plane.Kube.Scheme()})
-	if err != nil {
-		return assigned{}, err
-	}
-
-	a := assigned{Workspaces: size}
-	before := liveHeap()
-
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-
-	m := &movesCounter{}
-	ended := make(chan error, 1)
-
-	go func() { ended <- b.newAssigner(config, kube, m).Start(ctx) }()
-
-	start := time.Now()
-
-	if err := wait.Until(ctx, 10*wait.Patience, func() error {
-		if have := m.n.Load(); have < int64(size) {
-			return errors.Errorf("%d of %d Workspaces are assigned", have, size)
-		}
-
-		return nil
-	}); err != nil {
-		return assigned{}, err
-	}
-
-	a.Seconds = time.Since(start).Seconds()
-	a.Requests = float64(n.n.Load()) / float64(size)
-	a.Heap = liveHeap() - before
-
-	cancel()
-
-	return a, <-ended
-}
-
-func (b *bench) newAssigner(config *rest.Config, kube client.Client, m assigner.Metrics) *assigner.Assigner {
-	return &assigner.Assigner{
-		Config:    config,
-		Namespace: namespace,
-		Identity:  "bench",
-		Kinds:     workspace.GroupVersionKinds(),
-		Live:      kube,
-		Kube:      kube,
-		Leases:    staticShards{},
-		Grace:     elasticGrace,
-		Rate:      unlimited,
-		Metrics:   m,
-		Log:       logging.NewNopLogger(),
-	}
-}
-
-// liveHeap is the heap of this process after a garbage collection, in bytes.
-func liveHeap() float64 {
-	m := runtime.MemStats{}
-
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-
-	return float64(m.HeapAlloc)
-}
-
-// staticShards are some shards that are always there.
-type staticShards struct{}
-
-func (staticShards) Shards() (map[string]lease.Presence, bool) {
-	here := lease.Presence{Alive: true, Renewed: true}
-
-	return map[string]lease.Presence{"a": here, "b": here, "c": here}, true
-}
-
-// counted counts requests.
-type counted struct {
-	next http.RoundTripper
-	n    atomic.Int64
-}
-
-func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.n.Add(1)
-
-	return c.next.RoundTrip(r)
-}
-
-// A movesCounter counts Workspaces that were assigned.
-type movesCounter struct{ n atomic.Int64 }
-
-func (*movesCounter) Members(int)   {}
-func (m *movesCounter) Moved(n int) { m.n.Add(int64(n)) }
 
 // moves lets a third shard join two, and kills one of the three.
 func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) ([]move, error) {
@@ -363,37 +246,6 @@ func runsOf(ctx context.Context, instances []*instance) (float64, error) {
 	}
 
 	return n, nil
-}
-
-// assigned is the cost of the assignment of Workspaces without a label.
-type assigned struct {
-	Workspaces int     `json:"workspaces"`
-	Seconds    float64 `json:"seconds"`
-
-	// Requests to the API server for each Workspace.
-	Requests float64 `json:"requests"`
-
-	// Heap of the assigner afterwards, in bytes.
-	Heap float64 `json:"heap"`
-}
-
-func (a assigned) rows(first assigned) []row {
-	name := func(what string) string {
-		return fmt.Sprintf("%d Workspaces without a label: %s", a.Workspaces, what)
-	}
-
-	heap := row{name("heap of the assigner"), megabytes(a.Heap)}
-	if a != first {
-		heap[2] = megabytes(first.Heap) + fmt.Sprintf(" for %d", first.Workspaces)
-		limit := math.Max(first.Heap, 0) + heapMargin
-		heap[4], heap[5] = atMost+" "+megabytes(limit), verdict(a.Heap, limit, atMost)
-	}
-
-	return []row{
-		{name("assigned per second"), number(float64(a.Workspaces) / a.Seconds)},
-		{name("API requests each"), number(a.Requests)},
-		heap,
-	}
 }
 
 // A move is a change of the shards.
