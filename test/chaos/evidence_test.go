@@ -82,6 +82,7 @@ func (e *evidence) judge(t *testing.T, r *report, f fleet, w *workspaces, missin
 		{name: "lost states", violations: lost(r.resources, versions, r.runs)},
 		{name: "deleted workdirs in use", violations: deletedWorkdirs(r.runs, fate.unused(), missing, r.clock)},
 		{name: "secrets that can be read", violations: leaks(append(e.witness.sightings(), logs(t, e.dir, f)...), e.canaries)},
+		{name: "instances that failed at the end", violations: badEnds(r.notes)},
 	}, r.rules...)
 }
 

@@ -243,7 +243,7 @@ func (i *instance) stop() error {
 	}
 
 	if how := i.process.How(); how != "exit status 0" {
-		return errors.Errorf("%s ended with %s after SIGTERM", i.name, how)
+		i.journal.add(note{subject: i.name, ended: i.process.Name, failed: true, text: i.process.Name + " ended with " + how + " after SIGTERM"})
 	}
 
 	return nil

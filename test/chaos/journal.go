@@ -39,6 +39,9 @@ type note struct {
 	// ended is the process of an instance if the note is that it has ended, however.
 	ended string
 
+	// failed says that the process failed at its last SIGTERM.
+	failed bool
+
 	text string
 }
 
