@@ -43,8 +43,8 @@ const (
 type Records struct {
 	dir string
 
-	// own is the record of this process, and lock holds the lock on it.
-	own, lock *os.File
+	// own is the record of this process.
+	own *os.File
 }
 
 // New returns the Records in the supplied directory.
@@ -68,34 +68,32 @@ func (r *Records) Begin(identity string) (err error) {
 		return errors.Wrap(err, "cannot make record")
 	}
 
-	lock, err := r.hold(root, identity)
-	if err != nil {
+	if err := hold(root, identity); err != nil {
 		return errors.Join(err, own.Close(), root.Remove(prefix+identity))
 	}
 
-	r.own, r.lock = own, lock
+	r.own = own
 
 	return nil
 }
 
-// hold locks the record of this process. Children get a descriptor that they cannot write to.
-func (r *Records) hold(root *os.Root, identity string) (*os.File, error) {
+// hold locks the record of this process until the process ends. Children get a descriptor that
+// they cannot write to.
+func hold(root *os.Root, identity string) error {
 	f, err := open(root, identity)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open record")
+		return errors.Wrap(err, "cannot open record")
 	}
+	defer f.Close() //nolint:errcheck // Nothing is written through it.
 
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		// This removes FD_CLOEXEC.
-		_, err = unix.FcntlInt(f.Fd(), unix.F_SETFD, 0)
+		// The duplicate keeps the lock, and children inherit it. The garbage collector closes an
+		// os.File that is not used any more, and does not know of the duplicate.
+		_, err = unix.Dup(int(f.Fd()))
 	}
 
-	if err != nil {
-		return nil, errors.Join(errors.Wrap(err, "cannot lock record"), f.Close())
-	}
-
-	return f, nil
+	return errors.Wrap(err, "cannot lock record")
 }
 
 // Wrote records the version of the Lease that this process has just written.
