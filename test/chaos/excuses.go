@@ -24,7 +24,7 @@ const respite = 10 * time.Second
 // haste is the grace period of an interrupt: half of the time between the renew deadline and the
 // duration of a Lease. A CLI that was busy with a resource less than that before it was
 // killed was busy after the interrupt, and had no time to save it.
-const haste = 1500 * time.Millisecond
+const haste = 2500 * time.Millisecond
 
 // excuse returns the reason why a run could not save the resource that it was busy to create
 // at the supplied time. It is empty if the run had to save it.

@@ -28,7 +28,7 @@ import (
 // Times of a Lease. A test has no minutes to wait for one to expire. A process that is in
 // trouble kills itself at the latest a little before the Lease has expired.
 const (
-	leaseDuration = 6 * time.Second
+	leaseDuration = 8 * time.Second
 	renewDeadline = 3 * time.Second
 	retryPeriod   = 500 * time.Millisecond
 )

@@ -74,7 +74,7 @@ func TestUnsaved(t *testing.T) {
 		},
 		"LingeredBefore": {
 			reason: "It ended well before the interrupt.",
-			ledger: []entry{did(10, creating, "x", 5), did(3400, created, "x", 5)},
+			ledger: []entry{did(10, creating, "x", 5), did(2400, created, "x", 5)},
 			runs:   run5,
 			notes:  []note{{time: at(5100), ended: "a#1"}},
 			want:   want,
@@ -118,8 +118,8 @@ func TestUnsaved(t *testing.T) {
 		},
 		"InterruptedWithServer": {
 			reason: "It could save its state when it was interrupted.",
-			runs:   []run{newRun("a#1", 5, 1, 5000)},
-			notes:  []note{{time: at(1000), end: at(3200), kind: outage}, {time: at(5100), ended: "a#1"}},
+			runs:   []run{newRun("a#1", 5, 1, 6000)},
+			notes:  []note{{time: at(1000), end: at(3200), kind: outage}, {time: at(6100), ended: "a#1"}},
 			want:   want,
 		},
 		"KilledLongAfterServer": {
@@ -159,8 +159,8 @@ func TestUnsaved(t *testing.T) {
 		},
 		"EndedLongAfterCreation": {
 			reason: "There was time to save it before the instance ended.",
-			runs:   []run{newRun("a#1", 5, 1, 1600)},
-			notes:  []note{{time: at(1900), ended: "a#1"}},
+			runs:   []run{newRun("a#1", 5, 1, 2600)},
+			notes:  []note{{time: at(2900), ended: "a#1"}},
 			want:   want,
 		},
 		"UnknownRun": {
