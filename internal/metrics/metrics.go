@@ -34,6 +34,8 @@ type Metrics struct {
 	unserved        *prometheus.GaugeVec
 	members         prometheus.Gauge
 	moved           prometheus.Counter
+	slots           *prometheus.GaugeVec
+	applies         *prometheus.GaugeVec
 }
 
 // NewNop returns Metrics that are not registered anywhere.
@@ -78,13 +80,21 @@ func NewNop() *Metrics {
 			Name: "provider_terraform_assigner_moves_total",
 			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
 		}),
+		slots: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_apply_slots",
+			Help: "Workspaces that this instance creates, changes or deletes at a time, at most.",
+		}, []string{"controller"}),
+		applies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_applies",
+			Help: "Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).",
+		}, []string{"controller", "state"}),
 	}
 }
 
 // New returns Metrics whose collectors are registered with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := NewNop()
-	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved} {
+	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved, m.slots, m.applies} {
 		if err := r.Register(c); err != nil {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
@@ -118,6 +128,18 @@ func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 
 // Moved counts Workspaces that were assigned or moved.
 func (m *Metrics) Moved(n int) { m.moved.Add(float64(n)) }
+
+// ApplySlots records how many applies and destroys a controller runs at a time, at most.
+func (m *Metrics) ApplySlots(controller string, slots int) {
+	m.slots.WithLabelValues(controller).Set(float64(slots))
+	m.Applies(controller, 0, 0)
+}
+
+// Applies records how many Workspaces have a slot of a controller, and how many wait for one.
+func (m *Metrics) Applies(controller string, running, waiting int) {
+	m.applies.WithLabelValues(controller, "running").Set(float64(running))
+	m.applies.WithLabelValues(controller, "waiting").Set(float64(waiting))
+}
 
 // CLIRun counts a finished run of the CLI, by subcommand, duration and error. A run that was
 // stopped, or ran out of time, counts as canceled: it says nothing about the module.

@@ -67,6 +67,34 @@ provider_terraform_gc_failures_total 0
 provider_terraform_gc_failures_total 1
 `,
 		},
+		"Applies": {
+			reason: "The last numbers count, for each controller.",
+			do: func(m *Metrics) {
+				m.ApplySlots("a", 2)
+				m.Applies("a", 1, 9)
+				m.Applies("a", 2, 3)
+				m.ApplySlots("b", 1)
+			},
+			name: "provider_terraform_applies",
+			want: `
+# HELP provider_terraform_applies Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).
+# TYPE provider_terraform_applies gauge
+provider_terraform_applies{controller="a",state="running"} 2
+provider_terraform_applies{controller="a",state="waiting"} 3
+provider_terraform_applies{controller="b",state="running"} 0
+provider_terraform_applies{controller="b",state="waiting"} 0
+`,
+		},
+		"ApplySlots": {
+			reason: "The number of slots does not change.",
+			do:     func(m *Metrics) { m.ApplySlots("a", 2) },
+			name:   "provider_terraform_apply_slots",
+			want: `
+# HELP provider_terraform_apply_slots Workspaces that this instance creates, changes or deletes at a time, at most.
+# TYPE provider_terraform_apply_slots gauge
+provider_terraform_apply_slots{controller="a"} 2
+`,
+		},
 		"StatesUnsaved": {
 			reason: "Only the current states count.",
 			do:     func(m *Metrics) { m.StatesUnsaved(3); m.StatesUnsaved(2) },

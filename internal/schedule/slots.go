@@ -33,12 +33,18 @@ type Slots struct {
 	// called are the Workspaces that have been called, each with a reserved slot: a Workspace that
 	// has just come into the queue must not take it.
 	called map[reconcile.Request]*time.Timer
+
+	// changed gets the number of Workspaces that have a slot, and of those that wait for one.
+	changed func(held, waiting int)
 }
 
-// NewSlots returns n slots. The class of the Workspaces that wait decides their order.
-func NewSlots(n int, r *Records) *Slots {
+// NewSlots returns n slots. The class of the Workspaces that wait decides their order. changed is
+// called with the number of Workspaces that have a slot, and of those that wait for one, whenever
+// these may have changed. It must not use the slots.
+func NewSlots(n int, r *Records, changed func(held, waiting int)) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
+		changed: changed,
 		free:    n,
 		held:    map[reconcile.Request]bool{},
 		tickets: queue.NewFairQueue(r.class),
@@ -51,6 +57,7 @@ func NewSlots(n int, r *Records) *Slots {
 func (s *Slots) Acquire(req reconcile.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.report()
 
 	switch {
 	case s.held[req]:
@@ -78,6 +85,7 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 func (s *Slots) Release(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.report()
 
 	if s.held[req] {
 		delete(s.held, req)
@@ -90,6 +98,7 @@ func (s *Slots) Release(req reconcile.Request) {
 func (s *Slots) Cancel(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.report()
 
 	s.tickets.Remove(req)
 
@@ -105,6 +114,8 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 
 	return s.tickets.Has(req)
 }
+
+func (s *Slots) report() { s.changed(len(s.held), s.tickets.Len()+len(s.called)) }
 
 // takeCall takes the slot that is reserved for a Workspace, if there is one.
 func (s *Slots) takeCall(req reconcile.Request) bool {

@@ -27,6 +27,9 @@ type slotFixture struct {
 
 	records *Records
 	calls   []string
+
+	// reported are the last reported numbers.
+	reported [2]int
 }
 
 func newSlotFixture(n int) *slotFixture {
@@ -43,7 +46,8 @@ func newSlotFixture(n int) *slotFixture {
 		r.records[requestOf(name).NamespacedName] = &Record{UID: types.UID(name), Class: class}
 	}
 
-	f := &slotFixture{Slots: NewSlots(n, r), records: r}
+	f := &slotFixture{records: r}
+	f.Slots = NewSlots(n, r, func(held, waiting int) { f.reported = [2]int{held, waiting} })
 	f.call = func(req reconcile.Request) { f.calls = append(f.calls, req.Name) }
 
 	return f
@@ -253,6 +257,10 @@ func TestSlots(t *testing.T) {
 					t.Errorf("\n%s\ncalled: -want, +got:\n%s", tc.reason, diff)
 				}
 
+				if diff := cmp.Diff([2]int{len(f.held), f.tickets.Len() + len(f.called)}, f.reported); diff != "" {
+					t.Errorf("\n%s\nWorkspaces that have a slot, and that wait for one: -want, +reported:\n%s", tc.reason, diff)
+				}
+
 				if diff := cmp.Diff(tc.free, f.free); diff != "" {
 					t.Errorf("\n%s\nfree slots: -want, +got:\n%s", tc.reason, diff)
 				}
@@ -298,8 +306,13 @@ func TestNoSlotIsLost(t *testing.T) {
 			}
 		}
 
-		if f.free != slots || f.tickets.Len() > 0 || len(f.called) > 0 || len(f.held) > 0 {
-			t.Fatalf("seed %d: of %d slots %d are free, %d Workspaces wait, %d were called", seed, slots, f.free, f.tickets.Len(), len(f.called))
+		type end struct {
+			free, waiting, called, held int
+			reported                    [2]int
+		}
+
+		if diff := cmp.Diff(end{free: slots}, end{f.free, f.tickets.Len(), len(f.called), len(f.held), f.reported}, cmp.AllowUnexported(end{})); diff != "" {
+			t.Fatalf("seed %d: -want, +got:\n%s", seed, diff)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		stop:      stopped(t),
 		polls:     polls,
 		records:   records,
-		slots:     schedule.NewSlots(1, records),
+		slots:     schedule.NewSlots(1, records, func(int, int) {}),
 		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
 		locks: statelock.Detector{
 			Host:         "host-0",

@@ -71,6 +71,9 @@ type Options struct {
 	// at once.
 	MaxApplies int
 
+	// Metrics counts these.
+	Metrics SlotMetrics
+
 	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this one,
 	// served a Workspace before.
 	PreviousOwnerWasOther func(o client.Object) bool
@@ -108,6 +111,12 @@ type Options struct {
 	Wrap func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
+// SlotMetrics has the apply slots of a controller, and how many Workspaces hold or wait for one.
+type SlotMetrics interface {
+	ApplySlots(controller string, slots int)
+	Applies(controller string, running, waiting int)
+}
+
 // Setup adds a controller for the supplied kind of Workspace. The client of mgr must read
 // Workspaces from the API server, and must be a client of the package statusclient.
 func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
@@ -128,7 +137,9 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	polls := schedule.Polls{Interval: o.PollInterval, Jitter: o.PollJitter}
 	records := schedule.NewRecords(polls, time.Now)
-	slots := schedule.NewSlots(o.MaxApplies, records)
+	slots := schedule.NewSlots(o.MaxApplies, records, func(held, waiting int) { o.Metrics.Applies(name, held, waiting) })
+
+	o.Metrics.ApplySlots(name, o.MaxApplies)
 
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
