@@ -109,6 +109,7 @@ func Run(ctx context.Context, o *Options) error {
 		i.identify,
 		i.newLock,
 		i.newManager,
+		i.checkShardRange,
 		i.addRunnables,
 		i.addSharding,
 		i.addAssigner,
@@ -136,7 +137,7 @@ func (i *instance) setLoggers(context.Context) error {
 
 func (i *instance) registerMetrics(context.Context) (err error) {
 	if i.metrics, err = ourmetrics.New(metrics.Registry); err == nil {
-		i.metrics.Shard(i.o.Shard.Name(), i.o.Shard.Mode())
+		i.metrics.Shard(i.o.Shard.Value(), i.o.Shard.Mode())
 	}
 
 	return err
@@ -183,7 +184,7 @@ func (i *instance) addRunnables(context.Context) error {
 		i.credentials,
 		i.drain,
 		i.initialized,
-		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard.Selector(), i.o.GCInterval, runner.RemoveSecrets, i.log),
+		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard, i.o.GCInterval, runner.RemoveSecrets, i.log),
 		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, gc.WithLogger(i.log), gc.WithMetrics(i.metrics)),
 	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
@@ -228,6 +229,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Predecessors: s.predecessors,
 		IsServed:     s.isServed,
 		MaxApplies:   o.MaxApplies,
+		Metrics:      i.metrics,
 		FailedRuns:   i.failedRuns,
 		StateUsers:   statelock.NewStateUsers(),
 

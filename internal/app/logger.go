@@ -19,5 +19,5 @@ func newLogger(o *Options) logr.Logger {
 
 	return zap.New(zap.UseDevMode(o.Debug), encoder(func(c *zapcore.EncoderConfig) {
 		c.EncodeTime = zapcore.ISO8601TimeEncoder
-	})).WithValues("shard", o.Shard.Name())
+	})).WithValues("shard", o.Shard.Value())
 }

@@ -92,6 +92,7 @@ func (i *instance) newManager(context.Context) error {
 		Scheme: scheme,
 		Cache: cache.Options{
 			Mapper:           mapper,
+			NewInformer:      newInformer(o.Shard),
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
 			DefaultTransform: providerconfig.CompactUsages(cache.TransformStripManagedFields()),

@@ -57,6 +57,7 @@ type Options struct {
 	DisableClaims  bool
 
 	NoCrossNamespaceRefs bool
+	ShardRange           string
 	AssignShards         bool
 	ShardGracePeriod     time.Duration
 	AssignRate           int
@@ -129,6 +130,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
 	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
+	a.Flag("shard-range", "Experimental: serve the range i/N (i from 0 to N-1) of the Workspaces without the label "+shard.LabelKey+". The API server selects them, and needs the feature gate ShardedListAndWatch. Turns leader election on.").Envar("SHARD_RANGE").StringVar(&o.ShardRange)
 	boolFlag(a, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", false, &o.AssignShards).Envar("ASSIGN_SHARDS")
 	durationFlag(a, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", "1m", &o.ShardGracePeriod)
 	intFlag(a, "assign-rate", "How many Workspaces are assigned or moved per second.", 50, &o.AssignRate)
@@ -194,21 +196,17 @@ func (o *Options) complete() error {
 }
 
 func (o *Options) completeShard() error {
-	id, err := shard.Parse(o.ShardName)
+	id, err := o.parseShard()
 	if err != nil {
-		return errors.Wrap(err, "--shard-name")
-	}
-
-	if o.ShardCatchAll {
-		if id.Sharded() {
-			return errors.Errorf("--shard-name is %q and --shard-catch-all is set: an instance serves one shard or the Workspaces without one, use one of the two", o.ShardName)
-		}
-
-		id = shard.CatchAll()
+		return err
 	}
 
 	if o.AssignShards && !id.Sharded() {
 		return errors.New("--assign-shards is set, and neither --shard-name nor --shard-catch-all: an instance without a shard serves every Workspace, and would keep all shards waiting")
+	}
+
+	if o.ShardRange != "" && o.DisableClaims {
+		return errors.New("--shard-range and --unsafe-disable-claims are set: without claims, two instances would run a Workspace when the number of ranges changes")
 	}
 
 	if o.AssignShards && o.DisableClaims {
@@ -222,6 +220,34 @@ func (o *Options) completeShard() error {
 	o.Shard = id
 
 	return nil
+}
+
+// parseShard returns the ID of the shard, the catch-all or the range. An instance is one of them.
+func (o *Options) parseShard() (shard.ID, error) {
+	id, err := shard.Parse(o.ShardName)
+	if err != nil {
+		return id, errors.Wrap(err, "--shard-name")
+	}
+
+	if o.ShardCatchAll {
+		if id.Sharded() {
+			return id, errors.Errorf("--shard-name is %q and --shard-catch-all is set: an instance serves one shard or the Workspaces without one, use one of the two", o.ShardName)
+		}
+
+		id = shard.CatchAll()
+	}
+
+	if o.ShardRange == "" {
+		return id, nil
+	}
+
+	if id.Sharded() || o.AssignShards {
+		return id, errors.Errorf("--shard-range is %q: it cannot be used together with --shard-name, --shard-catch-all or --assign-shards", o.ShardRange)
+	}
+
+	id, err = shard.ParseRange(o.ShardRange)
+
+	return id, errors.Wrap(err, "--shard-range")
 }
 
 // pauses says whether this instance, when it cannot renew its Lease and nothing is in progress,
@@ -254,7 +280,7 @@ func (o *Options) completeLease() error {
 	// would work on the same Workspaces whenever a Deployment is rolled out.
 	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
 	if needed && o.LeaseNamespace == "" {
-		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name and --shard-catch-all need")
+		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name, --shard-catch-all and --shard-range need")
 	}
 
 	// Older versions of such an instance never ended an apply when the API server was unavailable

@@ -56,6 +56,11 @@ func TestParseOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	first, err := shard.ParseRange("0/3")
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	cases := map[string]struct {
 		reason string
 		args   []string
@@ -210,6 +215,14 @@ func TestParseOptions(t *testing.T) {
 				o.Lease.ApplyDuration = 0
 			},
 		},
+		"Range": {
+			reason: "The instance of a range always holds its Lease.",
+			env:    map[string]string{"SHARD_RANGE": "0/3", "POD_NAMESPACE": "ns"},
+			want: func(o *Options) {
+				o.ShardRange, o.Shard, o.HoldsLease, o.LeaseNamespace = "0/3", first, true, "ns"
+				o.Lease.ApplyDuration = 0
+			},
+		},
 		"LeaseInACluster": {
 			reason: "An instance holds a Lease if it can, so that two of them do not work during a rollout.",
 			env:    map[string]string{"POD_NAMESPACE": "ns"},
@@ -311,6 +324,26 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "Claims make a move safe.",
 			args:   []string{"--assign-shards", "--unsafe-disable-claims", "--shard-name=a", "--lease-namespace=ns"},
 			want:   []string{"--assign-shards", "--unsafe-disable-claims"},
+		},
+		"Range": {
+			reason: "Ranges are counted from 0.",
+			args:   []string{"--shard-range=3/3", "--lease-namespace=ns"},
+			want:   []string{"--shard-range", `"3/3"`, "from 0 to N-1"},
+		},
+		"RangeOfShard": {
+			reason: "An instance has one mode.",
+			args:   []string{"--shard-range=0/3", "--shard-name=a", "--lease-namespace=ns"},
+			want:   []string{"--shard-range", `"0/3"`, "--shard-name"},
+		},
+		"RangeWithoutClaims": {
+			reason: "Claims make a change of the number of ranges safe.",
+			args:   []string{"--shard-range=0/3", "--unsafe-disable-claims", "--lease-namespace=ns"},
+			want:   []string{"--shard-range", "--unsafe-disable-claims"},
+		},
+		"RangeWithAssigner": {
+			reason: "A Workspace that is assigned to a shard is in no range.",
+			args:   []string{"--shard-range=0/3", "--assign-shards", "--lease-namespace=ns"},
+			want:   []string{"--shard-range", `"0/3"`, "--assign-shards"},
 		},
 		"AssignRate": {
 			reason: "Nothing would ever be assigned.",

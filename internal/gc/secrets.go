@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -26,6 +27,13 @@ import (
 // again.
 const movedAfter = time.Hour
 
+// Served selects the Workspaces that an instance serves: those whose labels the selector selects
+// and that Serves accepts.
+type Served interface {
+	Selector() labels.Selector
+	Serves(l map[string]string, uid types.UID) bool
+}
+
 // A SecretCleaner removes files that killed instances have left in working directories: plans and
 // secrets. For a Workspace that has moved away it removes all files that may contain credentials:
 // the shard that serves the Workspace now may have another disk. It does not touch a directory
@@ -33,7 +41,7 @@ const movedAfter = time.Hour
 type SecretCleaner struct {
 	root     *workdir.Root
 	live     client.Reader
-	served   labels.Selector
+	served   Served
 	interval time.Duration
 	remove   func(dir *workdir.Dir) error
 	log      logging.Logger
@@ -41,9 +49,9 @@ type SecretCleaner struct {
 
 // NewSecretCleaner returns a SecretCleaner that cleans at the start and every interval, or only
 // at the start if the interval is not positive. It calls remove with each directory that is not
-// in use. The Workspaces that served selects have not moved away. live must read from the API
+// in use. The Workspaces that are served have not moved away. live must read from the API
 // server, because a cache may not be ready yet.
-func NewSecretCleaner(root *workdir.Root, live client.Reader, served labels.Selector, interval time.Duration, remove func(dir *workdir.Dir) error, log logging.Logger) *SecretCleaner {
+func NewSecretCleaner(root *workdir.Root, live client.Reader, served Served, interval time.Duration, remove func(dir *workdir.Dir) error, log logging.Logger) *SecretCleaner {
 	return &SecretCleaner{root: root, live: live, served: served, interval: interval, remove: remove, log: log}
 }
 
@@ -111,10 +119,12 @@ func (c *SecretCleaner) here(ctx context.Context) (map[string]bool, error) {
 
 	for _, kind := range workspace.GroupVersionKinds() {
 		_, err := listing.Each(ctx, c.live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
-			uids[string(o.GetUID())] = true
+			if c.served.Serves(o.GetLabels(), o.GetUID()) {
+				uids[string(o.GetUID())] = true
+			}
 
 			return nil
-		}, client.MatchingLabelsSelector{Selector: c.served})
+		}, client.MatchingLabelsSelector{Selector: c.served.Selector()})
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -126,7 +127,7 @@ func TestSecretCleaner(t *testing.T) {
 				}
 
 				go func() {
-					ended <- NewSecretCleaner(root, api, labels.Everything(), tc.interval, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
+					ended <- NewSecretCleaner(root, api, shard.ID{}, tc.interval, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
 				}()
 
 				synctest.Wait()
@@ -173,7 +174,7 @@ func TestSecretCleanerElsewhere(t *testing.T) {
 		ended := make(chan error, 1)
 
 		go func() {
-			ended <- NewSecretCleaner(root, serving{}, labels.Everything(), 0, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
+			ended <- NewSecretCleaner(root, serving{}, shard.ID{}, 0, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
 		}()
 
 		time.Sleep(19 * time.Minute)
@@ -210,7 +211,7 @@ func (s serving) List(_ context.Context, list client.ObjectList, opts ...client.
 
 	for uid, set := range s.labels {
 		if o.LabelSelector.Matches(set) {
-			l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+			l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid, Labels: set}})
 		}
 	}
 
@@ -224,6 +225,11 @@ func TestMovedAway(t *testing.T) {
 
 	all := []string{".terraform/terraform.tfstate", "main.tf", "terraform.tfstate"}
 
+	served, err := shard.Parse("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	cases := map[string]struct {
 		reason string
 		api    serving
@@ -234,7 +240,7 @@ func TestMovedAway(t *testing.T) {
 	}{
 		"Elsewhere": {
 			reason: "The instance that serves the Workspace now may have another disk. A state stays.",
-			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "b"}}},
+			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "b"}}},
 			last:   2 * movedAfter,
 			want:   []string{"terraform.tfstate"},
 		},
@@ -250,7 +256,7 @@ func TestMovedAway(t *testing.T) {
 		},
 		"Here": {
 			reason: "A Workspace that is rarely reconciled has not moved.",
-			api:    serving{labels: map[types.UID]labels.Set{uid: {"shard": "a"}}},
+			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "a"}}},
 			last:   2 * movedAfter,
 			want:   all,
 		},
@@ -298,7 +304,7 @@ func TestMovedAway(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c := NewSecretCleaner(root, tc.api, labels.SelectorFromSet(labels.Set{"shard": "a"}), 0, runner.RemoveSecrets, logging.NewNopLogger())
+			c := NewSecretCleaner(root, tc.api, served, 0, runner.RemoveSecrets, logging.NewNopLogger())
 			if _, err := c.clean(t.Context()); tc.err != (err != nil) {
 				t.Errorf("%s\nremove(...): want error %t, got %v", tc.reason, tc.err, err)
 			}

@@ -187,7 +187,7 @@ func (c *Collector) tellUnsaved(deleted []string) error {
 
 	for _, uid := range uids {
 		if slices.Contains(deleted, uid) {
-			c.log.Info("Kept a state that was not saved of a Workspace that is gone: remove it from the directory of such states when nothing of what it lists is left", "uid", uid)
+			c.log.Info("Kept a state that was not saved of a Workspace that is gone: remove it from .unsaved-states in XP_TF_DIR when nothing of what it lists is left", "uid", uid)
 		}
 	}
 

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -25,6 +26,9 @@ const (
 	// ModeCatchAll is the mode of an instance that serves the Workspaces without a
 	// shard label.
 	ModeCatchAll = "catch-all"
+	// ModeRange is the mode of an instance that serves a part of the Workspaces without a
+	// shard label: those in one range of hashes.
+	ModeRange = "range"
 )
 
 const (
@@ -42,6 +46,10 @@ const (
 type ID struct {
 	name     string
 	catchAll bool
+
+	// index and ranges say which of how many ranges the instance serves. Without a range, ranges
+	// is 0.
+	index, ranges int
 }
 
 // CatchAll returns the ID of the instance that serves the Workspaces without a
@@ -75,7 +83,16 @@ func FromLeaseName(name string) (ID, bool) {
 		return ID{}, true
 	}
 
-	suffix, ok := strings.CutPrefix(name, leaseName+"-")
+	suffix, ok := strings.CutPrefix(name, leaseName)
+	if !ok {
+		return ID{}, false
+	}
+
+	if id, ok := parseRangeName(suffix); ok {
+		return id, true
+	}
+
+	suffix, ok = strings.CutPrefix(suffix, "-")
 	if !ok || suffix == "" {
 		return ID{}, false
 	}
@@ -92,14 +109,26 @@ func FromLeaseName(name string) (ID, bool) {
 // Name of the shard, empty for an instance that serves no named one.
 func (id ID) Name() string { return id.name }
 
+// Value is the value of the label shard of metrics, and of the key shard in the log: the name of
+// the shard or the range. The mode tells the others apart.
+func (id ID) Value() string {
+	if id.ranges > 0 {
+		return id.rangeText()
+	}
+
+	return id.name
+}
+
 // Sharded reports whether the instance serves only some of the Workspaces.
 func (id ID) Sharded() bool { return id != ID{} }
 
-// Mode is ModeUnsharded, ModeShard or ModeCatchAll.
+// Mode is ModeUnsharded, ModeShard, ModeCatchAll or ModeRange.
 func (id ID) Mode() string {
 	switch {
 	case id.catchAll:
 		return ModeCatchAll
+	case id.ranges > 0:
+		return ModeRange
 	case id.Sharded():
 		return ModeShard
 	default:
@@ -110,7 +139,7 @@ func (id ID) Mode() string {
 // Selector selects the labels of the Workspaces that the instance serves.
 func (id ID) Selector() labels.Selector {
 	switch {
-	case id.catchAll:
+	case id.catchAll, id.ranges > 0:
 		return withoutLabel()
 	case id.Sharded():
 		return labels.SelectorFromValidatedSet(labels.Set{LabelKey: id.name})
@@ -129,10 +158,10 @@ func withoutLabel() labels.Selector {
 	return labels.NewSelector().Add(*r)
 }
 
-// Serves reports whether the instance serves a Workspace that has these labels. It is the same
-// rule as Selector, for one Workspace.
-func (id ID) Serves(l map[string]string) bool {
-	return id.Selector().Matches(labels.Set(l))
+// Serves reports whether the instance serves a Workspace that has these labels and this UID. It is
+// the same rule as Selector and ShardSelector, for one Workspace.
+func (id ID) Serves(l map[string]string, uid types.UID) bool {
+	return id.Selector().Matches(labels.Set(l)) && id.inRange(uid)
 }
 
 // LeaseName is the name of the Lease that the instance holds. No two IDs have the same one.
@@ -140,6 +169,8 @@ func (id ID) LeaseName() string {
 	switch {
 	case id.catchAll:
 		return leaseName + "-" + reserved
+	case id.ranges > 0:
+		return leaseName + id.rangeName()
 	case id.Sharded():
 		return leaseName + "-" + id.name
 	default:
@@ -148,10 +179,4 @@ func (id ID) LeaseName() string {
 }
 
 // String describes the ID for people.
-func (id ID) String() string {
-	if id.name == "" {
-		return id.Mode()
-	}
-
-	return ModeShard + " " + id.name
-}
+func (id ID) String() string { return strings.TrimSpace(id.Mode() + " " + id.Value()) }

@@ -123,8 +123,8 @@ func TestID(t *testing.T) {
 	t.Parallel()
 
 	type want struct {
-		Name, Mode, Selector, LeaseName, String string
-		Sharded                                 bool
+		Name, Value, Mode, Selector, LeaseName, String string
+		Sharded                                        bool
 	}
 
 	cases := map[string]struct {
@@ -146,6 +146,7 @@ func TestID(t *testing.T) {
 			id:     ID{name: "shard-0"},
 			want: want{
 				Name:      "shard-0",
+				Value:     "shard-0",
 				Mode:      "shard",
 				Selector:  "terraform.crossplane.io/shard=shard-0",
 				LeaseName: "crossplane-leader-election-provider-terraform-shard-0",
@@ -164,6 +165,18 @@ func TestID(t *testing.T) {
 				Sharded:   true,
 			},
 		},
+		"Range": {
+			reason: "A range has a Lease that no shard can have, and the API server finds the Workspaces without a label.",
+			id:     ID{index: 1, ranges: 3},
+			want: want{
+				Value:     "1/3",
+				Mode:      "range",
+				Selector:  "!terraform.crossplane.io/shard",
+				LeaseName: "crossplane-leader-election-provider-terraform.range-1-of-3",
+				String:    "range 1/3",
+				Sharded:   true,
+			},
+		},
 	}
 
 	for name, tc := range cases {
@@ -172,6 +185,7 @@ func TestID(t *testing.T) {
 
 			got := want{
 				Name:      tc.id.Name(),
+				Value:     tc.id.Value(),
 				Mode:      tc.id.Mode(),
 				Selector:  tc.id.Selector().String(),
 				LeaseName: tc.id.LeaseName(),
@@ -197,6 +211,10 @@ func TestFromLeaseName(t *testing.T) {
 		"A name with only the same beginning has no ID.": "crossplane-leader-election-provider-terraformer",
 		"No shard has this name.":                        "crossplane-leader-election-provider-terraform-A",
 		"No shard has no name.":                          "crossplane-leader-election-provider-terraform-",
+		"There is no such range.":                        "crossplane-leader-election-provider-terraform.range-3-of-3",
+		"A range has one name.":                          "crossplane-leader-election-provider-terraform.range-01-of-3",
+		"It is no name of a range.":                      "crossplane-leader-election-provider-terraform.range-1/3",
+		"It only ends as the Lease of a range.":          ".range-1-of-3",
 	} {
 		if id, ok := FromLeaseName(name); ok {
 			t.Errorf("%s\nFromLeaseName(%q): want nothing, got %v", reason, name, id)
@@ -267,7 +285,7 @@ func TestServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(tc.want, tc.id.Serves(tc.labels)); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.id.Serves(tc.labels, "")); diff != "" {
 				t.Errorf("%s\n%s.Serves(%v): -want, +got:\n%s", tc.reason, tc.id, tc.labels, diff)
 			}
 		})
@@ -294,7 +312,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q) leads to an invalid label value: %v", name, msgs)
 		}
 
-		if !id.Serves(map[string]string{LabelKey: name}) {
+		if !id.Serves(map[string]string{LabelKey: name}, "") {
 			t.Errorf("Parse(%q) leads to an instance that does not serve its own Workspaces", name)
 		}
 	})

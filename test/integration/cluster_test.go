@@ -41,6 +41,9 @@ type cluster struct {
 	// plugins are the admission plugins that are not enabled by default.
 	plugins []string
 
+	// gates are the feature gates of the API server.
+	gates string
+
 	start func() error
 	env   *envtest.Environment
 
@@ -90,6 +93,10 @@ func (c *cluster) doStart() error {
 
 	if len(c.plugins) > 0 {
 		c.env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", c.plugins...)
+	}
+
+	if c.gates != "" {
+		c.env.ControlPlane.GetAPIServer().Configure().Append("feature-gates", c.gates)
 	}
 
 	var err error

@@ -5,9 +5,6 @@
 package integration
 
 import (
-	"bytes"
-	"context"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -36,20 +33,13 @@ func TestForeignRoot(t *testing.T) {
 
 	before := filesystem.Read(t, root)
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-
-	out := &bytes.Buffer{}
-	cmd := exec.CommandContext(ctx, shared.provider, "--shard-name="+unique("shard"), "--cli="+i.runs.cli, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--gc-interval=1ms")
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = environment(t, map[string]string{"KUBECONFIG": c.kubeconfig, "XP_TF_DIR": root, "POD_NAMESPACE": leaseNamespace})
-
-	if err := cmd.Run(); err == nil || ctx.Err() != nil {
-		t.Errorf("want it to end with an error, got %v", err)
+	out, err := runProvider(t, c, root, "--shard-name="+unique("shard"), "--cli="+i.runs.cli, "--gc-interval=1ms")
+	if err == nil {
+		t.Error("want it to end with an error")
 	}
 
 	for _, text := range []string{"XP_TF_DIR", root, `cluster "another"`, string(own.GetUID()), "use another directory"} {
-		if !strings.Contains(out.String(), text) {
+		if !strings.Contains(out, text) {
 			t.Errorf("want %q in the output, got:\n%s", text, out)
 		}
 	}

@@ -5,6 +5,8 @@
 package integration
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -159,6 +161,27 @@ func environment(t *testing.T, vars ...map[string]string) []string {
 	}
 
 	return env
+}
+
+// runProvider runs an instance that is expected to end by itself, and returns its output.
+func runProvider(t *testing.T, c *cluster, root string, args ...string) (string, error) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	out := &bytes.Buffer{}
+	cmd := exec.CommandContext(ctx, shared.provider, append(args, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = environment(t, map[string]string{"KUBECONFIG": c.kubeconfig, "XP_TF_DIR": root, "POD_NAMESPACE": leaseNamespace})
+
+	err := cmd.Run()
+
+	if ctx.Err() != nil {
+		t.Fatalf("the instance did not end:\n%s", out)
+	}
+
+	return out.String(), errors.Wrap(err, "the instance failed")
 }
 
 // terminate sends SIGTERM to the instance, as Kubernetes does.

@@ -167,7 +167,7 @@ func (c *Claims) NeedLeaderElection() bool { return true }
 func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	s := Situation{
 		Me:      c.me,
-		Serves:  c.id.Serves(o.GetLabels()),
+		Serves:  c.id.Serves(o.GetLabels(), o.GetUID()),
 		Holds:   c.held.holds(r, o.GetUID()),
 		Claimed: Of(o),
 	}

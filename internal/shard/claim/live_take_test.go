@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -74,8 +75,24 @@ func testNotKept(t *testing.T, f *fixture) {
 	}
 
 	f.expectHolds(t, "There is no claim.", false)
+	f.expectWarnings(t, "Nothing else on the Workspace says why it waits.", 1)
 	f.expectReconciled(t)
 	f.expectClaim(t, "The definition has been updated.", f.me())
+}
+
+// testRefused has an API server that refuses the claim, as a webhook does.
+func testRefused(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.once(http.MethodPatch, func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r}, nil
+	})
+
+	if err := f.reconcile(t); !kerrors.IsForbidden(err) {
+		t.Errorf("want the answer of the API server, got %v", err)
+	}
+
+	f.expectWarnings(t, "Nothing else on the Workspace says why it waits.", 1)
 }
 
 func testTakesFromDead(t *testing.T, f *fixture) {

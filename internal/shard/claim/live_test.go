@@ -24,6 +24,7 @@ func TestLive(t *testing.T) {
 			"MadeAgain":           testMadeAgain,
 			"AnswerLost":          testAnswerLost,
 			"NotKept":             testNotKept,
+			"Refused":             testRefused,
 			"ClaimArrivesLate":    testClaimArrivesLate,
 			"ErasureArrivesLate":  testErasureArrivesLate,
 			"ChangedDuringErase":  testChangedDuringErase,

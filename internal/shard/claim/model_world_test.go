@@ -33,7 +33,7 @@ func (m *model) prepare() {
 	ids := [roles]shard.ID{shardA: mustParse("a"), shardB: mustParse("b"), catchAll: shard.CatchAll()}
 	for r, id := range ids {
 		for _, l := range []map[string]string{nil, {shard.LabelKey: "a"}, {shard.LabelKey: "b"}} {
-			m.serves[r] = append(m.serves[r], id.Serves(l))
+			m.serves[r] = append(m.serves[r], id.Serves(l, ""))
 		}
 	}
 

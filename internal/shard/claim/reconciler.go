@@ -67,6 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		// The claim comes back as an event, which Changed accepts and which causes the next
 		// request.
 		_, err := r.claims.take(ctx, name, o)
+		r.claims.reportRefusal(o, err)
 
 		return reconcile.Result{RequeueAfter: r.claims.retry}, err
 	case Wait, WaitForUnsharded:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,9 +20,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-const reasonWaiting event.Reason = "WaitingForOwner"
+const (
+	reasonWaiting     event.Reason = "WaitingForOwner"
+	reasonCannotClaim event.Reason = "CannotClaim"
+)
 
-// repeatWarning is the interval of the warning that no instance serves a Workspace.
+// repeatWarning is the interval of warnings about one Workspace.
 const repeatWarning = 10 * time.Minute
 
 // notify tells people why a Workspace waits: once, unless a person has to act. In that case it is
@@ -46,6 +50,15 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 
 	if c.notices.due(o.GetUID(), message, again) {
 		c.record.Event(o, e)
+	}
+}
+
+// reportRefusal tells people that the API server, or an admission webhook, refuses the claim of this
+// instance. Nothing else on the Workspace shows why nothing happens.
+func (c *Claims) reportRefusal(o client.Object, err error) {
+	refused := errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
+	if refused && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
+		c.record.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
 

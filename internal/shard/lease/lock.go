@@ -248,7 +248,7 @@ func (l *Lock) check(holder string, exists bool) error {
 	}
 
 	if (l.held || l.paused) && l.taken == nil && holder != "" && holder != l.Identity() {
-		l.taken = errors.Errorf("the Lease %s of this instance is held by %q, or was", l.Describe(), holder)
+		l.taken = errors.Errorf("the Lease %s of this instance is held by %q, or was: find out whether two instances have the same shard name, or who changes Leases", l.Describe(), holder)
 	}
 
 	return l.taken

@@ -152,15 +152,15 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[findin
 	}
 
 	for _, kind := range w.Kinds {
-		if err := w.list(ctx, kind, selector, ReasonNoLiveShard, found); err != nil {
+		if err := w.list(ctx, kind, selector, serving, ReasonNoLiveShard, found); err != nil {
 			return err
 		}
 
-		if slices.Contains(serving, shard.CatchAll()) {
+		if shard.ServeUnlabelled(serving) {
 			continue
 		}
 
-		if err := w.list(ctx, kind, shard.CatchAll().Selector(), ReasonNoCatchAll, found); err != nil {
+		if err := w.list(ctx, kind, shard.CatchAll().Selector(), serving, ReasonNoCatchAll, found); err != nil {
 			return err
 		}
 	}
@@ -168,8 +168,13 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[findin
 	return nil
 }
 
-func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, reason string, found map[finding]int) error {
+func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, serving []shard.ID, reason string, found map[finding]int) error {
 	_, err := listing.Each(ctx, w.Live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+		// No label selects the ranges of hashes.
+		if slices.ContainsFunc(serving, func(id shard.ID) bool { return id.Serves(o.GetLabels(), o.GetUID()) }) {
+			return nil
+		}
+
 		f := finding{uid: o.GetUID(), reason: reason}
 
 		if found[f] = w.seen[f] + 1; found[f] == reportAt {
@@ -184,7 +189,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 
 func describe(reason string, o *metav1.PartialObjectMetadata) error {
 	if reason == ReasonNoCatchAll {
-		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all", shard.LabelKey)
+		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all or its --shard-range", shard.LabelKey)
 	}
 
 	name := o.GetLabels()[shard.LabelKey]

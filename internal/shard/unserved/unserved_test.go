@@ -6,10 +6,12 @@ package unserved
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
@@ -92,10 +94,54 @@ func TestScan(t *testing.T) {
 		})
 	}
 
+	t.Run("Ranges", func(t *testing.T) { testRanges(t, newFixture(t, live)) })
 	t.Run("NobodyKnown", func(t *testing.T) { testNobodyKnown(t, newFixture(t, live)) })
 	t.Run("OnlyUnsharded", func(t *testing.T) { testOnlyUnsharded(t, newFixture(t, live)) })
 	t.Run("CannotList", func(t *testing.T) { testCannotList(t, newFixture(t, live)) })
 	t.Run("WhatPeopleRead", func(t *testing.T) { testWhatPeopleRead(t, newFixture(t, live)) })
+}
+
+// testRanges has instances that serve ranges of the Workspaces without a label.
+func testRanges(t *testing.T, f *fixture) {
+	t.Helper()
+
+	shards, halves := stubLeases{id(t, "a"), id(t, "b"), id(t, "c")}, stubLeases{hashRange(t, "0/2"), hashRange(t, "1/2")}
+	f.ID, *f.leases = shards[0], slices.Concat(shards, halves)
+	f.scan(t, 2)
+	f.expect(t, "Each range has an instance.", 0, 0, nil)
+
+	var unlabelled []client.Object
+
+	for _, o := range f.objects {
+		if len(o.GetLabels()) == 0 {
+			unlabelled = append(unlabelled, o)
+		}
+	}
+
+	// Only the half that the first one is not in has an instance.
+	rest := slices.DeleteFunc(slices.Clone(halves), func(id shard.ID) bool { return id.Serves(nil, unlabelled[0].GetUID()) })
+	unlabelled = slices.DeleteFunc(unlabelled, func(o client.Object) bool { return rest[0].Serves(nil, o.GetUID()) })
+	*f.leases = slices.Concat(shards, rest)
+	f.scan(t, 2)
+
+	if diff := cmp.Diff(stubMetrics{ReasonNoLiveShard: 0, ReasonNoCatchAll: len(unlabelled)}, f.counts); diff != "" {
+		t.Errorf("a range has no instance: -want, +got:\n%s", diff)
+	}
+
+	for _, o := range unlabelled {
+		expectText(t, f.events.events["Workspace "+o.GetName()], "Warning NobodyServes", "--shard-range")
+	}
+}
+
+func hashRange(t *testing.T, text string) shard.ID {
+	t.Helper()
+
+	id, err := shard.ParseRange(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return id
 }
 
 func testNobodyKnown(t *testing.T, f *fixture) {
