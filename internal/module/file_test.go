@@ -118,7 +118,7 @@ func TestPathPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	const private = "it is in the working directory of a Workspace"
+	const private = "it is below the directory of the working directories, XP_TF_DIR"
 
 	for path, want := range map[string]string{
 		"/":                         "the working directory of the Workspace is inside of it",

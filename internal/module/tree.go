@@ -18,7 +18,7 @@ import (
 // files. There are no symbolic links in the path below that directory.
 func locate(fetched, sub string) (string, error) {
 	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("there is nothing")
+		return "", errors.New("the address leads to no files")
 	}
 
 	if sub == "" {

@@ -99,30 +99,25 @@ func (d Detector) hadPredecessors(ws client.Object) bool {
 type LockedError struct {
 	error
 
-	lock  terraform.Lock
-	other string
+	lock terraform.Lock
+	why  string
 }
 
-// NewLockedError returns the refusal because of the supplied lock, which caused err. other is the
-// Workspace that the lock may be held for, or empty.
-func NewLockedError(err error, l terraform.Lock, other string) LockedError {
-	return LockedError{error: err, lock: l, other: other}
+// NewLockedError returns the refusal because of the supplied lock, which caused err. why says why
+// the lock is not removed.
+func NewLockedError(err error, l terraform.Lock, why string) LockedError {
+	return LockedError{error: err, lock: l, why: why}
 }
 
 // Error names the lock and its holder.
 func (e LockedError) Error() string {
-	why := "it was not left behind by a dead instance of this provider"
-	if e.other != "" {
-		why = "it may be held for " + e.other + ", which may use the same backend"
-	}
-
 	remedy := "remove it with force-unlock"
 	if e.lock.Operation == MakesState {
 		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
 	}
 
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",
-		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, why, remedy)
+		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, e.why, remedy)
 }
 
 // Unwrap returns the error of the CLI.

@@ -52,11 +52,11 @@ func WithLongestUse(d time.Duration) Option {
 func Open(path string, o ...Option) (*Root, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use %q as the root of working directories", path)
+		return nil, errors.Wrapf(err, "cannot use %q", path)
 	}
 
 	if err := probe(abs); err != nil {
-		return nil, errors.Wrapf(reason(err), "cannot use %q as the root of working directories: set XP_TF_DIR to a directory that user %d may create and write to",
+		return nil, errors.Wrapf(reason(err), "cannot use %q: name a directory that user %d may create and write to",
 			path, os.Geteuid())
 	}
 

@@ -42,12 +42,12 @@ func TestOpen(t *testing.T) {
 
 				return path
 			},
-			message: []string{"/file", "not a directory", "XP_TF_DIR"},
+			message: []string{"/file", "not a directory", "name a directory"},
 		},
 		"NotWritable": {
 			reason:  "A directory in which no file can be made is refused, even if it can be read.",
 			path:    func(_ string) string { return "/proc/self" },
-			message: []string{`"/proc/self"`, "XP_TF_DIR", "write"},
+			message: []string{`"/proc/self"`, "name a directory", "write"},
 		},
 	}
 

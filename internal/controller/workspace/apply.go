@@ -134,7 +134,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 	// The managed reconciler calls Update for a resource that does not exist if it may not create
 	// it.
 	if r := e.records.Get(ws); r.Observed() && !r.Observation.Exists {
-		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything"))
+		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
 	}
 
 	if e.plan != nil && len(e.plan.Drift) > 0 {

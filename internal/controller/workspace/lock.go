@@ -36,8 +36,8 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 		return err
 	}
 
-	if !e.mayUnlock(ws, l) {
-		return statelock.NewLockedError(err, l, "")
+	if why := e.whyLocked(ws, l); why != "" {
+		return statelock.NewLockedError(err, l, why)
 	}
 
 	other, otherErr := e.holder(ctx, ws, l)
@@ -46,7 +46,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	}
 
 	if other != "" {
-		return statelock.NewLockedError(err, l, other)
+		return statelock.NewLockedError(err, l, "it may be held for "+other+", which may use the same backend")
 	}
 
 	// The lock goes last: until then no other process works on the state.
@@ -63,10 +63,19 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	return e.recordFailedRun(ws, lockFree, run)
 }
 
-// mayUnlock says whether a lock on the state of a Workspace is to be removed. Another Workspace
-// may use the same state and hold the lock.
-func (e *external) mayUnlock(ws workspace.Workspace, l terraform.Lock) bool {
-	return !workspace.OnlyObserves(ws) && e.locks.IsOrphan(ws, l) && !e.locks.Users.UsedByOthers(meta.GetExternalName(ws))
+// whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. Another
+// Workspace may use the same state and hold the lock.
+func (e *external) whyLocked(ws workspace.Workspace, l terraform.Lock) string {
+	switch {
+	case workspace.OnlyObserves(ws):
+		return "this Workspace only observes the state"
+	case !e.locks.IsOrphan(ws, l):
+		return "it was not left behind by a dead instance of this provider"
+	case e.locks.Users.UsedByOthers(meta.GetExternalName(ws)):
+		return "it may be held for another Workspace with the same external name, which this instance works on now"
+	default:
+		return ""
+	}
 }
 
 // holder returns another Workspace that may hold the lock, or an empty string. An example is a
@@ -124,7 +133,7 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 		err = errors.Join(err, kubeErr)
 	}
 
-	return errors.Wrap(err, "the CLI cannot remove the lock. With the kubernetes backend, delete the Lease lock-tfstate-*")
+	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. With the kubernetes backend, remove that holder from its Lease with kubectl", l.ID)
 }
 
 // mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The

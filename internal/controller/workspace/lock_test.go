@@ -122,7 +122,7 @@ func TestLocking(t *testing.T) {
 	}
 }
 
-func TestMayUnlock(t *testing.T) {
+func TestWhyLocked(t *testing.T) {
 	t.Parallel()
 
 	const host, name = "host-0", "tw"
@@ -131,21 +131,32 @@ func TestMayUnlock(t *testing.T) {
 		reason   string
 		policies []xpv2.ManagementAction
 		users    []string
-		want     bool
+		who      string
+		want     string
 	}{
 		"Alone": {
 			reason: "No other Workspace works with the state.",
 			users:  []string{name, "another"},
-			want:   true,
+			who:    "root@dead",
+		},
+		"Alive": {
+			reason: "Its holder may be alive.",
+			users:  []string{name},
+			who:    "alice@laptop",
+			want:   "it was not left behind by a dead instance of this provider",
 		},
 		"Shared": {
 			reason: "Another Workspace works with the state and may hold the lock.",
 			users:  []string{name, name},
+			who:    "root@dead",
+			want:   "it may be held for another Workspace with the same external name, which this instance works on now",
 		},
 		"OnlyObserves": {
 			reason:   "A Workspace that only observes leaves the lock to the owner of the state.",
 			policies: []xpv2.ManagementAction{xpv2.ManagementActionObserve},
 			users:    []string{name},
+			who:      "root@dead",
+			want:     "this Workspace only observes the state",
 		},
 	}
 
@@ -167,8 +178,8 @@ func TestMayUnlock(t *testing.T) {
 			meta.SetExternalName(ws, "tw")
 			ws.SetManagementPolicies(tc.policies)
 
-			if got := e.mayUnlock(ws, terraform.Lock{Who: "root@dead"}); got != tc.want {
-				t.Errorf("\n%s\nmayUnlock(...): want %t, got %t", tc.reason, tc.want, got)
+			if diff := cmp.Diff(tc.want, e.whyLocked(ws, terraform.Lock{Who: tc.who})); diff != "" {
+				t.Errorf("\n%s\nwhyLocked(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -184,7 +195,7 @@ func TestLockedError(t *testing.T) {
 		t.Fatal("the lock is not known")
 	}
 
-	err := statelock.NewLockedError(inner, l, "")
+	err := statelock.NewLockedError(inner, l, "it was not left behind by a dead instance of this provider")
 
 	const want = "the state is locked by alice@laptop since 2026-01-02 03:04:05 +0000 UTC, for OperationTypeApply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock"
 

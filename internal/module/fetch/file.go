@@ -93,7 +93,7 @@ func checkOutside(private, path string) error {
 	}
 
 	if isWithin(private, path) {
-		return errors.New("it is in the working directory of a Workspace")
+		return errors.New("it is below the directory of the working directories, XP_TF_DIR: a module cannot be there")
 	}
 
 	if isWithin(path, private) {

@@ -62,7 +62,7 @@ func unpackTo(dst string, fill func(*unpacker) error) error {
 // nothing is written through a link.
 func (u *unpacker) add(e entry, r io.Reader) error {
 	if u.entries++; u.entries > u.maxEntries {
-		return errors.Errorf("there are more than %d files", u.maxEntries)
+		return errors.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
 	}
 
 	// os.Root confines all names. The meaning of two dots depends on links, so that they are
@@ -112,7 +112,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	}
 
 	if u.bytes += n; u.bytes > u.maxBytes {
-		return errors.Errorf("there are more than %d bytes", u.maxBytes)
+		return errors.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
 	}
 	// The mode is set after the creation, because the process has a umask.
 	if err := f.Chmod(mode.Perm() | 0o600); err != nil {

@@ -161,13 +161,13 @@ func TestUnpack(t *testing.T) {
 			reason:  "All files together count.",
 			entries: []packed{file("a", "12345"), file("b", "123456")},
 			limits:  limits{2, 10},
-			err:     "there are more than 10 bytes",
+			err:     "the archive has more than 10 bytes",
 		},
 		"TooManyFiles": {
 			reason:  "Empty files and directories count as well.",
 			entries: []packed{dir("a/", 0o755), file("b", ""), file("c", "")},
 			limits:  limits{2, 10},
-			err:     "there are more than 2 files",
+			err:     "the archive has more than 2 files",
 		},
 	}
 
@@ -260,7 +260,7 @@ func TestUnpackDirectory(t *testing.T) {
 	}
 
 	err := copyDirectory(newRoot(t, filepath.Join(parent, "small")), src, limits{3, 100})
-	if err == nil || !strings.Contains(err.Error(), "there are more than 3 files") {
+	if err == nil || !strings.Contains(err.Error(), "the archive has more than 3 files") {
 		t.Errorf("directory(...) of too many files: got %v", err)
 	}
 
