@@ -70,6 +70,45 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestElastic checks that each pod of the StatefulSet is a shard with the name of the pod, and takes
+// part in the assignment.
+func TestElastic(t *testing.T) {
+	found := false
+
+	for _, m := range manifests(t) {
+		if m.object.GetKind() != "StatefulSet" {
+			continue
+		}
+
+		found = true
+
+		s := &appsv1.StatefulSet{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, s); err != nil {
+			t.Fatalf("%s: not a StatefulSet: %v", m.file, err)
+		}
+
+		pod := s.Spec.Template.Spec
+
+		for _, e := range pod.Containers[0].Env {
+			if e.ValueFrom != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.name" {
+				t.Setenv(e.Name, s.GetName()+"-0")
+			}
+		}
+
+		if diff := cmp.Diff("provider-terraform-0", shardOf(t, m.file, pod)); diff != "" {
+			t.Errorf("%s: shard: -want, +got:\n%s", m.file, diff)
+		}
+
+		if o, err := app.ParseOptions("crossplane-terraform-provider", pod.Containers[0].Args, io.Discard); err != nil || !o.AssignShards {
+			t.Errorf("%s: it does not assign shards: %v", m.file, err)
+		}
+	}
+
+	if !found {
+		t.Error("no StatefulSet found")
+	}
+}
+
 // TestRuntimeConfig checks that the package serves the first shard, as the ServiceAccount
 // of the Deployments of the others. Crossplane must not own that ServiceAccount: it
 // replaces its own ones and removes their rights.
