@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,6 +30,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
@@ -237,7 +237,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Served:                s.served,
 
 		Wanted: claim.Changed(),
-		Wrap: func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
+		Wrap: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
 			wrapped, err := s.wrap(ctx, r, kind)
 
 			return d.Reconciler(wrapped), err

@@ -7,7 +7,9 @@ package app
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
@@ -33,48 +36,96 @@ type cacheManager struct {
 
 func (m cacheManager) GetCache() cache.Cache { return m.cache }
 
-// TestReadOnce ensures that an unsharded instance requests a Workspace once for a reconcile, both
-// for the decision about claims and for the managed reconciler.
-func TestReadOnce(t *testing.T) {
+// A singleCache has one Workspace.
+type singleCache struct {
+	*informertest.FakeInformers
+
+	ws *clusterv1beta1.Workspace
+}
+
+func (c singleCache) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if ws, ok := o.(*clusterv1beta1.Workspace); ok {
+		c.ws.DeepCopyInto(ws)
+	}
+
+	return nil
+}
+
+// A stubScheduler reads the Workspace, as the managed reconciler does, unless it waits.
+type stubScheduler struct {
+	managed client.Reader
+	waits   bool
+}
+
+func (s stubScheduler) Waits(client.Object) (time.Duration, bool) { return time.Minute, s.waits }
+
+func (s stubScheduler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
+	return reconcile.Result{}, s.managed.Get(ctx, client.ObjectKeyFromObject(o), &clusterv1beta1.Workspace{})
+}
+
+// TestReads counts the requests of an unsharded instance for a Workspace.
+func TestReads(t *testing.T) {
 	t.Parallel()
 
-	scheme, err := newScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	requests := 0
-	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			requests++
-
-			return c.Get(ctx, key, o, opts...)
+	cases := map[string]struct {
+		reason string
+		waits  bool
+		claim  *commonv1beta1.Claim
+		want   int
+		result reconcile.Result
+	}{
+		"Runs": {reason: "One request is for the decision about claims and for the managed reconciler.", want: 1},
+		"Claimed": {
+			reason: "It gets no slot, because another instance may work on it.",
+			waits:  true,
+			claim:  &commonv1beta1.Claim{},
+			want:   1,
 		},
-	}).Build()
-
-	s := &sharding{mgr: cacheManager{cache: &informertest.FakeInformers{Scheme: scheme}}, claims: claim.New(shard.ID{}, "", nil, nil, kube)}
-	managed := statusclient.NewClient(kube, nil)
-	key := client.ObjectKeyFromObject(ws)
-
-	for _, kind := range workspace.Kinds() {
-		if kind.GroupVersionKind != clusterv1beta1.WorkspaceGroupVersionKind {
-			continue
-		}
-
-		r, err := s.wrap(t.Context(), reconcile.TypedFunc[client.Object](func(ctx context.Context, _ client.Object) (reconcile.Result, error) {
-			return reconcile.Result{}, managed.Get(ctx, key, &clusterv1beta1.Workspace{})
-		}), kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
-			t.Fatal(err)
-		}
+		"Waits": {reason: "Nothing is done, so that no decision about claims is needed.", waits: true, result: reconcile.Result{RequeueAfter: time.Minute}},
 	}
 
-	if requests != 1 {
-		t.Errorf("Reconcile(...): want 1 request for the Workspace, got %d", requests)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			scheme, err := newScheme()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			requests := 0
+			ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					requests++
+
+					return c.Get(ctx, key, o, opts...)
+				},
+			}).Build()
+
+			cached := ws.DeepCopy()
+			cached.SetOwnership(commonv1beta1.Ownership{UID: ws.GetUID(), Claim: tc.claim})
+
+			s := &sharding{mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube)}
+			kind := workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}}
+
+			r, err := s.wrap(t.Context(), stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.result, result); diff != "" {
+				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if requests != tc.want {
+				t.Errorf("\n%s\nReconcile(...): want %d requests for the Workspace, got %d", tc.reason, tc.want, requests)
+			}
+		})
 	}
 }

@@ -106,19 +106,47 @@ func (i *instance) addSharding(context.Context) error {
 	return errors.Wrap(mgr.Add(s.claims), "cannot add claims")
 }
 
+// A scheduler is the reconciler of a kind of Workspace: a schedule.Reconciler.
+type scheduler interface {
+	reconcile.ObjectReconciler[client.Object]
+
+	Waits(o client.Object) (time.Duration, bool)
+}
+
 // wrap decorates the reconciler of a kind of Workspace so that it gets only Workspaces that this
 // instance may work on.
-func (s *sharding) wrap(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
+func (s *sharding) wrap(ctx context.Context, r scheduler, kind workspace.Kind) (reconcile.Reconciler, error) {
 	if s.claims == nil {
 		return readFrom(s.mgr.GetCache(), r, kind), nil
 	}
 
-	// The claims of an unsharded instance read the Workspace from the API server. The managed
-	// reconciler need not read it there again.
+	owned, err := s.own(ctx, r, kind)
+	if err != nil || s.shard.Sharded() {
+		return owned, err
+	}
+
+	// The claims of an unsharded instance read each Workspace from the API server. Most need
+	// nothing when it starts, and many have to wait when a lot are created. One that another
+	// instance has claimed must not wait for a slot: when it got one, it would not use it.
+	return readFrom(s.mgr.GetCache(), reconcile.TypedFunc[client.Object](func(ctx context.Context, o client.Object) (reconcile.Result, error) {
+		if ws, ok := o.(workspace.Workspace); ok && ws.GetOwnership().Claim == nil {
+			if after, waits := r.Waits(o); waits {
+				return reconcile.Result{RequeueAfter: after}, nil
+			}
+		}
+
+		return owned.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	}), kind), nil
+}
+
+// own returns a reconciler that passes on the Workspaces that the claims of this instance allow.
+func (s *sharding) own(ctx context.Context, scheduled scheduler, kind workspace.Kind) (reconcile.Reconciler, error) {
+	r := reconcile.ObjectReconciler[client.Object](scheduled)
+
+	// The managed reconciler need not read the Workspace again.
 	if !s.shard.Sharded() {
-		inner := r
 		r = reconcile.TypedFunc[client.Object](func(ctx context.Context, o client.Object) (reconcile.Result, error) {
-			return inner.Reconcile(statusclient.WithLatest(ctx, o), o)
+			return scheduled.Reconcile(statusclient.WithLatest(ctx, o), o)
 		})
 	}
 

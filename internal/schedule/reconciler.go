@@ -34,6 +34,29 @@ func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, le
 	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
 }
 
+// Waits says whether there is nothing to do for a Workspace now, or no slot to do it, and after which
+// time it is to be reconciled again. The Workspace may be older than the one that Reconcile gets: a
+// later version is another event.
+func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
+	ws, ok := o.(workspace.Workspace)
+	if !ok {
+		return 0, false
+	}
+
+	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+
+	switch d := r.polls.Decide(r.polls.Facts(ws), r.records.Get(ws), r.now()); {
+	case d.Action == Skip:
+		r.slots.Cancel(req)
+
+		return d.After, true
+	case d.Action == RunWithSlot && !r.slots.Available(req):
+		return ticketTimeout, true
+	default:
+		return 0, false
+	}
+}
+
 // Reconcile a Workspace, as its caller has read it: from the cache or, in an unsharded instance,
 // from the API server.
 func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {

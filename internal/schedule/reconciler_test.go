@@ -187,6 +187,11 @@ func TestReconciler(t *testing.T) {
 				tc.before(r)
 			}
 
+			// What it says before the Workspace is read again is what happens then.
+			if _, waits := r.Waits(tc.ws); waits == tc.want.Ran {
+				t.Errorf("\n%s\nWaits(...): got %t", tc.reason, waits)
+			}
+
 			var err error
 			if got.Result, err = r.Reconcile(t.Context(), tc.ws); !errors.Is(err, tc.err) {
 				t.Errorf("\n%s\nReconcile(...): want error %v, got %v", tc.reason, tc.err, err)
@@ -211,6 +216,10 @@ func TestReconciler(t *testing.T) {
 
 func TestReconcilerRefuses(t *testing.T) {
 	t.Parallel()
+
+	if _, waits := (&Reconciler{}).Waits(&corev1.Secret{}); waits {
+		t.Error("Waits(...) of something else than a Workspace: want Reconcile to refuse it")
+	}
 
 	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}); !errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("Reconcile(...) of something else than a Workspace: want a terminal error, got %v", err)

@@ -59,26 +59,43 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 	defer s.mu.Unlock()
 	defer s.report()
 
-	switch {
-	case s.held[req]:
-		return true
-	case s.takeCall(req):
-	case s.free > 0:
-		// No Workspace waits while a slot is free.
+	if !s.available(req) {
+		return false
+	}
+
+	// No Workspace waits while a slot is free.
+	if !s.held[req] && !s.takeCall(req) {
 		s.free--
-	case s.tickets.Has(req):
-		s.tickets.Touch(req)
-
-		return false
-	default:
-		s.tickets.Push(req)
-
-		return false
 	}
 
 	s.held[req] = true
 
 	return true
+}
+
+// Available says whether Acquire would take a slot for a Workspace. If not, the Workspace gets a
+// ticket.
+func (s *Slots) Available(req reconcile.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.report()
+
+	return s.available(req)
+}
+
+func (s *Slots) available(req reconcile.Request) bool {
+	_, called := s.called[req]
+
+	switch {
+	case s.held[req], called, s.free > 0:
+		return true
+	case s.tickets.Has(req):
+		s.tickets.Touch(req)
+	default:
+		s.tickets.Push(req)
+	}
+
+	return false
 }
 
 // Release releases the slot of a Workspace, if it has one.

@@ -108,7 +108,7 @@ type Options struct {
 
 	// Wrap wraps the reconciler of the supplied kind before it is added to its controller. The
 	// wrapper reads each Workspace and decides which to pass on.
-	Wrap func(r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error)
+	Wrap func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
 // SlotMetrics has the apply slots of a controller, and how many Workspaces hold or wait for one.
