@@ -6,6 +6,7 @@ package config
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,8 @@ const reasonAccount event.Reason = "UsageAccounting"
 // A guard is the client of the stock reconciler. That reconciler updates a ProviderConfig that is
 // being deleted only to remove its finalizer, when the cache has no usage of it. The guard
 // refuses that update while the API server has a user of the ProviderConfig. The reconciler then
-// retries later.
+// retries later. It updates any other ProviderConfig only to add its finalizer, whenever it counts
+// the users. The guard leaves that out if the finalizer is there.
 type guard struct {
 	client.Client
 
@@ -41,13 +43,30 @@ type guard struct {
 
 // Update a ProviderConfig, unless this would release one with users.
 func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	if pc, ok := o.(resource.ProviderConfig); ok && meta.WasDeleted(pc) {
+	pc, ok := o.(resource.ProviderConfig)
+
+	switch {
+	case ok && meta.WasDeleted(pc):
 		if err := g.checkUnused(ctx, pc); err != nil {
 			return err
 		}
+	case ok && g.hasFinalizers(ctx, pc):
+		return nil
 	}
 
 	return g.Client.Update(ctx, o, opts...)
+}
+
+// hasFinalizers says whether the cache has pc with its finalizers.
+func (g *guard) hasFinalizers(ctx context.Context, pc resource.ProviderConfig) bool {
+	cached, ok := g.kind.Object.DeepCopyObject().(client.Object)
+	if !ok {
+		return false
+	}
+
+	err := g.Get(ctx, client.ObjectKeyFromObject(pc), cached)
+
+	return err == nil && slices.Equal(cached.GetFinalizers(), pc.GetFinalizers())
 }
 
 // checkUnused returns an error if pc has a user. If that is a Workspace without a usage, the

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -14,11 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -27,6 +30,53 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
+
+// TestUpdate counts the requests for the finalizer of a ProviderConfig that is not being deleted.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		cached []string
+		want   int
+	}{
+		"There":   {reason: "The finalizer is there.", cached: []string{"in-use"}},
+		"Missing": {reason: "The finalizer is missing.", want: 1},
+		"Others":  {reason: "Another finalizer is there.", cached: []string{"other"}, want: 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := runtime.NewScheme()
+			if err := apis.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+
+			updates := 0
+			cached := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Finalizers: tc.cached}}
+			g := &guard{kind: providerconfig.Kinds()[1], Client: fake.NewClientBuilder().WithScheme(s).WithObjects(cached).WithInterceptorFuncs(interceptor.Funcs{
+				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+					updates++
+
+					return nil
+				},
+			}).Build()}
+
+			pc := cached.DeepCopy()
+			meta.AddFinalizer(pc, "in-use")
+
+			if err := g.Update(t.Context(), pc); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, updates); diff != "" {
+				t.Errorf("\n%s\nUpdate(...): requests: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
 
 // TestInUse has one usage on the API server. In some cases it is that of another ProviderConfig.
 func TestInUse(t *testing.T) {
