@@ -31,6 +31,11 @@ const (
 // elastics measures shards that assign Workspaces to themselves: the assigner alone, for each
 // size, and real instances of which one joins and one is killed.
 func (b *bench) elastics(ctx context.Context, r *report) error {
+	// Those of another part own the state of the model.
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+
 	model, err := b.model(ctx)
 	if err != nil {
 		return err

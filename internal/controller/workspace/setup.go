@@ -11,7 +11,7 @@
 //     the work queue (schedule.NewEventHandler, schedule.NewQueue).
 //  2. Options.Wrap passes it on unless this instance is stopping or paused, or another instance
 //     has claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache; an
-//     unsharded instance reads it from the API server.
+//     unsharded instance reads it from the API server, unless schedule.Reconciler.Waits.
 //  3. schedule.Reconciler passes it on if there is something to do now (schedule.Polls.Decide).
 //  4. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 2 has
 //     done that (statusclient.WithLatest), and connects.
