@@ -27,10 +27,10 @@ const (
 	// deletionTarget is for the CPU time and for the time.
 	deletionTarget = 1.8
 
-	// burstTarget is for the time that a burst takes, beside the bare CLI, and halfTarget for the
-	// time until one half of its Workspaces is Ready, beside that for all.
+	// burstTarget is for the time that a burst takes, beside the bare CLI. halfMargin is how much
+	// later than ideal one half of its Workspaces may be Ready, as a part of the time for all.
 	burstTarget = 1.25
-	halfTarget  = 0.6
+	halfMargin  = 0.1
 
 	// Times in seconds. That of a lost node is the duration of the Lease, and a little for the
 	// change itself.

@@ -20,7 +20,7 @@ func newReport() *report {
 			{Module: "m", Phase: polling, Workspaces: 10, Times: 2, Instance: spent{Runs: 20, Own: 1.5, Children: 10}, Floor: spent{Runs: 20, Children: 10}},
 		},
 		Bursts: []burst{
-			{Module: "m", Rate: 2, Workspaces: 10, Ready: []float64{1, 4, 6, 8, 10}, P99: 9, Floor: 8},
+			{Module: "m", Rate: 2, Workspaces: 20, Ready: []float64{1, 4, 6, 8, 10}, P99: 9, Floor: 8},
 		},
 		Interruptions: []interruption{
 			{What: "killed", Seconds: 5, Target: 5},
@@ -51,7 +51,7 @@ func TestResults(t *testing.T) {
 			want: []string{
 				"m, creation: CPU each: 1.250, at most 1.250: reached",
 				"m, poll: CPU each poll: 1.150, at most 1.150: reached",
-				"m, rate 2: time for 10 Workspaces: 1.250, at most 1.250: reached",
+				"m, rate 2: time for 20 Workspaces: 1.250, at most 1.250: reached",
 				"m, rate 2: p50 of time to Ready: 0.600, at most 0.600: reached",
 				"killed: , at most 5.000 s: reached",
 				"overdue: 1.500, at most 1.500: reached",
@@ -74,7 +74,7 @@ func TestResults(t *testing.T) {
 			want: []string{
 				"m, creation: CPU each: 1.260, at most 1.250: missed",
 				"m, poll: CPU each poll: 1.160, at most 1.150: missed",
-				"m, rate 2: time for 10 Workspaces: 1.375, at most 1.250: missed",
+				"m, rate 2: time for 20 Workspaces: 1.375, at most 1.250: missed",
 				"m, rate 2: p50 of time to Ready: 0.727, at most 0.600: missed",
 				"killed: , at most 5.000 s: missed",
 				"overdue: 1.550, at most 1.500: missed",
