@@ -101,6 +101,12 @@ func TestSlots(t *testing.T) {
 			acquired: []bool{true, true},
 			free:     1,
 		},
+		"AgainWithoutFree": {
+			reason:   "It keeps its slot when no other is free.",
+			slots:    1,
+			do:       func(f *slotFixture) []bool { return f.acquire("a-1", "a-1") },
+			acquired: []bool{true, true},
+		},
 		"Released": {
 			reason: "A slot that is released is free.",
 			slots:  1,
