@@ -159,6 +159,10 @@ func needsSlot(f Facts, r Record) bool {
 		return !r.Observed() || r.Observation.Exists
 	case r.Observed() && !r.Observation.UpToDate:
 		return !r.Observation.settled(f)
+	// The Workspace may be older than the observation of its creation. A plan that holds a slot
+	// without need delays an apply.
+	case r.Observed() && r.Observation.Desired == f.Desired:
+		return false
 	default:
 		return !f.Owns || !f.Current
 	}

@@ -79,7 +79,8 @@ func TestDecide(t *testing.T) {
 		"MayNotChange": {reason: "A drift that may not be corrected is shown.", facts: facts(noUpdates, func(f *Facts) { f.Drifted = true }), record: observed(fresh, differs), want: later},
 		"NotShown":     {reason: "The status with the drift was not written.", facts: facts(noUpdates), record: observed(fresh, differs), want: run("its status does not show what was observed")},
 		"NotReady":     {reason: "The status of a creation was not written.", facts: facts(func(f *Facts) { f.Ready = false }), record: observed(fresh), want: run("its status does not show what was observed")},
-		"NotCurrent":   {reason: "The status is that of another generation.", facts: facts(func(f *Facts) { f.Current = false }), record: observed(fresh), want: withSlot("its status does not show what was observed")},
+		"NotCurrent":   {reason: "The status is that of another generation.", facts: facts(func(f *Facts) { f.Current = false }), record: observed(fresh), want: run("its status does not show what was observed")},
+		"StaleCache":   {reason: "The cache does not show the end of the creation yet.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: observed(fresh), want: run("its last reconcile did not succeed")},
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: run("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: run("it is paused")},
 
