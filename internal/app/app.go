@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app contains one instance of the provider: its options, and the wiring of all of its
-// parts.
+// Package app contains one instance of the provider: it parses the options, and connects all parts.
 package app
 
 import (

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dircache is a cache of directories. A caller that needs the same directory as an
-// earlier one gets its entry.
+// Package dircache keeps directories on disk under keys. A caller that needs the same directory as
+// an earlier caller gets the entry of that caller.
 package dircache
 
 import (
@@ -27,8 +27,8 @@ const TempPrefix = ".tmp-"
 // it.
 var ErrGone = errors.New("the entry was removed")
 
-// A Cache is a directory of entries, each a directory named after its key. Any number of
-// processes may use it: an entry appears, and disappears, as a whole.
+// A Cache is a directory of entries, each a directory named after its key. Any number of processes
+// may use it: an entry appears and disappears as a whole.
 type Cache struct {
 	// Dir is created when needed.
 	Dir string

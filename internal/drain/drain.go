@@ -2,10 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drain lets reconciles that are in progress finish while the process
-// shuts down. controller-runtime cancels the context of a reconcile as soon as
-// the manager stops; an apply that has just created infrastructure could then
-// record neither its status nor its annotations.
+// Package drain lets reconciles that are in progress finish while the process shuts down.
+// controller-runtime cancels the context of a reconcile as soon as the manager stops. An apply that
+// has just created infrastructure could then write neither its status nor its annotations.
 package drain
 
 import (
@@ -29,7 +28,7 @@ const pausedRetry = 5 * time.Second
 // stopping until all of their reconciles have ended.
 //
 // It relies on the order in which a manager stops, which is that of engageStopProcedure in
-// controller-runtime's pkg/manager/internal.go (v0.24.1): first the runnables that need no leader
+// controller-runtime's pkg/manager/internal.go (v0.25.2): first the runnables that need no leader
 // election, then those that need it, including controllers and the Drain, then the caches. Leader
 // election, which renews the Lease, ends after all of them. So everything that a reconcile in
 // progress needs is available until Start returns.

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gc deletes the working directories of Workspaces that no longer exist. A directory that
-// may still be in use must never be deleted: Collector documents how this is ensured.
+// Package gc deletes the working directories of Workspaces that no longer exist, and the secrets
+// that killed runs have left in others. It never deletes a directory that may still be in use:
+// Collector documents how this is ensured.
 package gc
 
 import (

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initcache keeps the result of init in one directory for other directories with the same
-// result, so that init need not run there.
+// Package initcache keeps results of init. A directory with the same inputs gets an earlier result,
+// so that init need not run there.
 package initcache
 
 import (

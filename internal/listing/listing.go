@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listing lists all objects of a kind, regardless of their instance, without keeping all
-// of them in memory at once.
+// Package listing lists all objects of a kind from the API server, in pages. The list includes the
+// objects that other instances serve, and is never in memory as a whole.
 package listing
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// FirstInits make the first init with a backend run alone. Some backends make an empty state when
-// they are first read, and lock it meanwhile: another init at that moment fails. The zero value is
+// FirstInits make the first init with a backend run alone. Some backends create an empty state when
+// they are first read, and lock it during that time: another init fails then. The zero value is
 // ready for use. It is safe for concurrent use.
 type FirstInits struct {
 	mu sync.Mutex

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Inputs are everything that the runs of a Workspace depend on, except the CLI itself.
+// Inputs are all data that the runs of a Workspace depend on, except the CLI itself.
 type Inputs struct {
 	// parameters of the Workspace. The entrypoint among them is clean.
 	parameters commonv1beta1.WorkspaceParameters
@@ -59,8 +59,8 @@ type Inputs struct {
 	incomplete error
 }
 
-// Gather reads everything that the supplied parameters and configuration refer to. A missing file
-// of variables is not an error yet.
+// Gather reads all objects that the supplied parameters and configuration refer to. A missing file
+// of variables is not an error of Gather: see Runner.Incomplete.
 func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*Inputs, error) {
 	entrypoint := p.Entrypoint
 

@@ -30,7 +30,7 @@ type Options struct {
 	// InitCache keeps the results of init in other directories.
 	InitCache *initcache.Cache
 
-	// FirstInits keep other inits away from the first one with a backend.
+	// FirstInits make other runs of init wait for the first one with a backend.
 	FirstInits *FirstInits
 
 	// Environ is the environment that every run starts from, as KEY=VALUE.
@@ -108,8 +108,8 @@ func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 // inline or nothing has run yet.
 func (r *Runner) Source() string { return r.source }
 
-// Incomplete says which variables lack a value that they should have. It returns nil if none do.
-// A run without the module does not need them.
+// Incomplete returns an error that names the variables without a value, or nil if all have one. A
+// run without the module does not need them.
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 
 // Prepare makes the directory ready for a run: it writes the inputs, and initializes the

@@ -40,8 +40,8 @@ func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 }
 
 // Apply applies the supplied plan, which must not be nil. If the plan is stale, because the state
-// has changed, it makes a new plan once, and applies that if again accepts the state that the new
-// plan is made from.
+// has changed, it makes a new plan once. It calls again with the state that the new plan is made
+// from, and applies the new plan if again returns no error.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
@@ -98,15 +98,15 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 	return r.CLI.Apply(ctx, *r.run, o)
 }
 
-// AppliesPlan says whether an apply uses the plan that it is given, and fails if the state has
-// changed since.
+// AppliesPlan says whether an apply uses the supplied plan, and so fails if the state has changed
+// since.
 func (r *Runner) AppliesPlan() bool {
 	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
 }
 
 // Destroy destroys everything in the state, and returns the number of resources. If it has to
-// initialize first, the backend may be another one, and Destroy continues only if again returns no
-// error.
+// initialize first, the backend may be another one. Then it calls again, and continues only if
+// again returns no error.
 func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error) {
 	destroyed, tries := 0, 0
 
@@ -160,8 +160,8 @@ func (r *Runner) DeleteWorkspace(ctx context.Context) error {
 	})
 }
 
-// A StateTakenError is the refusal to apply a plan that was to make a state, because another
-// process has made one meanwhile.
+// A StateTakenError is the refusal to apply a plan for an empty state, because another process has
+// created a state in the meantime.
 type StateTakenError struct{}
 
 // Error returns the message.

@@ -24,12 +24,12 @@ type RunRecord struct {
 	// The state that the run starts from. It is the zero value if that is not known.
 	commonv1beta1.StateSummary
 
-	// Taken is when this instance took the Workspace. While this is still the last time, no other
-	// instance has had it since.
+	// Taken is when this instance last took the Workspace. If the Workspace was not taken again, no
+	// other instance has worked on it since.
 	Taken time.Time `json:"taken,omitzero"`
 
-	// CreationStarted is when the creation of the Workspace began, as far as this instance knew. A
-	// creation that began at another time began on another disk.
+	// CreationStarted is the start of the creation of the Workspace, as far as this instance knew. A
+	// creation with another start began on another disk.
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
 	// Dir is where the CLI runs, relative to the directory of the Workspace. The CLI writes a

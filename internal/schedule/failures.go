@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// stallAfter is the number of failures in a row after which a Workspace is stalled. They take
-	// a quarter of a minute.
+	// stallAfter is the number of failures in a row after which a Workspace is stalled. The retries
+	// before that take a quarter of a minute.
 	stallAfter = 5
 
 	// retryBase is the delay after the first failure, and stallBase the one after the failure that

@@ -34,9 +34,9 @@ func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, le
 	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
 }
 
-// Waits says whether there is nothing to do for a Workspace now, or no slot to do it, and after which
-// time it is to be reconciled again. The Workspace may be older than the one that Reconcile gets: a
-// later version is another event.
+// Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
+// returns the delay of its next reconcile. The Workspace may be an older version than the one that
+// Reconcile gets: a later version causes another event.
 func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A Record is the memory of a Workspace: its last observation, and its failures. The claim that
-// this instance holds, and runs that may have left a lock, are in the packages claim and
-// statelock: they outlive the time in which the Workspace is in the cache.
+// A Record is what this instance remembers about a Workspace: its last observation, and its
+// failures. The claim that this instance holds, and runs that may have left a lock, are in the
+// packages claim and statelock: they outlive the time in which the Workspace is in the cache.
 type Record struct {
 	// UID of the Workspace. It is empty if there is no such Workspace in the cache.
 	UID types.UID

@@ -13,14 +13,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 )
 
-// ticketTimeout limits two waits. A Workspace that waits for a slot tries again after this time,
+// ticketTimeout limits two waits. A Workspace that waits for a slot is reconciled after this time,
 // even if it was not called. A slot that is reserved for a called Workspace goes to the next one
 // after this time if the Workspace does not come: another instance may have claimed it.
 const ticketTimeout = 30 * time.Second
 
 // Slots limit the number of concurrent applies, so that long applies never take all workers and
 // polls continue. A Workspace that has to wait for a slot does not occupy a worker. It gets a
-// ticket, and is called when it is its turn. Slots are safe for concurrent use.
+// ticket, and is added to the queue when a slot is reserved for it. Slots are safe for concurrent
+// use.
 type Slots struct {
 	// call puts a Workspace into the queue.
 	call func(reconcile.Request)

@@ -110,7 +110,7 @@ func FromLeaseName(name string) (ID, bool) {
 func (id ID) Name() string { return id.name }
 
 // Value is the value of the label shard of metrics, and of the key shard in the log: the name of
-// the shard or the range. The mode tells the others apart.
+// the shard, or the range. It is empty for other instances, which Mode distinguishes.
 func (id ID) Value() string {
 	if id.ranges > 0 {
 		return id.rangeText()

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statelock decides whether a lock on a Terraform state was left behind by a process
-// that is dead, and removes those that the CLI cannot remove.
+// Package statelock decides whether a dead process has left a lock on a Terraform state. It removes
+// such a lock through Kubernetes if the CLI cannot remove it.
 package statelock
 
 import (

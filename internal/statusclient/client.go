@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statusclient has a client whose writes of statuses are not lost when the object changes
-// in other ways.
+// Package statusclient has a client whose status writes succeed even if other fields of the object
+// have changed since it was read.
 //
 // A reconcile of a Workspace takes minutes. Meanwhile people label the Workspace, and claims are
 // written to its status. The report of the reconcile must not be lost then, and must not revert

@@ -14,7 +14,7 @@ const opApply = "apply"
 
 // ApplyOptions are the options of Apply.
 type ApplyOptions struct {
-	// PlanFile is the saved plan to apply. Without one, Apply plans by itself.
+	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan.
 	PlanFile string
 	// VarFiles are files with variables; later ones take precedence. A saved plan already has
 	// them.
@@ -74,10 +74,10 @@ func applyCommand(o ApplyOptions) command {
 	return command{op: opApply, args: args, inWorkspace: true}
 }
 
-// AppliesSavedPlan reports whether `apply` has the same effect with a saved plan as without,
-// given these arguments and those from TF_CLI_ARGS and TF_CLI_ARGS_apply in env. It does not with
-// arguments that change the plan: the CLI refuses them (-var) or, worse, ignores them
-// (-refresh-only, -target). Unknown arguments are treated like these.
+// AppliesSavedPlan reports whether `apply` has the same effect with a saved plan as without one,
+// given these arguments and those from TF_CLI_ARGS and TF_CLI_ARGS_apply in env. Arguments that
+// change the plan make a difference: with a saved plan, the CLI refuses them (-var) or, worse,
+// ignores them (-refresh-only, -target). Unknown arguments count as such arguments.
 func AppliesSavedPlan(args []string, env ...string) bool {
 	var fromEnv []string
 

@@ -66,7 +66,7 @@ func WithStop(ctx context.Context) Option {
 }
 
 // WithObserver makes the CLI call observe after every run, with the subcommand, the duration and
-// the error of the run. A plan that found changes is no error.
+// the error of the run. A plan that found changes is not an error.
 func WithObserver(observe func(op string, took time.Duration, err error)) Option {
 	return func(c *CLI) { c.observe = observe }
 }

@@ -4,12 +4,12 @@
 
 // Package terraform runs the terraform or tofu program.
 //
-// A CLI is a program that was found once and is then shared. Every method of it is one process
-// (PullState, Plan, Apply and so on; DeleteWorkspace may do without). Each method has its own
-// file with the function that builds its arguments, and all run the program with execute. The
-// output of the program is returned as values: a Plan, the outputs, the state, or an *Error with
-// the diagnostics of the program.
+// A CLI is a program that was found once and is then shared. Every method (PullState, Plan, Apply
+// and so on) runs one process; DeleteWorkspace may need none. Each method has its own file with the
+// function that builds its arguments, and all run the program with execute. The output of the
+// program is returned as values: a Plan, the outputs, the state, or an *Error with the diagnostics
+// of the program.
 //
-// A run inherits nothing from this process: its environment, directory and workspace name are
-// those of the Workspace that it is given.
+// A run inherits neither the environment nor the directory of this process. Both, and the name of
+// the Terraform workspace, come from the supplied Workspace.
 package terraform

@@ -30,10 +30,10 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, warnings included. They may hold secrets: they
-	// are for this program. Error is the text for people.
+	// Diagnostics in the order of the run, warnings included. They may contain secrets, so only this
+	// program may read them. Error returns the text for people.
 	Diagnostics []Diagnostic
-	// Stderr is the end of it, which may hold secrets as well.
+	// Stderr is the end of the standard error output, which may contain secrets as well.
 	Stderr string
 
 	shown       []Diagnostic // The same without secrets.
@@ -74,8 +74,8 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 	return e
 }
 
-// Error returns one line for people, in the words of the CLI and fit for a
-// condition: no longer than about 1000 bytes, and the same for the same failure.
+// Error returns one line with the diagnostics of the CLI, for a condition: no longer than about
+// 1000 bytes, and the same for the same failure.
 func (e *Error) Error() string {
 	said := e.said()
 	if e.interrupted == nil {
@@ -191,8 +191,8 @@ func IsStalePlan(err error) bool {
 	})
 }
 
-// Began reports whether err is that of a destroy that has begun to read or destroy the resources
-// in the state: the configuration and the inputs were valid for that.
+// Began reports whether err is the error of a destroy that had started to read or destroy the
+// resources in the state. So the configuration and the inputs were valid.
 func Began(err error) bool {
 	e := &Error{}
 
@@ -205,8 +205,8 @@ func LacksWorkspaces(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
 }
 
-// CannotLoadState reports whether err is that of a run that could not load the state: the backend
-// is unavailable, for example, or refuses the credentials.
+// CannotLoadState reports whether err is the error of a run that could not load the state: the
+// backend is unavailable, for example, or refuses the credentials.
 func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }

@@ -24,7 +24,7 @@ type Lock struct {
 	Info      string
 }
 
-// Host on which the holder of the lock was. It is empty if that is not known.
+// Host returns the host of the holder of the lock. It is empty if the host is not known.
 func (l Lock) Host() string {
 	_, host, _ := strings.Cut(l.Who, "@")
 
@@ -47,9 +47,9 @@ func IsLocked(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
 }
 
-// IsInitRace reports whether err is that of an init that ran at the same time as another one on
-// the same backend. The first one makes an empty state, and locks it for a moment. The remedy is
-// to repeat the init.
+// IsInitRace reports whether err is the error of an init that ran at the same time as another init
+// with the same backend. The first one makes an empty state, and locks it for a moment. The remedy
+// is to repeat the init.
 func IsInitRace(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		// That backend does not always recognize an existing lock as one.

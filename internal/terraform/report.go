@@ -18,13 +18,13 @@ type Summary struct {
 	Add, Change, Destroy, Import int
 }
 
-// A Progress says how far a run has got with one resource instance.
+// A Progress is the progress of a run with one resource instance.
 type Progress struct {
 	// Event is apply_start, apply_progress (every 10 seconds), apply_complete or
 	// apply_errored.
 	Event   string
 	Address string
-	// Action is the word of the CLI: create, update, delete, read.
+	// Action is the action as the CLI names it: create, update, delete, read.
 	Action string
 }
 

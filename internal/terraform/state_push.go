@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a
-// state that it could not save. No other record of the resources that it has just created exists.
+// ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a state
+// that it could not save. Only this file records the resources that the run has just created.
 // PushState saves it.
 const ErroredStateFile = "errored.tfstate"
 
-// PushState replaces the state of the workspace with the one in the file at the supplied path. It
-// fails if the workspace has a newer one, or one of another lineage.
+// PushState replaces the state of the workspace with the state in the file at the supplied path. It
+// fails if the workspace has a newer state, or a state of another lineage.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
 	return c.runLogged(ctx, ws, pushStateCommand(path))
 }

@@ -67,8 +67,8 @@ func (ws Workspace) forgetSelection() {
 	_ = root.Remove(filepath.Join(dataDir, "environment"))
 }
 
-// Environ returns the environment of a run: base, then variables that keep the CLI from asking
-// for input and from calling home, then extra. The last value of a key takes precedence. The
+// Environ returns the environment of a run: base, then variables with which the CLI neither asks
+// for input nor checks for new versions, then extra. The last value of a key takes precedence. The
 // result is sorted, without duplicates, and equal for equal arguments.
 //
 // base is the environment of this process, without the variables that would change the state or

@@ -43,9 +43,9 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalCreation{ConnectionDetails: reported.ConnectionDetails}, err
 }
 
-// announce records in the status that creation begins. The managed reconciler writes no
-// status before Create returns, which may take long. Nothing may be created before this is
-// recorded: another instance that found half of it could not know which Workspace owns it.
+// announce records in the status that creation begins. The managed reconciler writes no status
+// before Create returns, which may take long. Nothing may be created before this is recorded:
+// another instance that found an incomplete creation could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	workspace.BeginCreation(ws, *summarizeState(e.prior), e.now())
 

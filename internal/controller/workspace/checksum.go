@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// checksum returns a digest of what people have written in the supplied Workspace, for its
-// status. No value of a Secret may be part of it: anyone who may read the Workspace could try out
-// all values of a short Secret.
+// checksum returns a digest of what people have written in the supplied Workspace, for its status.
+// It must not depend on values of Secrets: a person who may read the Workspace could try all values
+// of a short Secret.
 func checksum(ws workspace.Workspace) string {
 	return workdir.Digest(nil, schedule.Desired(ws), workdir.Encode(ws.GetParameters()))
 }

@@ -26,7 +26,7 @@ import (
 
 type completionKey struct{}
 
-// A completion is what one reconcile has completed.
+// A completion records which operations one reconcile has completed.
 type completion struct {
 	// created says that everything was created, and deleted that everything was destroyed. gone
 	// says that nothing is left of the state, either.
@@ -50,9 +50,9 @@ func completeDeletion(ctx context.Context, gone bool) {
 	}
 }
 
-// A completionReconciler lets inner observe what it has created or deleted at once, without a
-// request to read the Workspace. The metric of the time to readiness needs the former, and the
-// removal of the finalizer the latter.
+// A completionReconciler calls inner again immediately after a creation or deletion, without a
+// request to read the Workspace. The metric of the time to readiness needs that after a creation,
+// and the removal of the finalizer after a deletion.
 type completionReconciler struct{ inner reconcile.Reconciler }
 
 func (r completionReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {

@@ -25,7 +25,8 @@ type annotationUpdater struct {
 	kube client.Writer
 }
 
-// UpdateCriticalAnnotations writes them. Afterwards o is as the API server has it.
+// UpdateCriticalAnnotations writes these annotations. Afterwards o is the object that the API
+// server returned.
 func (u *annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	annotations := map[string]string{}
 

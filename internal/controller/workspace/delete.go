@@ -20,8 +20,8 @@ import (
 
 const reasonStateKept event.Reason = "KeptState"
 
-// observeDeleted says whether there may be something left to destroy. To say yes costs no run,
-// and it is no error to destroy nothing. When nothing is left it deletes the Terraform workspace,
+// observeDeleted says whether there may be resources to destroy. The answer yes costs no run, and
+// to destroy nothing is not an error. If nothing is left, it deletes the Terraform workspace,
 // before the finalizer is removed, unless Delete has removed its state already.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)

@@ -32,12 +32,12 @@ const (
 	saveTimeout  = 2 * time.Minute
 )
 
-// saveState saves a state that an earlier run could not save, because its backend was unavailable
-// for example. No other record of what that run created exists.
+// saveState saves a state that an earlier run could not save, for example because its backend was
+// unavailable. Only this state records the resources that the run has created.
 //
 // If another instance has worked on the Workspace since, with another disk, the current state has
-// other contents and must not be overwritten. Then saveState moves the unsaved state to another
-// name and tells people where it is.
+// other contents and must not be overwritten. Then saveState renames the unsaved state, and records
+// an Event with its path.
 func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error {
 	path, err := e.runner.UnsavedState()
 	if err != nil || path == "" {

@@ -203,11 +203,11 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 	}, nil
 }
 
-// mayHideLoss says whether a state has to be compared with the one that the Workspace remembers. A
-// plan without changes is harmless, even one made from the wrong state. But a state without
-// resources, or without a lineage, would hide in the status that another one was lost. The CLI
-// plans with the resources of the old state and without its lineage, if the state is removed
-// between its two reads (refreshState in OpenTofu's package states/remote).
+// mayHideLoss says whether a state has to be compared with the state that the status records. A
+// plan without changes is harmless, even if it was made from the wrong state. But if the status
+// showed a state without resources, or without a lineage, it would hide the loss of the earlier
+// state. The CLI plans with the resources of the old state and without its lineage, if the state is
+// removed between its two reads (refreshState in OpenTofu's package states/remote).
 func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
 	return p.Changes || s.Empty() || s.Lineage == ""
 }
@@ -305,7 +305,7 @@ func (e *external) failed(ws workspace.Workspace, err error) error {
 // succeeded records that nothing is left to do for a Workspace.
 func (e *external) succeeded(ws workspace.Workspace) { recordSuccess(e.records, e.log, ws) }
 
-// Disconnect leaves nothing secret on disk.
+// Disconnect removes all secrets from the disk.
 func (e *external) Disconnect(_ context.Context) error {
 	return e.runner.Close()
 }

@@ -25,7 +25,7 @@ import (
 const annotationRemovedLock = "terraform.crossplane.io/removed-lock"
 
 // rejectLateWrite makes the API server reject a write of the state that the dead process with the
-// supplied lock has sent, and that is still on its way. The kubernetes backend writes a state only
+// supplied lock has sent, and that is still in transit. The kubernetes backend writes a state only
 // if the resource version of its Secret is the one that it has read. Without a new version, the
 // late write would replace what the next run plans with. Found by make chaos: the network of an
 // instance delivered a write five seconds after the death of the process.

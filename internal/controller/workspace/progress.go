@@ -22,8 +22,8 @@ const progressInterval = 30 * time.Second
 
 const reasonProgress event.Reason = "ApplyProgress"
 
-// A progress tells people how far a long run has got, with an event at each interval. A run that
-// ends before the first event is due has none. It must be ended.
+// A progress records Events about the progress of a long run, one at each interval. A run that ends
+// before the first interval has none. The caller must call end.
 type progress struct {
 	record event.Recorder
 	object runtime.Object
@@ -54,9 +54,9 @@ func (p *progress) end() {
 	p.teller.Wait()
 }
 
-// tell records an event that says how far the run has got. It uses a timer because the CLI does
-// not report often enough: OpenTofu 1.12 reports nothing more of a resource that takes longer
-// than ten seconds.
+// tell records an Event about the progress of the run. It uses a timer because the CLI does not
+// report often enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten
+// seconds.
 func (p *progress) tell() {
 	due := time.NewTicker(progressInterval)
 	defer due.Stop()

@@ -2,16 +2,17 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace has the controllers of Workspaces. There is one implementation for every
-// kind. It does not depend on shards.
+// Package workspace has the controllers of Workspaces. All kinds have the same implementation. It
+// does not depend on shards.
 //
-// The way of a Workspace:
+// How a Workspace is processed:
 //
-//  1. An event about it, or the end of the time that a reconcile has asked for, puts it into
-//     the work queue (schedule.NewEventHandler, schedule.NewQueue).
+//  1. An event about it, or the end of the delay after a reconcile, adds it to the work queue
+//     (schedule.NewEventHandler, schedule.NewQueue).
 //  2. Options.Wrap passes it on unless this instance is stopping or paused, or another instance
-//     has claimed it (drain.Drain, claim.Reconciler). This is where it is read from the cache; an
-//     unsharded instance reads it from the API server, unless schedule.Reconciler.Waits.
+//     has claimed it (drain.Drain, claim.Reconciler). A shard reads it from the cache for that, and
+//     an unsharded instance from the API server. An unsharded instance first reads it from the
+//     cache, and stops here if schedule.Reconciler.Waits says that it has to wait.
 //  3. schedule.Reconciler passes it on if there is something to do now (schedule.Polls.Decide).
 //  4. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 2 has
 //     done that (statusclient.WithLatest), and connects.
@@ -20,7 +21,7 @@
 //     returns the result.
 //  6. Create, Update and Delete (external) change the infrastructure with a Runner.
 //  7. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
-//     comes again.
+//     is reconciled again.
 package workspace
 
 import (
@@ -67,11 +68,10 @@ type Options struct {
 	// Timeout limits everything that one reconcile does outside of Kubernetes.
 	Timeout time.Duration
 
-	// MaxApplies is how many applies and destroys of Workspaces of one kind may run
-	// at once.
+	// MaxApplies is the maximum number of concurrent applies and destroys of Workspaces of one kind.
 	MaxApplies int
 
-	// Metrics counts these.
+	// Metrics counts them.
 	Metrics SlotMetrics
 
 	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this one,

@@ -29,8 +29,7 @@ func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
-// howToOrphan says how a person makes the provider leave everything behind when a Workspace is
-// deleted.
+// howToOrphan says how a person can delete a Workspace and keep its infrastructure.
 func howToOrphan(ws workspace.Workspace) string {
 	_, hasDeletionPolicy := ws.(interface {
 		GetDeletionPolicy() xpv2.DeletionPolicy

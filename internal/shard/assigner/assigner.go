@@ -2,13 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package assigner assigns Workspaces without a shard label to the shards that are running, and
-// moves them when shards come and go.
+// Package assigner assigns Workspaces without a shard label to the running shards, and moves them
+// when shards join or leave.
 //
 // An Assigner works in the one instance that holds the Lease of the assigner. It writes labels and
-// nothing else. Claims make a move safe, and an instance serves what its label says, no matter
-// who wrote the label. [Place] chooses the shard of a Workspace, [Decide] says whether that changes
-// anything, and a [Roster] says which shards there are. All three do no I/O.
+// nothing else. Claims make a move safe. An instance serves the Workspaces with its label,
+// regardless of the author of the label. [Place] chooses the shard of a Workspace, [Decide] says
+// whether the label has to change, and a [Roster] knows the running shards. None of the three does
+// I/O.
 //
 // The Assigner watches the metadata of Workspaces without a label only. When the members change,
 // it lists the assigned Workspaces once. Its memory does not depend on their number.
@@ -50,12 +51,12 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// forgetAfter is how long the Lease of a shard without an instance stays. An instance that takes a
-// Workspace over reads there that the previous owner is dead. Without the Lease it would have to
-// wait for the duration of one.
+// forgetAfter is how long the Lease of a shard without an instance stays. An instance that takes
+// over a Workspace reads in this Lease that the previous owner is dead. Without the Lease it would
+// have to wait for the duration of one.
 const forgetAfter = time.Hour
 
-// interval between two looks at the Leases of the shards, which are in memory.
+// interval between two updates of the Roster. The Leases of the shards are in memory.
 const interval = time.Second
 
 // retryInterval is how soon a watch of Workspaces that has failed is started again.
@@ -112,7 +113,7 @@ type Assigner struct {
 	limiter *rate.Limiter
 }
 
-// NeedLeaderElection returns false: it has an election of its own.
+// NeedLeaderElection returns false: the assigner has its own election.
 func (a *Assigner) NeedLeaderElection() bool { return false }
 
 // Start takes part in the election until ctx is done, and assigns whenever this instance is

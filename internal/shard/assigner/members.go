@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// Members are the shards that Workspaces are assigned to, by name and in order.
+// Members are the names of the shards that Workspaces are assigned to, in order.
 type Members struct {
 	// Here are shards with an instance. Workspaces may move to them.
 	Here []string
 
-	// Away are shards that may come back. They keep what they have, and get nothing.
+	// Away are shards that may come back. They keep their Workspaces, and get no others.
 	Away []string
 }
 

@@ -14,13 +14,13 @@ import (
 // the Workspaces of a shard that leaves are spread over the others. It is empty if there are no
 // shards.
 //
-// Every Workspace counts the same, whatever it costs. If 100 of 1,000 Workspaces cost a hundred
-// times as much as the others, the busiest of 3 shards has 1.18 times the mean, and of 10 shards
-// 1.47 times (means of 12 simulations). Bounded loads make that 1.10, but then 11 % to 28 % of all
-// Workspaces move whenever the costs change by a fifth, and the assigner has to know the cost of
-// each.
+// Every Workspace counts the same, regardless of its cost. If 100 of 1,000 Workspaces cost a
+// hundred times as much as the others, the busiest of 3 shards has 1.18 times the mean, and of 10
+// shards 1.47 times (means of 12 simulations). Bounded loads make that 1.10, but then 11 % to 28 %
+// of all Workspaces move whenever the costs change by a fifth, and the assigner has to know the
+// cost of each.
 //
-// All instances of all versions must place alike: otherwise each new assigner would move
+// All versions must choose the same shard for a Workspace. Otherwise each new assigner would move
 // Workspaces.
 func Place(uid types.UID, shards []string) string {
 	best, highest := "", uint64(0)

@@ -4,13 +4,13 @@
 
 // Package claim makes sure that at most one instance works on a Workspace.
 //
-// Labels say which instance is to serve a Workspace. They may change at any time, for example in
-// the middle of a run, and each instance sees the change at another moment. A claim says which
-// instance may work on the Workspace now. It names one incarnation of one instance, and it passes
-// to another instance only when its holder releases it or is dead. The claim is in the status of
-// the Workspace: manifests, backups and copies bring labels and annotations of another time or of
-// another object, but no status. [Decide] contains the rules and nothing else. The tests of this
-// package explore all consequences of the rules.
+// Labels say which instance is to serve a Workspace. They may change at any time, also during a
+// run, and each instance sees the change at a different time. A claim says which instance may work
+// on the Workspace now. It names one incarnation of one instance, and it passes to another instance
+// only when its holder releases it or is dead. The claim is in the status of the Workspace:
+// manifests, backups and copies may contain labels and annotations of an earlier time or of another
+// object, but they do not write the status. [Decide] contains the rules, without I/O. The tests of
+// this package explore all states of a model that follows the rules.
 package claim
 
 import (
@@ -43,9 +43,9 @@ type Claim struct {
 	Holder string
 }
 
-// Of returns the claim on a Workspace, or the zero value if there is none. A claim that names no
-// instance counts as none. So does one that was made on another Workspace: the instance that it
-// names would never release it.
+// Of returns the claim on a Workspace, or the zero value if there is none. An incomplete claim
+// counts as none. So does a claim that was made on another Workspace: the instance that it names
+// would never release it.
 func Of(o Object) Claim {
 	c := o.GetOwnership().Claim
 	if c == nil || c.Namespace == "" || c.Lease == "" || c.Holder == "" {

@@ -61,7 +61,7 @@ type noLocks struct{}
 func (noLocks) Any(types.UID) bool { return false }
 func (noLocks) Forget(types.UID)   {}
 
-// Claims are the claims of one instance, and its view of the claims of others.
+// Claims are the claims of one instance, and what it knows of the claims of other instances.
 type Claims struct {
 	id     shard.ID
 	me     Claim
@@ -87,7 +87,8 @@ type Option func(*Claims)
 // WithLogger sets the logger.
 func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
 
-// WithLocks sets the source of locks. The next owner of a Workspace learns of possible locks.
+// WithLocks sets the source of locks. At its release, a Workspace gets a record of possible locks
+// for its next owner.
 func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
 // WithRecorder sets the recorder of events.
@@ -98,8 +99,8 @@ func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record =
 // its release is an event, and only the death of its owner is not.
 func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
 
-// WithLongestRun sets the time that no reconcile of a Workspace exceeds. After a wait longer than
-// that, the holder of a claim is not going to release it any more.
+// WithLongestRun sets the time that no reconcile of a Workspace exceeds. If a Workspace waits for
+// longer than that, the holder of its claim will not release it.
 func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longestRun = d } }
 
 // New returns the claims of the instance that serves id and holds its Lease with the supplied

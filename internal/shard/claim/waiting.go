@@ -28,8 +28,9 @@ const (
 // repeatWarning is the interval of warnings about one Workspace.
 const repeatWarning = 10 * time.Minute
 
-// notify tells people why a Workspace waits: once, unless a person has to act. In that case it is
-// a warning and is repeated, because nothing else shows that the Workspace is not served.
+// notify records an Event with the reason why a Workspace waits, once for each reason. If a person
+// has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
+// is not served.
 func (c *Claims) notify(o client.Object, a Action, s Situation) {
 	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.longestRun
 	message, warn := c.waiting(s), false
@@ -53,8 +54,8 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 	}
 }
 
-// reportRefusal tells people that the API server, or an admission webhook, refuses the claim of this
-// instance. Nothing else on the Workspace shows why nothing happens.
+// reportRefusal records an Event if the API server, or an admission webhook, refuses the claim of
+// this instance. Nothing else on the Workspace shows the reason.
 func (c *Claims) reportRefusal(o client.Object, err error) {
 	refused := errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 	if refused && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {

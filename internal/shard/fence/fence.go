@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fence ends a process before another instance may take over its work.
+// Package fence kills this process before another instance may take over its work.
 package fence
 
 import (

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease holds the Lease of this instance, and decides by their Leases which other
-// instances are alive.
+// Package lease holds the Lease of this instance, and decides from the Leases of other instances
+// which of them are alive.
 //
 // A Lease can be deleted, emptied, or replaced by an old copy of it while its holder works.
 // Its current content is therefore no proof that an instance is dead. These are the
@@ -13,8 +13,8 @@
 //  2. The holder of a Lease writes its identity to the front of the annotation "holders". A
 //     holder that releases the Lease, when no run is left, also writes it to "released-by",
 //     which the next holder removes.
-//  3. An instance that is named in "holders" behind the first one, or in "released-by", is
-//     dead. A Lease from before its death does not name it there, nor does a backup of one.
+//  3. An instance that is named in "holders" after the first one, or in "released-by", is
+//     dead. A Lease from before its death does not name it there, nor does a backup of such a Lease.
 //  4. An instance that was seen to hold a Lease is dead when the Lease has not changed for
 //     its duration, by the clock of the observer. If the Lease is deleted, empty, has
 //     another holder or is older than before, the instance may have renewed it until then,

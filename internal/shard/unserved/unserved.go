@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unserved finds Workspaces that no running instance serves, and reports them. No other
-// part could: each instance sees only the Workspaces that it serves.
+// Package unserved finds Workspaces that no running instance serves, and reports them. The
+// controllers cannot find them, because each instance watches only the Workspaces that it serves.
 package unserved
 
 import (
