@@ -22,9 +22,8 @@ const (
 	// Composition has labelled, because they may have the credentials of one tenant.
 	AssignableLabelKey = "terraform.crossplane.io/assignable"
 
-	// HoldersAnnotationKey is the annotation on the Lease of an instance with the
-	// identities of all its holders, separated by commas, the latest first. Instances
-	// write it.
+	// HoldersAnnotationKey is the annotation on the Lease of an instance with the identities of its
+	// last holders, ten at most, separated by commas, the latest first. Instances write it.
 	HoldersAnnotationKey = "terraform.crossplane.io/holders"
 
 	// ReleasedAnnotationKey is the annotation on the Lease of an instance with the identity of the

@@ -16,8 +16,8 @@ const (
 	// Ignore the Workspace: this instance does not serve it.
 	Ignore Action = "ignore"
 
-	// Proceed: this instance may work on it, and passes it on to the next reconciler. Whether there
-	// is something to do now is decided there.
+	// Proceed: this instance may work on it, and passes it on to the next reconciler, which decides
+	// whether there is something to do now.
 	Proceed Action = "proceed"
 
 	// Take it: write a claim, on the condition that the Workspace has not changed since this

@@ -50,8 +50,8 @@ func withNames(names []string, more ...string) []string {
 	return all
 }
 
-// Records are what the processes in this pod leave for the next ones, which may read it when their
-// container was started again.
+// Records are the records that the processes in this pod leave for later processes in the same pod.
+// A process reads them after a restart of its container.
 type Records interface {
 	// Begin makes the record of this process, if there is none.
 	Begin(identity string) error

@@ -21,9 +21,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// NewIdentity returns a unique name for this process: the name of the host, which tells people
-// where to find it, and a random part. It is the holder identity in the Lease of the process, and
-// part of every claim. 80 random bits are enough for the processes of one host.
+// NewIdentity returns a unique name for this process: the name of the host, so that people can find
+// the process, and a random part. It is the holder identity in the Lease of the process, and part
+// of every claim. 80 random bits are enough for the processes of one host.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 
@@ -44,7 +44,7 @@ type Fence interface {
 //
 // At the renew deadline a timer calls lost, once. Shortly before others may take the Lease, the
 // fence ends the process and its runs. Only a fence in the kernel can do that: a process that was
-// stopped for a while learns of the deadline too late, and its children were not stopped.
+// stopped for some time notices the deadline too late, and its children were not stopped.
 type Lock struct {
 	resourcelock.Interface
 

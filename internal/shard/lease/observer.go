@@ -54,8 +54,8 @@ type ObserverOption func(*Observer)
 func WithLogger(l logging.Logger) ObserverOption { return func(o *Observer) { o.log = l } }
 
 // NewObserver returns an Observer that reads with live, which must not be a cache: a cache may be
-// older than the Lease in question. Answers may be as old as the retry period of the supplied
-// timing, which is that of the Leases.
+// older than the Lease in question. t is the timing of the Leases. An answer of alive may be as old
+// as its retry period.
 func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOption) *Observer {
 	ob := &Observer{
 		live:      live,
@@ -187,7 +187,7 @@ type Presence struct {
 }
 
 // Shards returns the shards that have a Lease and that Workspaces may be assigned to, by name, as
-// of the last list of all Leases. It returns false if there was no list lately.
+// of the last list of all Leases. It returns false if the last list is too old.
 func (o *Observer) Shards() (map[string]Presence, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -50,8 +50,8 @@ type Metrics interface {
 	Unserved(reason string, workspaces int)
 }
 
-// A Watcher scans for Workspaces that no instance serves. Only one instance scans: of all held
-// Leases, its Lease has the first name.
+// A Watcher scans for Workspaces that no instance serves. Only one instance scans: the one whose
+// Lease has the first name, in alphabetical order, of all held Leases.
 type Watcher struct {
 	// ID of the instance, which holds its Lease.
 	ID shard.ID
