@@ -11,8 +11,8 @@
 // whether the label has to change, and a [Roster] knows the running shards. None of the three does
 // I/O.
 //
-// The Assigner watches the metadata of Workspaces without a label only. When the members change,
-// it lists the assigned Workspaces once. Its memory does not depend on their number.
+// The Assigner watches the metadata of Workspaces without a label only. When the members change, it
+// lists the assigned Workspaces in pages, and keeps none of them in memory.
 package assigner
 
 import (
