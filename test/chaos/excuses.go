@@ -94,11 +94,35 @@ func homeless(by *run, notes []note) bool {
 }
 
 // hasty says whether a run ended together with its instance, right after it was busy to create
-// something.
+// something. An instance that got SIGTERM kills its last runs and then stops its other parts: on a
+// busy machine that takes seconds.
 func hasty(by *run, busy int64, notes []note) bool {
 	at, ok := ended(notes)[by.instance]
+	together := int64(2 * time.Second)
 
-	return ok && by.end < busy+int64(haste) && at < by.end+int64(2*time.Second)
+	if terminated(by, notes) {
+		together = int64(respite)
+	}
+
+	return ok && by.end < busy+int64(haste) && at < by.end+together
+}
+
+// terminated says whether the process of the instance of a run had got SIGTERM when the run ended.
+func terminated(by *run, notes []note) bool {
+	got := false
+
+	for _, n := range notes {
+		switch {
+		case n.time > by.end:
+		case n.kind == terminate && n.subject == unnumbered(by.instance):
+			got = true
+		// The signal was for an earlier process.
+		case n.ended != "" && unnumbered(n.ended) == unnumbered(by.instance):
+			got = false
+		}
+	}
+
+	return got
 }
 
 // cutsOff says whether runs could not reach their backend because of the fault.

@@ -157,6 +157,23 @@ func TestUnsaved(t *testing.T) {
 			notes:  []note{{time: at(3500), ended: "a#1"}},
 			want:   want,
 		},
+		"EndedLaterAfterSIGTERM": {
+			reason: "It was killed because the instance had to end.",
+			runs:   []run{newRun("a#1", 5, 1, 900)},
+			notes:  []note{{time: at(500), kind: terminate, subject: "a"}, {time: at(3500), ended: "a#1"}},
+		},
+		"EndedLaterAfterOtherSIGTERM": {
+			reason: "The process before it had to end.",
+			runs:   []run{newRun("a#2", 5, 1, 900)},
+			notes:  []note{{time: at(0), kind: terminate, subject: "a"}, {time: at(1), ended: "a#1"}, {time: at(3500), ended: "a#2"}},
+			want:   []violation{{workspace: "ws-1", time: at(10), instances: []string{"a#2"}}},
+		},
+		"EndedLongAfterSIGTERM": {
+			reason: "The run ended by itself.",
+			runs:   []run{newRun("a#1", 5, 1, 900)},
+			notes:  []note{{time: at(500), kind: terminate, subject: "a"}, {time: at(12000), ended: "a#1"}},
+			want:   want,
+		},
 		"EndedLongAfterCreation": {
 			reason: "There was time to save it before the instance ended.",
 			runs:   []run{newRun("a#1", 5, 1, 2600)},
