@@ -73,61 +73,77 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestMoved ensures that a shard that joins moves only its share, and only to itself.
-func TestMoved(t *testing.T) {
+// maxShards is the number of shards up to which placements are tested.
+const maxShards = 50
+
+// TestPlacements tests the placements of 10,000 Workspaces on each number of shards.
+func TestPlacements(t *testing.T) {
 	t.Parallel()
 
-	const workspaces = 10_000
+	all := uids(10_000)
+	placements := make([][]string, maxShards+1)
 
-	all := uids(workspaces)
-
-	for n := 1; n < 50; n++ {
-		before, after, moved := shards(n), shards(n+1), 0
-
+	for n := 1; n <= maxShards; n++ {
+		names := shards(n)
 		for _, uid := range all {
-			from, to := Place(uid, before), Place(uid, after)
+			placements[n] = append(placements[n], Place(uid, names))
+		}
+	}
+
+	t.Run("Moved", func(t *testing.T) { testMoved(t, all, placements) })
+	t.Run("Spread", func(t *testing.T) { testSpread(t, placements) })
+}
+
+// testMoved ensures that a shard that joins moves only its share, and only to itself.
+func testMoved(t *testing.T, all []types.UID, placements [][]string) {
+	t.Helper()
+
+	for n := 1; n < maxShards; n++ {
+		joined, moved := shards(n + 1)[n], 0
+
+		for i, from := range placements[n] {
+			to := placements[n+1][i]
 			if from == to {
 				continue
 			}
 
 			moved++
 
-			if to != after[n] {
-				t.Fatalf("%q moves from %q to %q, but only %q has joined", uid, from, to, after[n])
+			if to != joined {
+				t.Fatalf("%q moves from %q to %q, but only %q has joined", all[i], from, to, joined)
 			}
 		}
 
 		// Four standard deviations of a binomial distribution.
-		share := 1 / float64(n+1)
-		ideal, slack := workspaces*share, 4*math.Sqrt(workspaces*share*(1-share))
+		ideal, slack := binomial(len(all), 1/float64(n+1), 4)
 
 		if math.Abs(float64(moved)-ideal) > slack {
-			t.Errorf("shard %d joins: %d of %d Workspaces move, want %.0f +- %.0f", n+1, moved, workspaces, ideal, slack)
+			t.Errorf("shard %d joins: %d of %d Workspaces move, want %.0f +- %.0f", n+1, moved, len(all), ideal, slack)
 		}
 	}
 }
 
-// TestSpread ensures that each of several shards has about its share.
-func TestSpread(t *testing.T) {
-	t.Parallel()
+// testSpread ensures that each of several shards has about its share.
+func testSpread(t *testing.T, placements [][]string) {
+	t.Helper()
 
-	const workspaces = 10_000
-
-	all := uids(workspaces)
-
-	for n := 1; n <= 50; n++ {
+	for n := 1; n <= maxShards; n++ {
 		counts := map[string]int{}
-		for _, uid := range all {
-			counts[Place(uid, shards(n))]++
+		for _, s := range placements[n] {
+			counts[s]++
 		}
 
-		share := 1 / float64(n)
-		ideal, slack := workspaces*share, 5*math.Sqrt(workspaces*share*(1-share))
+		ideal, slack := binomial(len(placements[n]), 1/float64(n), 5)
 
 		for _, s := range shards(n) {
 			if math.Abs(float64(counts[s])-ideal) > slack {
-				t.Errorf("%d shards: %q has %d of %d Workspaces, want %.0f +- %.0f", n, s, counts[s], workspaces, ideal, slack)
+				t.Errorf("%d shards: %q has %d of %d Workspaces, want %.0f +- %.0f", n, s, counts[s], len(placements[n]), ideal, slack)
 			}
 		}
 	}
+}
+
+// binomial returns the mean of a binomial distribution, and a number of standard deviations.
+func binomial(n int, p, deviations float64) (mean, slack float64) {
+	return float64(n) * p, deviations * math.Sqrt(float64(n)*p*(1-p))
 }
