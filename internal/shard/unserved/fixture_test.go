@@ -91,12 +91,7 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 
 	for _, kind := range workspace.Kinds() {
 		for _, label := range []string{"", "a", "b", "c"} {
-			ws := apiserver.Workspace(kind.GroupVersionKind, label)
-			if err := live.Create(t.Context(), ws); err != nil {
-				t.Fatal(err)
-			}
-
-			f.objects = append(f.objects, ws)
+			f.create(t, kind, label)
 		}
 	}
 
@@ -109,6 +104,17 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 	})
 
 	return f
+}
+
+func (f *fixture) create(t *testing.T, kind workspace.Kind, label string) {
+	t.Helper()
+
+	ws := apiserver.Workspace(kind.GroupVersionKind, label)
+	if err := f.kube.Create(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	f.objects = append(f.objects, ws)
 }
 
 // scan scans the supplied number of times.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
@@ -106,6 +107,14 @@ func testRanges(t *testing.T, f *fixture) {
 	t.Helper()
 
 	shards, halves := stubLeases{id(t, "a"), id(t, "b"), id(t, "c")}, stubLeases{hashRange(t, "0/2"), hashRange(t, "1/2")}
+
+	// The API server chooses the UIDs. One Workspace at least is in each half.
+	for _, half := range halves {
+		for !slices.ContainsFunc(f.objects, func(o client.Object) bool { return half.Serves(o.GetLabels(), o.GetUID()) }) {
+			f.create(t, workspace.Kinds()[0], "")
+		}
+	}
+
 	f.ID, *f.leases = shards[0], slices.Concat(shards, halves)
 	f.scan(t, 2)
 	f.expect(t, "Each range has an instance.", 0, 0, nil)
