@@ -87,7 +87,7 @@ func TestShardSelector(t *testing.T) {
 func TestRanges(t *testing.T) {
 	t.Parallel()
 
-	const workspaces = 4000
+	const workspaces = 10000
 
 	r := rand.New(rand.NewPCG(1, 2))
 
@@ -96,7 +96,13 @@ func TestRanges(t *testing.T) {
 		uids[i] = types.UID(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32N(1<<16), r.Uint32N(1<<12), r.Uint32N(1<<12), r.Uint64N(1<<48)))
 	}
 
-	for _, n := range []int{1, 2, 3, 7} {
+	numbers := []int{1, 2, 3, 7}
+	// With the race detector, this takes as long as all other tests of the package.
+	if !testing.Short() {
+		numbers = append(numbers, 50)
+	}
+
+	for _, n := range numbers {
 		sum := 0
 
 		for i := range n {
