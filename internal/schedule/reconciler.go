@@ -43,18 +43,26 @@ func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 		return 0, false
 	}
 
-	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+	return r.delay(requestFor(ws), r.polls.Decide(r.polls.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
+}
 
-	switch d := r.polls.Decide(r.polls.Facts(ws), r.records.Get(ws), r.now()); {
+// delay says whether a Workspace has to wait, and for how long. The function slot says whether it
+// has an apply slot.
+func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reconcile.Request) bool) (time.Duration, bool) {
+	switch {
 	case d.Action == Skip:
 		r.slots.Cancel(req)
 
 		return d.After, true
-	case d.Action == RunWithSlot && !r.slots.Available(req):
+	case d.Action == RunWithSlot && !slot(req):
 		return ticketTimeout, true
 	default:
 		return 0, false
 	}
+}
+
+func requestFor(ws workspace.Workspace) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
 }
 
 // Reconcile a Workspace, as its caller has read it: from the cache or, in an unsharded instance,
@@ -65,19 +73,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", o))
 	}
 
-	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
-	f := r.polls.Facts(ws)
+	req, f := requestFor(ws), r.polls.Facts(ws)
 	d := r.polls.Decide(f, r.records.Get(ws), r.now())
 
-	if d.Action != RunWithSlot {
-		r.slots.Cancel(req)
+	if after, waits := r.delay(req, d, r.slots.Acquire); waits {
+		return reconcile.Result{RequeueAfter: after}, nil
 	}
 
-	switch {
-	case d.Action == Skip:
-		return reconcile.Result{RequeueAfter: d.After}, nil
-	case d.Action == RunWithSlot && !r.slots.Acquire(req):
-		return reconcile.Result{RequeueAfter: ticketTimeout}, nil
+	if d.Action == Run {
+		r.slots.Cancel(req)
 	}
 
 	defer r.slots.Release(req)

@@ -155,7 +155,7 @@ func (a assigned) rows(first assigned) []row {
 	if a != first {
 		heap[2] = megabytes(first.Heap) + fmt.Sprintf(" for %d", first.Workspaces)
 		limit := math.Max(first.Heap, 0) + heapMargin
-		heap[4], heap[5] = atMost+" "+megabytes(limit), verdict(a.Heap, limit, atMost)
+		heap = heap.bounded(a.Heap, limit, atMost, megabytes)
 	}
 
 	return []row{

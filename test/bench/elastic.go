@@ -279,6 +279,6 @@ func (m move) rows() []row {
 	return []row{
 		{m.What + ": moved", number(float64(m.Moved)), number(m.Ideal) + " share of a shard", fmt.Sprintf("%.3f", float64(m.Moved)/m.Ideal)},
 		took,
-		{m.What + ": runs of the CLI", number(m.Runs), "", "", atMost + " 0", verdict(m.Runs, 0, atMost)},
+		row{0: m.What + ": runs of the CLI", 1: number(m.Runs)}.bounded(m.Runs, 0, atMost, number),
 	}
 }

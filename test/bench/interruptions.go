@@ -239,9 +239,7 @@ func (i interruption) row() row {
 	r := row{0: i.What, 1: seconds(i.Seconds)}
 
 	if i.Floor == 0 {
-		r[4], r[5] = atMost+" "+seconds(i.Target), verdict(i.Seconds, i.Target, atMost)
-
-		return r
+		return r.bounded(i.Seconds, i.Target, atMost, seconds)
 	}
 
 	r[2] = seconds(i.Floor) + " bare CLI"

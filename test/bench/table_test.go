@@ -15,12 +15,14 @@ import (
 func newReport() *report {
 	return &report{
 		Cost: []cost{
-			{Module: "m", Phase: creation, Workspaces: 10, Times: 1, Instance: spent{Wall: 20, Runs: 25, Own: 2.5, Children: 10}, Floor: spent{Wall: 16, Runs: 30, Children: 10}, P50: 5, P99: 19, Requests: 150, MaxRSS: 50e6},
+			{Module: "m", Phase: creation, Workspaces: 10, Times: 1, Instance: spent{Wall: 20, Runs: 25, Own: 2.5, Children: 10}, Floor: spent{Wall: 16, Runs: 30, Children: 10}, P50: 5, P99: 19, Requests: 90, MaxRSS: 50e6},
+			{Module: "m", Phase: deletion, Workspaces: 10, Times: 1, Instance: spent{Wall: 18, Runs: 20, Own: 2, Children: 16}, Floor: spent{Wall: 10, Runs: 10, Children: 10}},
 			{Module: "m", Phase: restart, Workspaces: 10, Times: 1, Instance: spent{Own: 3, Children: 3}},
 			{Module: "m", Phase: polling, Workspaces: 10, Times: 2, Instance: spent{Runs: 20, Own: 1.5, Children: 10}, Floor: spent{Runs: 20, Children: 10}},
 		},
 		Bursts: []burst{
 			{Module: "m", Rate: 2, Workspaces: 20, Ready: []float64{1, 4, 6, 8, 10}, P99: 9, Floor: 8},
+			{Module: "slow", Rate: 2, Workspaces: 24, Ready: []float64{5, 25, 50, 75, 90}, P99: 89, Floor: 72, PerMinuteTarget: 16},
 		},
 		Interruptions: []interruption{
 			{What: "killed", Seconds: 5, Target: 5},
@@ -50,9 +52,16 @@ func TestResults(t *testing.T) {
 			change: func(*report) {},
 			want: []string{
 				"m, creation: CPU each: 1.250, at most 1.250: reached",
+				"m, creation: API requests each: , at most 9: reached",
+				"m, deletion: CPU each: 1.800, at most 1.800: reached",
+				"m, deletion: runs each: , at most 2: reached",
+				"m, deletion: time for 10 Workspaces: 1.800, at most 1.800: reached",
 				"m, poll: CPU each poll: 1.150, at most 1.150: reached",
 				"m, rate 2: time for 20 Workspaces: 1.250, at most 1.250: reached",
 				"m, rate 2: p50 of time to Ready: 0.600, at most 0.600: reached",
+				"slow, rate 2: time for 24 Workspaces: 1.250, at most 1.250: reached",
+				"slow, rate 2: p50 of time to Ready: 0.556, at most 0.600: reached",
+				"slow, rate 2: Workspaces per minute: , at least 16: reached",
 				"killed: , at most 5.000 s: reached",
 				"overdue: 1.500, at most 1.500: reached",
 				"4 shards, slow applies: Workspaces per minute: 3.800, at least 3.800: reached",
@@ -63,9 +72,12 @@ func TestResults(t *testing.T) {
 			reason: "A target is missed by a little more, or less, than it is.",
 			change: func(r *report) {
 				r.Cost[0].Instance.Own += 0.1
-				r.Cost[2].Instance.Children += 0.1
+				r.Cost[0].Requests++
+				r.Cost[1].Instance = spent{Wall: 18.1, Runs: 21, Own: 2, Children: 16.1}
+				r.Cost[3].Instance.Children += 0.1
 				r.Bursts[0].Ready[2] += 2
 				r.Bursts[0].Ready[4]++
+				r.Bursts[1].Ready[4] += 0.1
 				r.Interruptions[0].Seconds += 0.1
 				r.Interruptions[1].Seconds += 0.1
 				r.Scaling[1].Wall += 0.1
@@ -73,9 +85,16 @@ func TestResults(t *testing.T) {
 			},
 			want: []string{
 				"m, creation: CPU each: 1.260, at most 1.250: missed",
+				"m, creation: API requests each: , at most 9: missed",
+				"m, deletion: CPU each: 1.810, at most 1.800: missed",
+				"m, deletion: runs each: , at most 2: missed",
+				"m, deletion: time for 10 Workspaces: 1.810, at most 1.800: missed",
 				"m, poll: CPU each poll: 1.160, at most 1.150: missed",
 				"m, rate 2: time for 20 Workspaces: 1.375, at most 1.250: missed",
 				"m, rate 2: p50 of time to Ready: 0.727, at most 0.600: missed",
+				"slow, rate 2: time for 24 Workspaces: 1.251, at most 1.250: missed",
+				"slow, rate 2: p50 of time to Ready: 0.555, at most 0.600: reached",
+				"slow, rate 2: Workspaces per minute: , at least 16: missed",
 				"killed: , at most 5.000 s: missed",
 				"overdue: 1.550, at most 1.500: missed",
 				"4 shards, slow applies: Workspaces per minute: 3.781, at least 3.800: missed",

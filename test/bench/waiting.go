@@ -39,12 +39,14 @@ func (b *bench) waitings(ctx context.Context, r *report) error {
 		r.Bursts = append(r.Bursts, m)
 	}
 
-	slow := burst{Rate: scalingWorkers, Module: "applies of 5 s", Workspaces: b.few * 3 / 5}
-	if err := b.burst(ctx, &slow, sleepModule); err != nil {
-		return err
-	}
+	for _, m := range []burst{{Rate: 1}, {Rate: 2, PerMinuteTarget: perMinuteTarget}} {
+		m.Module, m.Workspaces = "applies of 5 s", m.Rate*b.few*3/5
+		if err := b.burst(ctx, &m, sleepModule); err != nil {
+			return err
+		}
 
-	r.Bursts = append(r.Bursts, slow)
+		r.Bursts = append(r.Bursts, m)
+	}
 
 	return b.interruptions(ctx, r)
 }
@@ -133,6 +135,9 @@ type burst struct {
 
 	// Floor is how long the bare CLI takes.
 	Floor float64 `json:"floor"`
+
+	// PerMinuteTarget is the smallest number of Workspaces per minute, zero if there is no target.
+	PerMinuteTarget float64 `json:"perMinuteTarget,omitempty"`
 }
 
 // halfTarget is for the time until one half of the Workspaces is Ready, beside that for all. As many
@@ -149,9 +154,17 @@ func (m burst) wall() float64 { return slices.Max(m.Ready) }
 func (m burst) rows() []row {
 	name := func(what string) string { return fmt.Sprintf("%s, rate %d: %s", m.Module, m.Rate, what) }
 
+	perMinute := 60 * float64(m.Workspaces) / m.wall()
+	rate := row{0: name("Workspaces per minute"), 1: number(perMinute)}
+
+	if m.PerMinuteTarget > 0 {
+		rate = rate.bounded(perMinute, m.PerMinuteTarget, atLeast, number)
+	}
+
 	return []row{
 		judged(row{name(fmt.Sprintf("time for %d Workspaces", m.Workspaces)), seconds(m.wall()), seconds(m.Floor) + " bare CLI"}, m.wall()/m.Floor, burstTarget, atMost),
 		judged(row{name("p50 of time to Ready"), seconds(m.Ready[2]), seconds(m.wall()) + " for all"}, m.Ready[2]/m.wall(), m.halfTarget(), atMost),
 		{name("first, p99 of time to Ready"), seconds(m.Ready[0]) + ", " + seconds(m.P99)},
+		rate,
 	}
 }
