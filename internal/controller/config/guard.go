@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,7 +33,8 @@ const reasonAccount event.Reason = "UsageAccounting"
 // being deleted only to remove its finalizer, when the cache has no usage of it. The guard
 // refuses that update while the API server has a user of the ProviderConfig. The reconciler then
 // retries later. It updates any other ProviderConfig only to add its finalizer, whenever it counts
-// the users. The guard leaves that out if the finalizer is there.
+// the users. The guard leaves that out if the finalizer is there, and a status that has not changed:
+// each write of the status causes another reconcile.
 type guard struct {
 	client.Client
 
@@ -58,15 +60,40 @@ func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.Upda
 }
 
 // hasFinalizers says whether the cache has pc with its finalizers.
-func (g *guard) hasFinalizers(ctx context.Context, pc resource.ProviderConfig) bool {
-	cached, ok := g.kind.Object.DeepCopyObject().(client.Object)
-	if !ok {
-		return false
+func (g *guard) hasFinalizers(ctx context.Context, pc client.Object) bool {
+	cached := g.cached(ctx, pc)
+
+	return cached != nil && slices.Equal(cached.GetFinalizers(), pc.GetFinalizers())
+}
+
+// cached returns pc as the cache has it, or nil.
+func (g *guard) cached(ctx context.Context, pc client.Object) client.Object {
+	o, ok := g.kind.Object.DeepCopyObject().(client.Object)
+	if !ok || g.Get(ctx, client.ObjectKeyFromObject(pc), o) != nil {
+		return nil
 	}
 
-	err := g.Get(ctx, client.ObjectKeyFromObject(pc), cached)
+	return o
+}
 
-	return err == nil && slices.Equal(cached.GetFinalizers(), pc.GetFinalizers())
+// Status returns a writer that leaves out a status that the cache has already.
+func (g *guard) Status() client.SubResourceWriter {
+	return &guardedStatus{SubResourceWriter: g.Client.Status(), guard: g}
+}
+
+type guardedStatus struct {
+	client.SubResourceWriter
+
+	guard *guard
+}
+
+// Update the status of a ProviderConfig, if it has changed.
+func (s *guardedStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if cached := s.guard.cached(ctx, o); cached != nil && equality.Semantic.DeepEqual(cached, o) {
+		return nil
+	}
+
+	return s.SubResourceWriter.Update(ctx, o, opts...)
 }
 
 // checkUnused returns an error if pc has a user. If that is a Workspace without a usage, the

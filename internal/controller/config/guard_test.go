@@ -78,6 +78,59 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestStatus counts the requests for the status of a ProviderConfig.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(pc *namespacedv1beta1.ProviderConfig)
+		want   int
+	}{
+		"Same":      {reason: "Nothing has changed.", change: func(*namespacedv1beta1.ProviderConfig) {}},
+		"Users":     {reason: "There is another user.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetUsers(2) }, want: 1},
+		"Condition": {reason: "It is being deleted.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetConditions(xpproviderconfig.Terminating()) }, want: 1},
+		"Missing":   {reason: "The cache does not have it.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetName("b") }, want: 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := runtime.NewScheme()
+			if err := apis.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+
+			updates := 0
+			pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
+			pc.SetUsers(1)
+
+			g := &guard{kind: providerconfig.Kinds()[1], Client: fake.NewClientBuilder().WithScheme(s).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
+				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+					updates++
+
+					return nil
+				},
+			}).Build()}
+
+			if err := g.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+				t.Fatal(err)
+			}
+
+			tc.change(pc)
+
+			if err := g.Status().Update(t.Context(), pc); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, updates); diff != "" {
+				t.Errorf("\n%s\nStatus().Update(...): requests: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestInUse has one usage on the API server. In some cases it is that of another ProviderConfig.
 func TestInUse(t *testing.T) {
 	t.Parallel()
