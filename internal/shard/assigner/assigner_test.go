@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +66,8 @@ type stubMetrics struct{ moved atomic.Int64 }
 func (*stubMetrics) Members(int)   {}
 func (m *stubMetrics) Moved(n int) { m.moved.Add(int64(n)) }
 
-// A fixture is an API server with the CRDs of Workspaces, and some shards.
+// A fixture is an API server with the CRDs of Workspaces, and some shards. Each of the tests has
+// it to itself: an assigner works on all Workspaces of its API server.
 type fixture struct {
 	cfg    *rest.Config
 	kube   client.Client
@@ -74,12 +76,35 @@ type fixture struct {
 	grace  time.Duration
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t *testing.T, cfg *rest.Config) *fixture {
 	t.Helper()
 
-	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
+	f := &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}, grace: time.Second}
 
-	return &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}, grace: time.Second}
+	t.Cleanup(func() { f.clear(t) })
+
+	return f
+}
+
+// clear deletes what the next test must not find.
+func (f *fixture) clear(t *testing.T) {
+	t.Helper()
+
+	all := []client.Object{&coordinationv1.Lease{}}
+
+	for _, kind := range workspace.GroupVersionKinds() {
+		ws := &unstructured.Unstructured{}
+		ws.SetGroupVersionKind(kind)
+
+		all = append(all, ws)
+	}
+
+	for _, o := range all {
+		// The namespace of a kind that has none is ignored.
+		if err := f.kube.DeleteAllOf(context.WithoutCancel(t.Context()), o, client.InNamespace(corev1.NamespaceDefault)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // start an assigner. The function it returns stops it.
@@ -170,11 +195,32 @@ func (f *fixture) expect(t *testing.T, all []*unstructured.Unstructured, members
 	}
 }
 
-// TestAssign follows Workspaces while shards join and leave.
-func TestAssign(t *testing.T) {
+// TestAssigner runs the assigner on a real API server.
+func TestAssigner(t *testing.T) {
 	t.Parallel()
 
-	f := newFixture(t)
+	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
+
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, f *fixture)
+	}{
+		{"Assign", testAssign},
+		{"Unassignable", testUnassignable},
+		{"Away", testAway},
+		{"PinnedMeanwhile", testPinnedMeanwhile},
+		{"ChangedMeanwhile", testChangedMeanwhile},
+		{"Failover", testFailover},
+	} {
+		// One after the other: see fixture.
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, newFixture(t, cfg)) })
+	}
+}
+
+// testAssign follows Workspaces while shards join and leave.
+func testAssign(t *testing.T, f *fixture) {
+	t.Helper()
+
 	early := f.create(t, 20, nil)
 	f.start(t, "a", nil)
 
@@ -210,11 +256,10 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestUnassignable has a Workspace that cannot be changed. All others move.
-func TestUnassignable(t *testing.T) {
-	t.Parallel()
+// testUnassignable has a Workspace that cannot be changed. All others move.
+func testUnassignable(t *testing.T, f *fixture) {
+	t.Helper()
 
-	f := newFixture(t)
 	f.leases.set(true, "a")
 
 	all := f.create(t, 30, nil)
@@ -240,12 +285,11 @@ func TestUnassignable(t *testing.T) {
 	f.expect(t, all, members...)
 }
 
-// TestAway takes over while a shard is away. It keeps what it has, gets nothing, and gets its
+// testAway takes over while a shard is away. It keeps what it has, gets nothing, and gets its
 // share back.
-func TestAway(t *testing.T) {
-	t.Parallel()
+func testAway(t *testing.T, f *fixture) {
+	t.Helper()
 
-	f := newFixture(t)
 	f.grace = time.Hour
 	f.leases.set(true, "a", "b")
 
@@ -265,12 +309,11 @@ func TestAway(t *testing.T) {
 	f.expect(t, slices.Concat(before, after), "a", "b")
 }
 
-// TestPinnedMeanwhile changes the label of a Workspace between the decision of the assigner and
+// testPinnedMeanwhile changes the label of a Workspace between the decision of the assigner and
 // its write. What the person has written stays.
-func TestPinnedMeanwhile(t *testing.T) {
-	t.Parallel()
+func testPinnedMeanwhile(t *testing.T, f *fixture) {
+	t.Helper()
 
-	f := newFixture(t)
 	f.leases.set(true, "a")
 
 	var (
@@ -313,12 +356,11 @@ func TestPinnedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile changes assigned Workspaces between the decision to move them and the write,
+// testChangedMeanwhile changes assigned Workspaces between the decision to move them and the write,
 // as the instances that serve them do. They are moved nevertheless.
-func TestChangedMeanwhile(t *testing.T) {
-	t.Parallel()
+func testChangedMeanwhile(t *testing.T, f *fixture) {
+	t.Helper()
 
-	f := newFixture(t)
 	f.leases.set(true, "a")
 
 	all := f.create(t, 10, nil)
@@ -354,11 +396,10 @@ func TestChangedMeanwhile(t *testing.T) {
 	f.expect(t, all, "a", "b")
 }
 
-// TestFailover stops the assigner in the middle of its work. Another one continues it.
-func TestFailover(t *testing.T) {
-	t.Parallel()
+// testFailover stops the assigner in the middle of its work. Another one continues it.
+func testFailover(t *testing.T, f *fixture) {
+	t.Helper()
 
-	f := newFixture(t)
 	f.leases.set(true, "a", "b")
 
 	all := f.create(t, 60, nil)
