@@ -11,16 +11,15 @@ import (
 // WorkspaceObservation is the result of the last successful observation of a Workspace.
 type WorkspaceObservation struct {
 	// Outputs of the module, as JSON values of any type. Outputs that are marked
-	// sensitive are not here: they are only in the connection Secret. The API
-	// server rounds a number that is no 64-bit integer to a 64-bit float. The
-	// condition OutputsOmitted names the outputs that are left out because they
-	// are too large.
+	// sensitive are only in the connection Secret. The API server rounds a number
+	// that is not a 64-bit integer to a 64-bit float. The condition OutputsOmitted
+	// names the outputs that are missing because they are too large.
 	// +optional
 	Outputs map[string]extv1.JSON `json:"outputs,omitempty"`
 
 	// Checksum of the specification, labels and annotations, as they were when the
 	// Workspace was last found up to date. It does not depend on the values of
-	// Secrets. It is opaque, and only good to be compared with another one.
+	// Secrets. It is opaque: it can only be compared with another checksum.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
 

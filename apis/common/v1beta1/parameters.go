@@ -60,19 +60,19 @@ type Var struct {
 	Value string `json:"value"`
 }
 
-// ModuleParameters are the parameters of a Workspace that read the same in every
-// scope.
+// ModuleParameters are the parameters of a Workspace that are the same for both kinds
+// of Workspace.
 type ModuleParameters struct {
-	// Module that this Workspace runs: its address when the source is Remote, its
-	// text when the source is Inline, and "<kind>::<namespace>/<name>" of a
-	// GitRepository, an OCIRepository or a Bucket when the source is Flux.
+	// Module that this Workspace runs: its address if the source is Remote, its
+	// text if the source is Inline, and "<kind>::<namespace>/<name>" of a
+	// GitRepository, an OCIRepository or a Bucket if the source is Flux.
 	Module string `json:"module"`
 
 	// Source says how to read the module field.
 	// +kubebuilder:validation:Enum=Remote;Inline;Flux
 	Source ModuleSource `json:"source"`
 
-	// InlineFormat is the syntax of an Inline module: HCL when absent. It has no
+	// InlineFormat is the syntax of an Inline module. HCL is the default. It has no
 	// meaning for other sources.
 	// +optional
 	// +kubebuilder:validation:Enum=HCL;JSON
@@ -86,8 +86,8 @@ type ModuleParameters struct {
 	// +kubebuilder:default=Always
 	RemotePullPolicy RemotePullPolicy `json:"remotePullPolicy,omitempty"`
 
-	// Entrypoint is the directory inside the module in which the CLI runs, as a
-	// relative path that stays inside. The root of the module when empty.
+	// Entrypoint is the directory in which the CLI runs, as a relative path inside
+	// the module. If it is empty, the CLI runs in the root of the module.
 	// +optional
 	// +kubebuilder:default=""
 	Entrypoint string `json:"entrypoint,omitempty"`
@@ -97,8 +97,8 @@ type ModuleParameters struct {
 	// +optional
 	Vars []Var `json:"vars,omitempty"`
 
-	// VarMap is an object whose fields are input variables of any type. It wins
-	// over vars and over varFiles.
+	// VarMap is an object whose fields are input variables of any type. It takes
+	// precedence over vars and varFiles.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	VarMap *runtime.RawExtension `json:"varmap,omitempty"`
@@ -142,16 +142,16 @@ type EnvVar struct {
 	// Name of the variable.
 	Name string `json:"name"`
 
-	// Value of the variable. When it is not empty both references are ignored.
+	// Value of the variable. If it is not empty, both references are ignored.
 	// +optional
 	Value string `json:"value,omitempty"`
 
-	// ConfigMapKeyReference is the key of a ConfigMap to take the value from. It
-	// goes before secretKeyRef.
+	// ConfigMapKeyReference is the key of a ConfigMap with the value. It takes
+	// precedence over secretKeyRef.
 	// +optional
 	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyReference is the key of a Secret to take the value from.
+	// SecretKeyReference is the key of a Secret with the value.
 	// +optional
 	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
 }
@@ -162,13 +162,13 @@ type VarFile struct {
 	// +kubebuilder:validation:Enum=ConfigMapKey;SecretKey
 	Source VarFileSource `json:"source"`
 
-	// ConfigMapKeyReference is the key of a ConfigMap that holds the file. It is
-	// needed when the source is ConfigMapKey.
+	// ConfigMapKeyReference is the key of a ConfigMap with the file. It is
+	// required if the source is ConfigMapKey.
 	// +optional
 	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyReference is the key of a Secret that holds the file. It is needed
-	// when the source is SecretKey.
+	// SecretKeyReference is the key of a Secret with the file. It is required if
+	// the source is SecretKey.
 	// +optional
 	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
 
@@ -179,22 +179,22 @@ type VarFile struct {
 	Format *FileFormat `json:"format,omitempty"`
 }
 
-// WorkspaceParameters are everything that a Workspace asks for.
+// WorkspaceParameters say which module to run and with which inputs.
 //
-// An input variable that is set more than once gets its value from the last of:
-// a TF_VAR_ environment variable, vars, varFiles in the order of the list,
-// varmap, and finally a -var or -var-file among the extra arguments of the
-// command in question.
+// An input variable that is set more than once gets its value from the last of
+// these: a TF_VAR_ environment variable, vars, varFiles in the order of the list,
+// varmap, and a -var or -var-file in the extra arguments of the command.
 type WorkspaceParameters struct {
 	ModuleParameters `json:",inline"`
 
-	// Env are environment variables of every run of the CLI. They win over the
-	// environment of the provider itself.
+	// Env are environment variables of every run of the CLI. They take precedence
+	// over the environment of the provider.
 	// +optional
 	Env []EnvVar `json:"env,omitempty"`
 
-	// VarFiles are files of input variables. Where two files set the same
-	// variable, the later file wins. They win over vars and yield to varmap.
+	// VarFiles are files of input variables. If two files set the same variable,
+	// the later file takes precedence. They take precedence over vars, and varmap
+	// takes precedence over them.
 	// +optional
 	VarFiles []VarFile `json:"varFiles,omitempty"`
 }

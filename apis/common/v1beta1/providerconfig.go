@@ -12,8 +12,8 @@ import (
 type ProviderCredentials struct {
 	xpv2.CommonCredentialSelectors `json:",inline"`
 
-	// Filename to write the credentials to, in the directory that the CLI runs
-	// in. Directories in front of the name are dropped. A file that is called
+	// Filename to write the credentials to, in the directory in which the CLI
+	// runs. Only the last element of a path is used. A file with the name
 	// .git-credentials is also used to fetch modules from git repositories.
 	Filename string `json:"filename"`
 
@@ -26,7 +26,7 @@ type ProviderCredentials struct {
 // ProviderConfigSpec says how to run the CLI for the Workspaces that use this
 // configuration.
 type ProviderConfigSpec struct {
-	// Credentials are files that are written beside the module.
+	// Credentials are files that are written to the directory of the module.
 	// +optional
 	Credentials []ProviderCredentials `json:"credentials,omitempty"`
 

@@ -27,16 +27,16 @@ type EnvVar struct {
 	// Name of the variable.
 	Name string `json:"name"`
 
-	// Value of the variable. When it is not empty both references are ignored.
+	// Value of the variable. If it is not empty, both references are ignored.
 	// +optional
 	Value string `json:"value,omitempty"`
 
-	// ConfigMapKeyReference is the key of a ConfigMap to take the value from. It
-	// goes before secretKeyRef.
+	// ConfigMapKeyReference is the key of a ConfigMap with the value. It takes
+	// precedence over secretKeyRef.
 	// +optional
 	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyReference is the key of a Secret to take the value from.
+	// SecretKeyReference is the key of a Secret with the value.
 	// +optional
 	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
 }
@@ -47,13 +47,13 @@ type VarFile struct {
 	// +kubebuilder:validation:Enum=ConfigMapKey;SecretKey
 	Source commonv1beta1.VarFileSource `json:"source"`
 
-	// ConfigMapKeyReference is the key of a ConfigMap that holds the file. It is
-	// needed when the source is ConfigMapKey.
+	// ConfigMapKeyReference is the key of a ConfigMap with the file. It is
+	// required if the source is ConfigMapKey.
 	// +optional
 	ConfigMapKeyReference *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyReference is the key of a Secret that holds the file. It is needed
-	// when the source is SecretKey.
+	// SecretKeyReference is the key of a Secret with the file. It is required if
+	// the source is SecretKey.
 	// +optional
 	SecretKeyReference *KeyReference `json:"secretKeyRef,omitempty"`
 
@@ -69,13 +69,14 @@ type VarFile struct {
 type WorkspaceParameters struct {
 	commonv1beta1.ModuleParameters `json:",inline"`
 
-	// Env are environment variables of every run of the CLI. They win over the
-	// environment of the provider itself.
+	// Env are environment variables of every run of the CLI. They take precedence
+	// over the environment of the provider.
 	// +optional
 	Env []EnvVar `json:"env,omitempty"`
 
-	// VarFiles are files of input variables. Where two files set the same
-	// variable, the later file wins. They win over vars and yield to varmap.
+	// VarFiles are files of input variables. If two files set the same variable,
+	// the later file takes precedence. They take precedence over vars, and varmap
+	// takes precedence over them.
 	// +optional
 	VarFiles []VarFile `json:"varFiles,omitempty"`
 }
