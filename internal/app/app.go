@@ -168,6 +168,7 @@ func (i *instance) findCLI(ctx context.Context) (err error) {
 func (i *instance) loadConfig(context.Context) (err error) {
 	if i.config, err = newConfig(i.o); err == nil {
 		i.credentials = watchCredentials(i.config)
+		logMissingRights(i.config, i.log)
 	}
 
 	return err

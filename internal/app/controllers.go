@@ -74,12 +74,12 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 	return co, func() { _ = conn.Close() }, nil
 }
 
-// setupControllers adds a controller for every kind. If the instance may watch
+// setupControllers adds a controller for every kind. If the instance may list and watch
 // CustomResourceDefinitions, each controller is added when those of its kind exist, and an error
 // of that is passed to fail. Otherwise all are added at once. Workspaces are reconciled with wm,
 // everything else with mgr.
 func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, fail context.CancelCauseFunc) error {
-	safe, err := mayWatchCRDs(ctx, mgr.GetClient())
+	missing, err := missingCRDRight(ctx, mgr.GetClient())
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,9 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 
 	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
 
-	if safe {
+	if missing != "" {
+		o.Logger.Info("Starting all controllers at once, because CustomResourceDefinitions may not be watched: if one does not exist, this instance ends", "verb", missing, "group", crdGroup, "resource", crdResource, "remedy", rightsRemedy)
+	} else {
 		g := &xpgate.Gate[schema.GroupVersionKind]{}
 		o.Gate = g
 
@@ -122,15 +124,24 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 	return nil
 }
 
-// mayWatchCRDs says whether this instance has the right to watch CustomResourceDefinitions.
+const (
+	crdGroup    = "apiextensions.k8s.io"
+	crdResource = "customresourcedefinitions"
+)
+
+// missingCRDRight returns the verb that this instance lacks to watch CustomResourceDefinitions.
 // Crossplane grants it to providers with the capability SafeStart.
-func mayWatchCRDs(ctx context.Context, kube client.Client) (bool, error) {
-	for _, verb := range []string{"get", "list", "watch"} {
-		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"})
-		if err != nil || !allowed {
-			return false, errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+func missingCRDRight(ctx context.Context, kube client.Client) (string, error) {
+	for _, verb := range []string{"list", "watch"} {
+		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: crdGroup, Resource: crdResource})
+		if err != nil {
+			return "", errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+		}
+
+		if !allowed {
+			return verb, nil
 		}
 	}
 
-	return true, nil
+	return "", nil
 }

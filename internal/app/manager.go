@@ -89,7 +89,8 @@ func (i *instance) newManager(context.Context) error {
 	}
 
 	mo := ctrl.Options{
-		Scheme: scheme,
+		Scheme:    scheme,
+		NewClient: newExplainingClient,
 		Cache: cache.Options{
 			Mapper:           mapper,
 			NewInformer:      newInformer(o.Shard),

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+const (
+	// rightsRemedy describes how to get a missing right.
+	rightsRemedy = `grant it to the ServiceAccount of this instance: see "A right is missing" in docs/troubleshooting.md`
+
+	// repeatMissingRight is the interval of log lines about one missing right. An informer repeats a
+	// refused request twice a minute.
+	repeatMissingRight = 10 * time.Minute
+
+	// maxRefusal is much more than the size of an answer that says that a right is missing.
+	maxRefusal = 16 << 10
+
+	// ownerRefused is the text of the admission plugin OwnerReferencesPermissionEnforcement. It
+	// names neither the verb nor the resource.
+	ownerRefused = "cannot set blockOwnerDeletion"
+)
+
+// refused matches the text in which the API server names a missing right. JSON escapes the quotes.
+var refused = regexp.MustCompile(`cannot (\w+) resource \\?"([^"\\]+)\\?" in API group \\?"([^"\\]*)\\?"(?: in the namespace \\?"([^"\\]+))?`)
+
+// A right is what a rule of a Role grants. The namespace is empty for all of them.
+type right struct{ verb, group, resource, namespace string }
+
+// rightIn returns the right whose absence the supplied answer of the API server reports, and false
+// if it does not report one: an admission webhook may have refused the request.
+func rightIn(answer []byte) (right, bool) {
+	if m := refused.FindSubmatch(answer); m != nil {
+		return right{verb: string(m[1]), resource: string(m[2]), group: string(m[3]), namespace: string(m[4])}, true
+	}
+
+	// The objects of this provider belong to nothing but Workspaces.
+	return right{verb: "update", group: "tf.upbound.io, tf.m.upbound.io", resource: "workspaces/finalizers"}, bytes.Contains(answer, []byte(ownerRefused))
+}
+
+// A rightsLog logs each right whose absence is the reason for a refused request. Some requests of
+// libraries leave no other trace. It is safe for concurrent use.
+type rightsLog struct {
+	log logging.Logger
+	now func() time.Time
+
+	mu     sync.Mutex
+	logged map[right]time.Time
+}
+
+// logMissingRights returns the rightsLog of all clients that are made from cfg.
+func logMissingRights(cfg *rest.Config, log logging.Logger) *rightsLog {
+	l := &rightsLog{log: log, now: time.Now, logged: map[right]time.Time{}}
+
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &rightsObserver{log: l, next: next} })
+
+	return l
+}
+
+// missing logs a right, unless it was logged recently.
+func (l *rightsLog) missing(r right) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	now := l.now()
+
+	for old, at := range l.logged {
+		if now.Sub(at) >= repeatMissingRight {
+			delete(l.logged, old)
+		}
+	}
+
+	if _, ok := l.logged[r]; ok {
+		return
+	}
+
+	l.logged[r] = now
+	l.log.Info("A right is missing", "verb", r.verb, "group", r.group, "resource", r.resource, "namespace", r.namespace, "remedy", rightsRemedy)
+}
+
+// A rightsObserver passes on requests and reports missing rights to a rightsLog.
+type rightsObserver struct {
+	log  *rightsLog
+	next http.RoundTripper
+}
+
+// RoundTrip passes the request on.
+func (o *rightsObserver) RoundTrip(r *http.Request) (*http.Response, error) {
+	rsp, err := o.next.RoundTrip(r)
+	if err != nil || rsp.StatusCode != http.StatusForbidden {
+		return rsp, err
+	}
+
+	// If the answer ends early, the client that reads it gets the error.
+	answer, _ := io.ReadAll(io.LimitReader(rsp.Body, maxRefusal))
+	rsp.Body = &peeked{Reader: io.MultiReader(bytes.NewReader(answer), rsp.Body), Closer: rsp.Body}
+
+	if missing, ok := rightIn(answer); ok {
+		o.log.missing(missing)
+	}
+
+	return rsp, nil
+}
+
+// WrappedRoundTripper lets client-go find the inner transport.
+func (o *rightsObserver) WrappedRoundTripper() http.RoundTripper { return o.next }
+
+// peeked is an answer whose beginning was read.
+type peeked struct {
+	io.Reader
+	io.Closer
+}
+
+// newExplainingClient returns a client of the API server that names the right that is missing if an
+// owner reference is refused.
+func newExplainingClient(cfg *rest.Config, o client.Options) (client.Client, error) {
+	c, err := client.New(cfg, o)
+
+	return explainingClient{Client: c}, err
+}
+
+type explainingClient struct{ client.Client }
+
+func (c explainingClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	return explainOwnerRefused(c.Client.Create(ctx, o, opts...))
+}
+
+func (c explainingClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	return explainOwnerRefused(c.Client.Update(ctx, o, opts...))
+}
+
+func (c explainingClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	return explainOwnerRefused(c.Client.Patch(ctx, o, p, opts...))
+}
+
+func explainOwnerRefused(err error) error {
+	if kerrors.IsForbidden(err) && strings.Contains(err.Error(), ownerRefused) {
+		return errors.Wrap(err, "the provider needs the right to update workspaces/finalizers")
+	}
+
+	return err
+}
