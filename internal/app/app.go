@@ -82,6 +82,7 @@ type instance struct {
 	lock *lease.Lock
 
 	mgr        manager.Manager
+	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 	sharding   *sharding
 
@@ -176,7 +177,7 @@ func (i *instance) loadConfig(context.Context) (err error) {
 
 // addRunnables adds the runnables that are not controllers.
 func (i *instance) addRunnables(context.Context) error {
-	if err := addProbes(i.mgr, i.o); err != nil {
+	if err := addProbes(i.mgr, i.o, i.unfilled.err); err != nil {
 		return err
 	}
 
@@ -275,6 +276,10 @@ func (i *instance) run(ctx context.Context) error {
 
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
+	}
+
+	if err != nil {
+		err = errors.Join(err, i.unfilled.err())
 	}
 
 	return errors.Wrap(err, "cannot run")

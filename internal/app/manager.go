@@ -88,12 +88,14 @@ func (i *instance) newManager(context.Context) error {
 		return errors.Wrap(err, "cannot make mapper of kinds")
 	}
 
+	i.unfilled = newUnfilled()
 	mo := ctrl.Options{
 		Scheme:    scheme,
+		NewCache:  i.unfilled.newCache,
 		NewClient: newExplainingClient,
 		Cache: cache.Options{
 			Mapper:           mapper,
-			NewInformer:      newInformer(o.Shard),
+			NewInformer:      newInformer(o.Shard, i.unfilled),
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
 			DefaultTransform: providerconfig.CompactUsages(cache.TransformStripManagedFields()),

@@ -23,13 +23,13 @@ import (
 // probeTimeout limits the duration of one probe. The default limit of Kubernetes is a second.
 const probeTimeout = 900 * time.Millisecond
 
-// addProbes adds the checks behind /healthz and /readyz.
-func addProbes(mgr manager.Manager, o *Options) error {
+// addProbes adds the checks behind /healthz and /readyz. unfilled says why a cache cannot be synced.
+func addProbes(mgr manager.Manager, o *Options, unfilled func() error) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return errors.Wrap(err, "cannot add health check")
 	}
 
-	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache(), unfilled)); err != nil {
 		return errors.Wrap(err, "cannot add readiness check")
 	}
 
@@ -42,13 +42,13 @@ func addProbes(mgr manager.Manager, o *Options) error {
 	return errors.Wrap(mgr.AddReadyzCheck("lease", leaseKnown(mgr.GetAPIReader(), key, mgr.Elected())), "cannot add readiness check")
 }
 
-func cachesSynced(c cache.Cache) healthz.Checker {
+func cachesSynced(c cache.Cache, unfilled func() error) healthz.Checker {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
 
 		if !c.WaitForCacheSync(ctx) {
-			return errors.New("caches are not synced")
+			return errors.Join(errors.New("caches are not synced"), unfilled())
 		}
 
 		return nil

@@ -102,8 +102,10 @@ func (c *lateCache) WaitForCacheSync(context.Context) bool { return c.synced }
 func TestCachesSynced(t *testing.T) {
 	t.Parallel()
 
-	for synced, want := range map[bool]error{true: nil, false: cmpopts.AnyError} {
-		got := cachesSynced(&lateCache{synced: synced})(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
+	errRefused := errors.New("a right is missing")
+
+	for synced, want := range map[bool]error{true: nil, false: errRefused} {
+		got := cachesSynced(&lateCache{synced: synced}, func() error { return errRefused })(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
 
 		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
 			t.Errorf("caches that are synced: %t: -want, +got:\n%s", synced, diff)

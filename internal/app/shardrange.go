@@ -43,16 +43,14 @@ func (i *instance) checkShardRange(ctx context.Context) error {
 	return nil
 }
 
-// newInformer returns a constructor of informers that get only the Workspaces in the range of the
-// instance, or nil if it serves no range. The cache has no option for this selector.
-func newInformer(id shard.ID) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
+// newInformer returns a constructor of informers that report when they are refused. They get only
+// the Workspaces in the range of the instance, if it serves one. The cache has no option for this
+// selector.
+func newInformer(id shard.ID, u *unfilled) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
 	selector := id.ShardSelector()
-	if selector == "" {
-		return nil
-	}
 
 	return func(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		if _, ok := o.(workspace.Workspace); ok {
+		if _, ok := o.(workspace.Workspace); ok && selector != "" {
 			all := toolscache.ToListerWatcherWithContext(lw)
 			lw = &toolscache.ListWatch{
 				ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -68,6 +66,10 @@ func newInformer(id shard.ID) func(toolscache.ListerWatcher, runtime.Object, tim
 			}
 		}
 
-		return toolscache.NewSharedIndexInformer(lw, o, resync, indexers)
+		i := toolscache.NewSharedIndexInformer(lw, o, resync, indexers)
+		// The only error is that of an informer that has started.
+		_ = u.observe(i, o)
+
+		return i
 	}
 }
