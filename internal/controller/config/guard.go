@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,17 +47,31 @@ type guard struct {
 // Update a ProviderConfig, unless this would release one with users.
 func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	pc, ok := o.(resource.ProviderConfig)
+	if !ok {
+		return g.Client.Update(ctx, o, opts...)
+	}
 
+	err := g.update(ctx, pc, opts...)
+
+	// The stock reconciler tries again, and tells nobody.
+	if kerrors.IsForbidden(err) {
+		g.record.Event(pc, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
+	}
+
+	return err
+}
+
+func (g *guard) update(ctx context.Context, pc resource.ProviderConfig, opts ...client.UpdateOption) error {
 	switch {
-	case ok && meta.WasDeleted(pc):
+	case meta.WasDeleted(pc):
 		if err := g.checkUnused(ctx, pc); err != nil {
 			return err
 		}
-	case ok && g.hasFinalizers(ctx, pc):
+	case g.hasFinalizers(ctx, pc):
 		return nil
 	}
 
-	return g.Client.Update(ctx, o, opts...)
+	return g.Client.Update(ctx, pc, opts...)
 }
 
 // hasFinalizers says whether the cache has pc with its finalizers.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -272,5 +273,38 @@ func TestBlocked(t *testing.T) {
 
 	if diff := cmp.Diff([]event.Event{event.Warning(reasonAccount, errors.New(want.Message))}, events.events); diff != "" {
 		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRefused ensures that people are told if the API server refuses an update. The stock reconciler
+// does not tell them.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	refusal := kerrors.NewForbidden(schema.GroupResource{Resource: "providerconfigs"}, "config", errors.New("cannot update"))
+
+	for _, deleted := range []*metav1.Time{nil, new(metav1.Now())} {
+		pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "config", DeletionTimestamp: deleted, Finalizers: []string{"other"}}}
+		kube := fake.NewClientBuilder().WithScheme(s).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
+			Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return refusal },
+		}).Build()
+		events := &recorder{}
+		g := &guard{Client: kube, live: kube, kind: providerconfig.Kinds()[1], record: events}
+
+		meta.AddFinalizer(pc, finalizer)
+
+		if err := g.Update(t.Context(), pc); !errors.Is(err, refusal) {
+			t.Errorf("want the refusal, got %v", err)
+		}
+
+		want := []event.Event{event.Warning(reasonAccount, errors.Wrap(refusal, "cannot update ProviderConfig"))}
+		if diff := cmp.Diff(want, events.events); diff != "" {
+			t.Errorf("events of a ProviderConfig that was deleted at %v: -want, +got:\n%s", deleted, diff)
+		}
 	}
 }
