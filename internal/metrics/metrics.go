@@ -67,7 +67,8 @@ func NewNop() *Metrics {
 			// 0.1 s to 27 min: from an empty plan to the longest run that the default
 			// timeout of a reconcile allows.
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
-		}, []string{"command"}),
+			// Without the result, failures that end at once would hide how long successful runs take.
+		}, []string{"command", "result"}),
 		unserved: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_terraform_workspaces_unserved",
 			Help: "Workspaces that no running instance serves. One instance counts them for all.",
@@ -141,11 +142,11 @@ func (m *Metrics) Applies(controller string, running, waiting int) {
 	m.applies.WithLabelValues(controller, "waiting").Set(float64(waiting))
 }
 
-// CLIRun counts a finished run of the CLI, by subcommand, duration and error. A run that was
+// CLIRun counts a finished run of the CLI and its duration, by subcommand and result. A run that was
 // stopped, or ran out of time, counts as canceled: it says nothing about the module.
 func (m *Metrics) CLIRun(command string, took time.Duration, err error) {
 	m.cliRuns.WithLabelValues(command, result(err)).Inc()
-	m.cliRunDuration.WithLabelValues(command).Observe(took.Seconds())
+	m.cliRunDuration.WithLabelValues(command, result(err)).Observe(took.Seconds())
 }
 
 func result(err error) string {

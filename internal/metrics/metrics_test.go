@@ -133,24 +133,24 @@ provider_terraform_cli_runs_total{command="plan",result="success"} 2
 			want: `
 # HELP provider_terraform_cli_run_duration_seconds How long runs of the terraform or tofu program took.
 # TYPE provider_terraform_cli_run_duration_seconds histogram
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.1"} 0
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.2"} 0
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.4"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="0.8"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="1.6"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="3.2"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="6.4"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="12.8"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="25.6"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="51.2"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="102.4"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="204.8"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="409.6"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="819.2"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="1638.4"} 1
-provider_terraform_cli_run_duration_seconds_bucket{command="plan",le="+Inf"} 2
-provider_terraform_cli_run_duration_seconds_sum{command="plan"} 3600.3
-provider_terraform_cli_run_duration_seconds_count{command="plan"} 2
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="0.1"} 0
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="0.2"} 0
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="0.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="0.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="1.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="3.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="6.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="12.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="25.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="51.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="102.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="204.8"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="409.6"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="819.2"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="1638.4"} 1
+provider_terraform_cli_run_duration_seconds_bucket{command="plan",result="success",le="+Inf"} 2
+provider_terraform_cli_run_duration_seconds_sum{command="plan",result="success"} 3600.3
+provider_terraform_cli_run_duration_seconds_count{command="plan",result="success"} 2
 `,
 		},
 	}

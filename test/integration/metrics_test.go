@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	})
 
 	expectMetric(t, i, `provider_terraform_cli_runs_total{command="apply",result="success"} 2`)
-	expectMetric(t, i, `provider_terraform_cli_run_duration_seconds_count{command="apply"} 2`)
+	expectMetric(t, i, `provider_terraform_cli_run_duration_seconds_count{command="apply",result="success"} 2`)
 	expectSeries(t, i, `provider_terraform_cli_runs_total{command="init",result="success"}`)
 	expectSeries(t, i, `provider_terraform_cli_runs_total{command="plan",result="success"}`)
 	expectSeries(t, i, `provider_terraform_cli_runs_total{command="plan",result="error"}`)
