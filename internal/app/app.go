@@ -149,7 +149,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 
-	i.initialized = initcache.New(filepath.Join(i.root.Path(), initCacheDir))
+	i.initialized = initcache.New(filepath.Join(i.root.Path(), initCacheDir), initcache.WithObserver(i.metrics.Cache("init")))
 
 	// The CLI refuses to run without this directory.
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {
@@ -215,12 +215,13 @@ func (i *instance) addControllers(ctx context.Context) error {
 	wo := workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
-			CLI:        i.cli,
-			Fetcher:    newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir)),
-			InitCache:  i.initialized,
-			FirstInits: &runner.FirstInits{},
-			Environ:    o.Environ,
-			Stop:       d.Runs(),
+			CLI:            i.cli,
+			Fetcher:        newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir), i.metrics.Cache("module")),
+			InitCache:      i.initialized,
+			ObservePackage: i.metrics.Cache("plugin"),
+			FirstInits:     &runner.FirstInits{},
+			Environ:        o.Environ,
+			Stop:           d.Runs(),
 		},
 		Root:       i.root,
 		Timeout:    o.Timeout,
@@ -287,8 +288,8 @@ func (i *instance) run(ctx context.Context) error {
 
 // newFetcher returns a fetcher that reads Flux sources from the API server. The right to watch
 // them may be missing, and a cache would wait for it without an error.
-func newFetcher(mgr manager.Manager, o *Options, shared string) *module.Fetcher {
-	fo := []module.Option{module.WithSharedModules(shared)}
+func newFetcher(mgr manager.Manager, o *Options, shared string, observe func(hit bool)) *module.Fetcher {
+	fo := []module.Option{module.WithSharedModules(shared), module.WithObserver(observe)}
 	if o.NoCrossNamespaceRefs {
 		fo = append(fo, module.WithoutCrossNamespaceRefs())
 	}

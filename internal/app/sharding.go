@@ -96,6 +96,7 @@ func (i *instance) addSharding(context.Context) error {
 	co := []claim.Option{
 		claim.WithLocks(i.failedRuns),
 		claim.WithLogger(i.log),
+		claim.WithMetrics(i.metrics),
 		claim.WithRetryPeriod(o.Lease.RetryPeriod),
 		claim.WithLongestRun(o.Timeout + reconcileMargin),
 		claim.WithRecorder(recorder),

@@ -42,12 +42,28 @@ const (
 // use it: an entry appears, and disappears, as a whole, and never changes.
 type Cache struct {
 	entries dircache.Cache
+	observe func(hit bool)
 }
+
+// An Option configures a Cache.
+type Option func(*Cache)
+
+// WithObserver sets a function that is called for each Restore into a fresh directory, with whether
+// there was a result.
+func WithObserver(observe func(hit bool)) Option { return func(c *Cache) { c.observe = observe } }
 
 // New returns the Cache in a directory, which is created when needed. It should be in the file
 // system of the directories in which init runs.
-func New(dir string) *Cache {
-	return &Cache{entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now}}
+func New(dir string, o ...Option) *Cache {
+	c := &Cache{
+		entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now},
+		observe: func(bool) {},
+	}
+	for _, fn := range o {
+		fn(c)
+	}
+
+	return c
 }
 
 // Fresh says whether init never ran in a directory. Only then the result of init does not depend
@@ -90,6 +106,8 @@ func (c *Cache) Restore(key, dir string) bool {
 	if err != nil {
 		_ = os.RemoveAll(filepath.Join(dir, dataDir))
 	}
+
+	c.observe(err == nil)
 
 	return err == nil
 }

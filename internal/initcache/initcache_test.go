@@ -92,6 +92,10 @@ func TestRestore(t *testing.T) {
 			c, now := newCache(t)
 			store(t, c, "key", tc.stored)
 
+			var hits []bool
+
+			c.observe = func(hit bool) { hits = append(hits, hit) }
+
 			*now = now.Add(tc.age)
 			dir := t.TempDir()
 			filesystem.Write(t, dir, tc.present)
@@ -103,6 +107,16 @@ func TestRestore(t *testing.T) {
 
 			if got := c.Restore(key, dir); got == tc.refused {
 				t.Errorf("%s\nRestore(...): want %t, got %t", tc.reason, !tc.refused, got)
+			}
+
+			// A directory that is not fresh does not need the cache.
+			var want []bool
+			if Fresh(dir) || !tc.refused {
+				want = []bool{!tc.refused}
+			}
+
+			if diff := cmp.Diff(want, hits); diff != "" {
+				t.Errorf("%s\nhits: -want, +got:\n%s", tc.reason, diff)
 			}
 
 			if diff := cmp.Diff(tc.want, filesystem.Read(t, dir)); diff != "" {

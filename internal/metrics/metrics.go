@@ -36,10 +36,32 @@ type Metrics struct {
 	moved           prometheus.Counter
 	slots           *prometheus.GaugeVec
 	applies         *prometheus.GaugeVec
+	slotWait        *prometheus.HistogramVec
+	changeToReady   *prometheus.HistogramVec
+	drifts          *prometheus.CounterVec
+	locksRemoved    prometheus.Counter
+	claimsWaiting   prometheus.Gauge
+	handOffs        *prometheus.HistogramVec
+	cacheRequests   *prometheus.CounterVec
 }
 
 // NewNop returns Metrics that are not registered anywhere.
 func NewNop() *Metrics {
+	m := newMetrics()
+
+	// A rate needs a value before the first event.
+	for _, action := range []string{"corrected", "reported"} {
+		m.drifts.WithLabelValues(action)
+	}
+
+	for _, previous := range []string{"released", "dead"} {
+		m.handOffs.WithLabelValues(previous)
+	}
+
+	return m
+}
+
+func newMetrics() *Metrics {
 	return &Metrics{
 		shardInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_terraform_shard_info",
@@ -89,13 +111,50 @@ func NewNop() *Metrics {
 			Name: "provider_terraform_applies",
 			Help: "Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).",
 		}, []string{"controller", "state"}),
+		slotWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_apply_slot_wait_seconds",
+			Help:    "How long Workspaces waited until this instance could create, change or delete them.",
+			Buckets: waitBuckets(),
+		}, []string{"controller"}),
+		changeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_change_to_ready_seconds",
+			Help:    "How long Workspaces took to become Ready after this instance had seen that they were created or changed.",
+			Buckets: waitBuckets(),
+		}, []string{"controller"}),
+		drifts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_drifts_total",
+			Help: "Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.",
+		}, []string{"action"}),
+		locksRemoved: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_orphan_locks_removed_total",
+			Help: "Locks on states that a dead process had left, and that this instance has removed.",
+		}),
+		claimsWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_claims_waiting",
+			Help: "Workspaces that this instance is to serve, and that another instance has not released.",
+		}),
+		handOffs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_handoff_duration_seconds",
+			Help:    "How long this instance waited for Workspaces that another instance has released, or has left when it died.",
+			Buckets: waitBuckets(),
+		}, []string{"previous"}),
+		cacheRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_cache_requests_total",
+			Help: "Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).",
+		}, []string{"cache", "result"}),
 	}
 }
+
+// waitBuckets returns the buckets of the times that people wait: 0.25 s to 68 min.
+func waitBuckets() []float64 { return prometheus.ExponentialBuckets(0.25, 2, 15) }
 
 // New returns Metrics whose collectors are registered with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := NewNop()
-	for _, c := range []prometheus.Collector{m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved, m.slots, m.applies} {
+	for _, c := range []prometheus.Collector{
+		m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved, m.slots, m.applies,
+		m.slotWait, m.changeToReady, m.drifts, m.locksRemoved, m.claimsWaiting, m.handOffs, m.cacheRequests,
+	} {
 		if err := r.Register(c); err != nil {
 			return nil, errors.Wrap(err, "cannot register metrics")
 		}
@@ -130,16 +189,57 @@ func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 // Moved counts Workspaces that were assigned or moved.
 func (m *Metrics) Moved(n int) { m.moved.Add(float64(n)) }
 
-// ApplySlots records how many applies and destroys a controller runs at a time, at most.
+// ApplySlots records how many applies and destroys a controller runs at a time, at most. It is called
+// once, before the controller starts.
 func (m *Metrics) ApplySlots(controller string, slots int) {
 	m.slots.WithLabelValues(controller).Set(float64(slots))
 	m.Applies(controller, 0, 0)
+	m.slotWait.WithLabelValues(controller)
+	m.changeToReady.WithLabelValues(controller)
 }
 
 // Applies records how many Workspaces have a slot of a controller, and how many wait for one.
 func (m *Metrics) Applies(controller string, running, waiting int) {
 	m.applies.WithLabelValues(controller, "running").Set(float64(running))
 	m.applies.WithLabelValues(controller, "waiting").Set(float64(waiting))
+}
+
+// ApplySlotWaited records how long a Workspace waited for an apply slot.
+func (m *Metrics) ApplySlotWaited(controller string, took time.Duration) {
+	m.slotWait.WithLabelValues(controller).Observe(took.Seconds())
+}
+
+// BecameReady records how long a Workspace took to become Ready after a change.
+func (m *Metrics) BecameReady(controller string, took time.Duration) {
+	m.changeToReady.WithLabelValues(controller).Observe(took.Seconds())
+}
+
+// Drifted counts a drift, by what was done about it.
+func (m *Metrics) Drifted(action string) { m.drifts.WithLabelValues(action).Inc() }
+
+// OrphanLockRemoved counts a lock of a dead process that was removed.
+func (m *Metrics) OrphanLockRemoved() { m.locksRemoved.Inc() }
+
+// ClaimsWaiting records how many Workspaces wait for the instance that has claimed them.
+func (m *Metrics) ClaimsWaiting(n int) { m.claimsWaiting.Set(float64(n)) }
+
+// HandedOff records how long a Workspace of another instance was waited for, and what that
+// instance has done.
+func (m *Metrics) HandedOff(previous string, took time.Duration) {
+	m.handOffs.WithLabelValues(previous).Observe(took.Seconds())
+}
+
+// Cache returns a function that counts the requests to the cache of the supplied name.
+func (m *Metrics) Cache(name string) func(hit bool) {
+	hits, misses := m.cacheRequests.WithLabelValues(name, "hit"), m.cacheRequests.WithLabelValues(name, "miss")
+
+	return func(hit bool) {
+		if hit {
+			hits.Inc()
+		} else {
+			misses.Inc()
+		}
+	}
 }
 
 // CLIRun counts a finished run of the CLI and its duration, by subcommand and result. A run that was

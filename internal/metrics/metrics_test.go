@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -153,6 +154,57 @@ provider_terraform_cli_run_duration_seconds_sum{command="plan",result="success"}
 provider_terraform_cli_run_duration_seconds_count{command="plan",result="success"} 2
 `,
 		},
+		"OrphanLocks": {
+			reason: "Each removed lock counts.",
+			do:     func(m *Metrics) { m.OrphanLockRemoved(); m.OrphanLockRemoved() },
+			name:   "provider_terraform_orphan_locks_removed_total",
+			want: `
+# HELP provider_terraform_orphan_locks_removed_total Locks on states that a dead process had left, and that this instance has removed.
+# TYPE provider_terraform_orphan_locks_removed_total counter
+provider_terraform_orphan_locks_removed_total 2
+`,
+		},
+		"Drifts": {
+			reason: "Drifts are counted by what was done about them. The counter exists before the first one.",
+			do:     func(m *Metrics) { m.Drifted("corrected"); m.Drifted("corrected") },
+			name:   "provider_terraform_drifts_total",
+			want: `
+# HELP provider_terraform_drifts_total Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.
+# TYPE provider_terraform_drifts_total counter
+provider_terraform_drifts_total{action="corrected"} 2
+provider_terraform_drifts_total{action="reported"} 0
+`,
+		},
+		"ClaimsWaiting": {
+			reason: "The last number counts.",
+			do:     func(m *Metrics) { m.ClaimsWaiting(3); m.ClaimsWaiting(2) },
+			name:   "provider_terraform_claims_waiting",
+			want: `
+# HELP provider_terraform_claims_waiting Workspaces that this instance is to serve, and that another instance has not released.
+# TYPE provider_terraform_claims_waiting gauge
+provider_terraform_claims_waiting 2
+`,
+		},
+		"Cache": {
+			reason: "A cache that was not used has both counters, so that a ratio of them has a value after the first request.",
+			do: func(m *Metrics) {
+				m.Cache("init")
+
+				module := m.Cache("module")
+				module(true)
+				module(true)
+				module(false)
+			},
+			name: "provider_terraform_cache_requests_total",
+			want: `
+# HELP provider_terraform_cache_requests_total Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).
+# TYPE provider_terraform_cache_requests_total counter
+provider_terraform_cache_requests_total{cache="init",result="hit"} 0
+provider_terraform_cache_requests_total{cache="init",result="miss"} 0
+provider_terraform_cache_requests_total{cache="module",result="hit"} 2
+provider_terraform_cache_requests_total{cache="module",result="miss"} 1
+`,
+		},
 	}
 
 	for name, tc := range cases {
@@ -170,6 +222,67 @@ provider_terraform_cli_run_duration_seconds_count{command="plan",result="success
 
 			if err := testutil.GatherAndCompare(r, strings.NewReader(tc.want), tc.name); err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestWaits ensures that the durations that people wait for are in seconds, each with its labels.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		do     func(m *Metrics)
+		name   string
+		labels string
+	}{
+		"ApplySlotWait": {
+			reason: "Each controller has its own slots.",
+			do:     func(m *Metrics) { m.ApplySlotWaited("c", 90*time.Second) },
+			name:   "provider_terraform_apply_slot_wait_seconds",
+			labels: `controller="c"`,
+		},
+		"ChangeToReady": {
+			reason: "Each controller has its own workers.",
+			do:     func(m *Metrics) { m.BecameReady("c", 90*time.Second) },
+			name:   "provider_terraform_change_to_ready_seconds",
+			labels: `controller="c"`,
+		},
+		"HandOff": {
+			reason: "The death of an instance takes longer than a release.",
+			do:     func(m *Metrics) { m.HandedOff("dead", 90*time.Second) },
+			name:   "provider_terraform_handoff_duration_seconds",
+			labels: `previous="dead"`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := prometheus.NewPedanticRegistry()
+
+			m, err := New(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			tc.do(m)
+
+			text, err := testutil.CollectAndFormat(r, expfmt.TypeTextPlain, tc.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, line := range []string{
+				tc.name + `_bucket{` + tc.labels + `,le="64"} 0`,
+				tc.name + `_bucket{` + tc.labels + `,le="128"} 1`,
+				tc.name + `_sum{` + tc.labels + `} 90`,
+			} {
+				if !strings.Contains(string(text), "\n"+line+"\n") {
+					t.Errorf("%s\nwant %s in:\n%s", tc.reason, line, text)
+				}
 			}
 		})
 	}

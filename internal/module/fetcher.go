@@ -34,6 +34,9 @@ type Fetcher struct {
 	// store keeps fetched modules for other Workspaces. It is nil if modules are not shared.
 	store *store
 
+	// observe is called for each fetch that may use the store, with whether the store had the module.
+	observe func(hit bool)
+
 	// sameNamespace forbids references to other namespaces.
 	sameNamespace bool
 }
@@ -47,6 +50,12 @@ func WithoutCrossNamespaceRefs() Option {
 	return func(f *Fetcher) { f.sameNamespace = true }
 }
 
+// WithObserver sets a function that is called for each fetch of a module that may be shared, with
+// whether an earlier fetch has kept it.
+func WithObserver(observe func(hit bool)) Option {
+	return func(f *Fetcher) { f.observe = observe }
+}
+
 // WithSharedModules keeps fetched modules in a directory, for other Workspaces that
 // have the same module, from the same source with the same credentials.
 func WithSharedModules(dir string) Option {
@@ -56,7 +65,7 @@ func WithSharedModules(dir string) Option {
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be a cache: a
 // cache would start to watch a kind that may be missing or forbidden, and would block for ever.
 func NewFetcher(live client.Reader, mapper meta.RESTMapper, o ...Option) *Fetcher {
-	f := &Fetcher{live: live, mapper: mapper}
+	f := &Fetcher{live: live, mapper: mapper, observe: func(bool) {}}
 	for _, fn := range o {
 		fn(f)
 	}
@@ -212,6 +221,10 @@ func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(revisio
 		defer f.store.Lock(ctx, key)()
 
 		ok, err = f.store.Get(key, res.Sub, dst)
+	}
+
+	if err == nil {
+		f.observe(ok)
 	}
 
 	if ok || err != nil {

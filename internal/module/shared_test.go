@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -97,6 +99,32 @@ func TestSharedPullPolicy(t *testing.T) {
 	p.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
 	p.ensure(t)
 	p.expect(t, files{"main.tf": "2"})
+}
+
+// TestSharedObserved ensures that each fetch counts as one of a module that was kept, or not.
+func TestSharedObserved(t *testing.T) {
+	t.Parallel()
+
+	s := newGitServer(t)
+	r := s.repo(t, "r", files{"main.tf": "1"})
+	shared, env := t.TempDir(), environment(t)
+
+	var hits []bool
+
+	fetched := func() {
+		p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
+		WithObserver(func(hit bool) { hits = append(hits, hit) })(p.fetcher)
+		p.ensure(t)
+	}
+
+	fetched()
+	fetched()
+	r.commit(t, files{"main.tf": "2"})
+	fetched()
+
+	if diff := cmp.Diff([]bool{false, true, false}, hits); diff != "" {
+		t.Errorf("hits of a new module, the same one and a new commit: -want, +got:\n%s", diff)
+	}
 }
 
 // TestSharedBroken ensures that a module is fetched when the shared one is broken.

@@ -54,6 +54,10 @@ type Run struct {
 
 	// Registry is the host of the registry that a provider without one comes from.
 	Registry string
+
+	// Observe is called for each package that was installed, with whether it was in the plugin cache.
+	// It may be nil. Packages that are part of a module, or in a mirror on this machine, do not count.
+	Observe func(hit bool)
 }
 
 // Init calls init with the environment for its run. If the environment of the run names a plugin

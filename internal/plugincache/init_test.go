@@ -51,6 +51,35 @@ func TestOrigin(t *testing.T) {
 	})
 }
 
+// TestObserve ensures that each installed package counts as one that was in the plugin cache, or not.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, f *fixture) {
+		f.add(t, "a", "1.0.0", []byte("a"))
+		f.add(t, "b", "1.0.0", []byte("b"))
+
+		for _, tc := range []struct {
+			reason string
+			module string
+			want   []bool
+		}{
+			{reason: "The plugin cache is empty.", module: require("a", "1.0.0"), want: []bool{false}},
+			{reason: "The first init has shared it.", module: require("a", "1.0.0"), want: []bool{true}},
+			{reason: "Nothing has used this package.", module: require("b", "1.0.0"), want: []bool{false}},
+		} {
+			var got []bool
+
+			p := f.place(t, tc.module)
+			p.run.Observe = func(hit bool) { got = append(got, hit) }
+			p.mustInit(t)
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nhits: -want, +got:\n%s", tc.reason, diff)
+			}
+		}
+	})
+}
+
 // TestBundled ensures that packages of a module are not shared with others.
 func TestBundled(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,10 @@ func (s *store) publish(ctx context.Context, r Run) error {
 		// Links in the private cache are not new packages: it was populated with them, or they lead
 		// to a mirror on this machine.
 		if linked, err := os.Readlink(target); err == nil {
+			if strings.HasPrefix(linked, s.cache+string(filepath.Separator)) {
+				r.observe(true)
+			}
+
 			if err := relink(linked, p.dir); err != nil {
 				return err
 			}
@@ -39,12 +43,20 @@ func (s *store) publish(ctx context.Context, r Run) error {
 			continue
 		}
 
+		r.observe(false)
+
 		if err := s.publishNew(ctx, p, target); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+func (r Run) observe(hit bool) {
+	if r.Observe != nil {
+		r.Observe(hit)
+	}
 }
 
 // publishNew moves a package that was installed in the private cache into the store. If that

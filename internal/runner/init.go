@@ -93,6 +93,7 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 		Private:  filepath.Join(r.Dir.Path(), privatePlugins),
 		Env:      r.run.Env,
 		Registry: registry,
+		Observe:  r.ObservePackage,
 	}
 }
 

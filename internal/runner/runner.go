@@ -27,6 +27,10 @@ type Options struct {
 	// Fetcher gets modules that are not inline.
 	Fetcher *module.Fetcher
 
+	// ObservePackage is called for each provider package that init has installed, with whether the
+	// plugin cache had it. It may be nil.
+	ObservePackage func(hit bool)
+
 	// InitCache keeps the results of init in other directories.
 	InitCache *initcache.Cache
 

@@ -45,7 +45,7 @@ func TestNewQueue(t *testing.T) {
 	t.Parallel()
 
 	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
-	s := NewSlots(1, r, func(int, int) {})
+	s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 	l, req := &slowest{}, requestOf("ws")
 	q := NewQueue("test", l, r, s)
 	t.Cleanup(q.ShutDown)
@@ -177,7 +177,7 @@ func TestEvents(t *testing.T) {
 			t.Parallel()
 
 			r := NewRecords(Polls{Interval: time.Minute}, time.Now)
-			s := NewSlots(1, r, func(int, int) {})
+			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 			r.Begin(settled())
 			r.Observe(settled(), Observation{})
 
@@ -229,7 +229,7 @@ func TestServed(t *testing.T) {
 			t.Parallel()
 
 			r := NewRecords(Polls{Interval: time.Minute}, func() time.Time { return now })
-			s := NewSlots(1, r, func(int, int) {})
+			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
 			t.Cleanup(q.ShutDown)
 

@@ -177,7 +177,7 @@ func TestReconciler(t *testing.T) {
 				got.Ran = true
 
 				return tc.inner(r)
-			}), p, records, NewSlots(1, records, func(int, int) {}), func(client.Object) { got.Left = true }, logging.NewNopLogger())
+			}), p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) { got.Left = true }, logging.NewNopLogger())
 
 			// A retry is at an exact time.
 			now := time.Now()

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -34,6 +36,18 @@ type Record struct {
 
 	Observation Observation
 	Failures    Failures
+
+	change change
+}
+
+// A change of a Workspace by a person.
+type change struct {
+	// desired is the Desired of the Workspace since then.
+	desired string
+
+	// at is when this instance first saw the change. It is zero if the change is not awaited any
+	// more.
+	at time.Time
 }
 
 // Observed says whether this instance has observed the Workspace.
@@ -82,7 +96,14 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	r.records[client.ObjectKeyFromObject(ws)] = &Record{UID: ws.GetUID(), Class: classify(ws), Since: r.now(), initial: Desired(ws)}
+	f, now := r.polls.Facts(ws), r.now()
+	rec := &Record{UID: ws.GetUID(), Class: classify(ws), Since: now, initial: f.Desired, change: change{desired: f.Desired}}
+
+	if !f.settled() {
+		rec.change.at = now
+	}
+
+	r.records[client.ObjectKeyFromObject(ws)] = rec
 }
 
 // ServedUntil records that the previous instance polled a Workspace until the supplied time. A poll
@@ -99,10 +120,15 @@ func (r *Records) ServedUntil(ws workspace.Workspace, at time.Time) {
 func (r *Records) Update(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) {
 		rec.Class = classify(ws)
+		d := Desired(ws)
 
 		// People wait for the effect of their changes.
-		if d := Desired(ws); d != rec.known() && d != rec.Failures.desired {
+		if d != rec.known() && d != rec.Failures.desired {
 			rec.Class.Priority = queue.Urgent
+		}
+
+		if d != rec.change.desired {
+			rec.change = change{desired: d, at: r.now()}
 		}
 	})
 }
@@ -149,6 +175,19 @@ func (r *Records) Fail(ws workspace.Workspace) Failures {
 // Succeed records that a reconcile of a Workspace left nothing to do.
 func (r *Records) Succeed(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Failures = Failures{} })
+}
+
+// Applied returns how long it took until the last observation of a Workspace showed the last change
+// by a person. It returns false if the observation does not show it, or has shown it before.
+func (r *Records) Applied(ws workspace.Workspace) (took time.Duration, ok bool) {
+	r.change(ws, func(rec *Record) {
+		ok = !rec.change.at.IsZero() && rec.Observation.UpToDate && rec.Observation.Desired == rec.change.desired && !meta.WasDeleted(ws)
+		if ok {
+			took, rec.change.at = r.now().Sub(rec.change.at), time.Time{}
+		}
+	})
+
+	return took, ok
 }
 
 // class returns the class of a request, as of the last event about its Workspace.

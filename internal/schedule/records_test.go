@@ -174,3 +174,110 @@ func TestAnnotatedIsUrgent(t *testing.T) {
 	r.Update(plain)
 	expect("A person has removed the annotation.", queue.Urgent)
 }
+
+// TestApplied ensures that the time from a change to its effect is known, once for each change.
+func TestApplied(t *testing.T) {
+	t.Parallel()
+
+	const run = time.Minute
+
+	observed := Observation{UpToDate: true}
+	wasPlanned := func(r *Records, ws *clusterv1beta1.Workspace) {
+		r.ForgetObservation(ws)
+		r.Update(ws)
+		r.Observe(ws, observed)
+	}
+
+	type want struct {
+		Took time.Duration
+		OK   bool
+	}
+
+	cases := map[string]struct {
+		reason string
+		begin  *clusterv1beta1.Workspace
+		do     func(r *Records, pass func(time.Duration))
+		ws     *clusterv1beta1.Workspace
+		want   want
+	}{
+		"Created": {
+			reason: "A new Workspace is a change.",
+			begin:  newWorkspace("a"),
+			do: func(r *Records, pass func(time.Duration)) {
+				pass(run)
+				r.Observe(newWorkspace("a"), observed)
+			},
+			ws:   newWorkspace("a"),
+			want: want{Took: run, OK: true},
+		},
+		"Settled": {
+			reason: "A Workspace that another instance has made Ready is no change.",
+			begin:  settled(),
+			do:     func(r *Records, _ func(time.Duration)) { wasPlanned(r, settled()) },
+			ws:     settled(),
+		},
+		"Changed": {
+			reason: "The time begins with the change.",
+			begin:  settled(),
+			do: func(r *Records, pass func(time.Duration)) {
+				pass(time.Hour)
+				r.Update(settled(changedSpec))
+				pass(run)
+				wasPlanned(r, settled(changedSpec))
+			},
+			ws:   settled(changedSpec),
+			want: want{Took: run, OK: true},
+		},
+		"Once": {
+			reason: "The polls after that are no changes.",
+			begin:  settled(),
+			do: func(r *Records, _ func(time.Duration)) {
+				r.Update(settled(changedSpec))
+				wasPlanned(r, settled(changedSpec))
+				r.Applied(settled(changedSpec))
+				wasPlanned(r, settled(changedSpec))
+			},
+			ws: settled(changedSpec),
+		},
+		"ChangedDuringRun": {
+			reason: "The observation does not show the change.",
+			begin:  settled(),
+			do: func(r *Records, _ func(time.Duration)) {
+				r.Update(settled(changedSpec))
+				r.Observe(settled(), observed)
+			},
+			ws: settled(changedSpec),
+		},
+		"NotReady": {
+			reason: "There are changes that may not be made.",
+			begin:  newWorkspace("a"),
+			do:     func(r *Records, _ func(time.Duration)) { r.Observe(newWorkspace("a"), Observation{Exists: true}) },
+			ws:     newWorkspace("a"),
+		},
+		"Deleted": {
+			reason: "A deleted Workspace does not become Ready.",
+			begin:  settled(),
+			do: func(r *Records, _ func(time.Duration)) {
+				r.Update(settled(beingDeleted, changedSpec))
+				r.Observe(settled(beingDeleted, changedSpec), observed)
+			},
+			ws: settled(beingDeleted, changedSpec),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			r := NewRecords(Polls{Interval: time.Hour}, func() time.Time { return now })
+			r.Begin(tc.begin)
+			tc.do(r, func(d time.Duration) { now = now.Add(d) })
+
+			took, ok := r.Applied(tc.ws)
+			if diff := cmp.Diff(tc.want, want{Took: took, OK: ok}); diff != "" {
+				t.Errorf("\n%s\nApplied(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -35,17 +35,26 @@ type Slots struct {
 	// has just come into the queue must not take it.
 	called map[reconcile.Request]*time.Timer
 
+	// since has the time since which each Workspace waits.
+	since map[reconcile.Request]time.Time
+
 	// changed gets the number of Workspaces that have a slot, and of those that wait for one.
 	changed func(held, waiting int)
+
+	// waited gets the time for which a Workspace that gets a slot has waited.
+	waited func(time.Duration)
 }
 
 // NewSlots returns n slots. The class of the Workspaces that wait decides their order. changed is
 // called with the number of Workspaces that have a slot, and of those that wait for one, whenever
-// these may have changed. It must not use the slots.
-func NewSlots(n int, r *Records, changed func(held, waiting int)) *Slots {
+// these may have changed. waited is called for each Workspace that gets a slot, with the time for
+// which it has waited. Neither must use the slots.
+func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(time.Duration)) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
 		changed: changed,
+		waited:  waited,
+		since:   map[reconcile.Request]time.Time{},
 		free:    n,
 		held:    map[reconcile.Request]bool{},
 		tickets: queue.NewFairQueue(r.class),
@@ -64,12 +73,17 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 		return false
 	}
 
+	if s.held[req] {
+		return true
+	}
+
 	// No Workspace waits while a slot is free.
-	if !s.held[req] && !s.takeCall(req) {
+	if !s.takeCall(req) {
 		s.free--
 	}
 
 	s.held[req] = true
+	s.reportWait(req)
 
 	return true
 }
@@ -94,6 +108,7 @@ func (s *Slots) available(req reconcile.Request) bool {
 		s.tickets.Touch(req)
 	default:
 		s.tickets.Push(req)
+		s.since[req] = time.Now()
 	}
 
 	return false
@@ -119,6 +134,7 @@ func (s *Slots) Cancel(req reconcile.Request) {
 	defer s.report()
 
 	s.tickets.Remove(req)
+	delete(s.since, req)
 
 	if s.takeCall(req) {
 		s.passOn()
@@ -131,6 +147,17 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 	defer s.mu.Unlock()
 
 	return s.tickets.Has(req)
+}
+
+// reportWait reports the end of the wait of a Workspace, which may have been none.
+func (s *Slots) reportWait(req reconcile.Request) {
+	took := time.Duration(0)
+	if since, ok := s.since[req]; ok {
+		took = time.Since(since)
+	}
+
+	delete(s.since, req)
+	s.waited(took)
 }
 
 func (s *Slots) report() { s.changed(len(s.held), s.tickets.Len()+len(s.called)) }

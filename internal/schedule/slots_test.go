@@ -30,6 +30,9 @@ type slotFixture struct {
 
 	// reported are the last reported numbers.
 	reported [2]int
+
+	// waited are the reported times.
+	waited []time.Duration
 }
 
 func newSlotFixture(n int) *slotFixture {
@@ -47,7 +50,7 @@ func newSlotFixture(n int) *slotFixture {
 	}
 
 	f := &slotFixture{records: r}
-	f.Slots = NewSlots(n, r, func(held, waiting int) { f.reported = [2]int{held, waiting} })
+	f.Slots = NewSlots(n, r, func(held, waiting int) { f.reported = [2]int{held, waiting} }, func(d time.Duration) { f.waited = append(f.waited, d) })
 	f.call = func(req reconcile.Request) { f.calls = append(f.calls, req.Name) }
 
 	return f
@@ -275,6 +278,30 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// TestSlotWait ensures that the wait for a slot lasts from the first request for it to the slot.
+func TestSlotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newSlotFixture(1)
+
+		f.acquire("a-1", "a-2", "a-3")
+		time.Sleep(time.Minute)
+		f.acquire("a-2")
+		f.cancel("a-3")
+		f.acquire("a-3", "a-1")
+		f.release("a-1")
+		time.Sleep(time.Second)
+		f.acquire("a-2", "a-2")
+		f.release("a-2")
+		f.acquire("a-3")
+
+		// a-1 did not wait, and a-3 does not count the wait that it canceled.
+		if diff := cmp.Diff([]time.Duration{0, time.Minute + time.Second, time.Second}, f.waited); diff != "" {
+			t.Errorf("waits: -want, +got:\n%s", diff)
+		}
+	})
+}
+
 // TestNoSlotIsLost lets Workspaces come, wait, vanish and end in many orders. In the end all are
 // done, and all slots are free.
 func TestNoSlotIsLost(t *testing.T) {
@@ -319,11 +346,11 @@ func TestNoSlotIsLost(t *testing.T) {
 		}
 
 		type end struct {
-			free, waiting, called, held int
-			reported                    [2]int
+			free, waiting, called, held, since int
+			reported                           [2]int
 		}
 
-		if diff := cmp.Diff(end{free: slots}, end{f.free, f.tickets.Len(), len(f.called), len(f.held), f.reported}, cmp.AllowUnexported(end{})); diff != "" {
+		if diff := cmp.Diff(end{free: slots}, end{f.free, f.tickets.Len(), len(f.called), len(f.held), len(f.since), f.reported}, cmp.AllowUnexported(end{})); diff != "" {
 			t.Fatalf("seed %d: -want, +got:\n%s", seed, diff)
 		}
 	}

@@ -64,6 +64,7 @@ func TestLeftLock(t *testing.T) {
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 	c.relabel(t, ws, two)
 	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+	expectMetric(t, b, `provider_terraform_claims_waiting 1`)
 	o.begin()
 	e.write(t, "gate", "")
 	expectEvent(t, c, ws, "RemovedOrphanLock")
@@ -71,6 +72,9 @@ func TestLeftLock(t *testing.T) {
 	expectReady(t, c, ws)
 	expectUnlocked(t, c, ws, ns, suffix)
 	expectDone(t, e, "created")
+	expectMetric(t, b, `provider_terraform_claims_waiting 0`)
+	expectMetric(t, b, `provider_terraform_handoff_duration_seconds_count{previous="released"} 1`)
+	expectMetric(t, b, `provider_terraform_orphan_locks_removed_total 1`)
 }
 
 // TestLockBeforeState kills an instance whose CLI has locked a state that does not exist

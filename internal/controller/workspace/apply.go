@@ -137,7 +137,8 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
 	}
 
-	if e.plan != nil && len(e.plan.Drift) > 0 {
+	drift := e.plan != nil && len(e.plan.Drift) > 0
+	if drift {
 		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
 	}
 
@@ -146,6 +147,10 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 		ws.SetConditions(xpv2.Unavailable().WithMessage("The last update failed").WithObservedGeneration(ws.GetGeneration()))
 
 		return managed.ExternalUpdate{}, e.failed(ws, err)
+	}
+
+	if drift {
+		e.metrics.Drifted(driftCorrected)
 	}
 
 	reported, err := e.report(ctx, ws, o)

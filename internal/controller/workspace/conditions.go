@@ -49,8 +49,10 @@ func notReadyIfChanged(ws workspace.Workspace) {
 }
 
 // drifted sets the condition Drifted of a Workspace that differs and will not be updated, or
-// clears it. If nothing exists, nothing can differ: the condition Synced reports that case.
-func drifted(ws workspace.Workspace, o schedule.Observation) {
+// clears it. It returns whether the condition has become True. If nothing exists, nothing can differ:
+// the condition Synced reports that case.
+func drifted(ws workspace.Workspace, o schedule.Observation) bool {
+	was := ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
 	c := xpv2.Condition{
 		Type:               workspace.TypeDrifted,
 		Status:             corev1.ConditionFalse,
@@ -64,14 +66,16 @@ func drifted(ws workspace.Workspace, o schedule.Observation) {
 		c.Status = corev1.ConditionTrue
 		c.Reason = reasonPlanHasChanges
 		c.Message = describe(o.Plan)
-	case ws.GetCondition(workspace.TypeDrifted).Status != corev1.ConditionTrue:
+	case !was:
 		// Most Workspaces never drift and have no such condition.
-		return
+		return false
 	case !o.Exists:
 		c.Reason = reasonNothingExists
 	}
 
 	ws.SetConditions(c)
+
+	return !was && c.Status == corev1.ConditionTrue
 }
 
 // summarize returns a summary of a plan, or nil if there is no plan or it has no changes.

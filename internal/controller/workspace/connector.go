@@ -38,6 +38,10 @@ type connector struct {
 	locks     statelock.Detector
 	record    event.Recorder
 	log       logging.Logger
+	metrics   ReconcileMetrics
+
+	// name of the controller.
+	name string
 
 	// server is the address of the API server of kube.
 	server string
@@ -124,6 +128,8 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		locks:     c.locks,
 		now:       time.Now,
 		log:       c.log,
+		metrics:   c.metrics,
+		name:      c.name,
 		checksum:  checksum(ws),
 		server:    c.server,
 

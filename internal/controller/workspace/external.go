@@ -32,6 +32,13 @@ const (
 	reasonDrifted event.Reason = "DetectedDrift"
 )
 
+// What was done about a drift: the infrastructure was changed back, or the condition Drifted was
+// set, because it may not be changed.
+const (
+	driftCorrected = "corrected"
+	driftReported  = "reported"
+)
+
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
 	kube      client.Client
@@ -45,6 +52,10 @@ type external struct {
 	locks     statelock.Detector
 	now       func() time.Time
 	log       logging.Logger
+	metrics   ReconcileMetrics
+
+	// name of the controller.
+	name string
 
 	// server is the address of the API server of kube.
 	server string
@@ -262,7 +273,10 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		return managed.ExternalObservation{}, err
 	}
 
-	drifted(ws, seen)
+	if drifted(ws, seen) {
+		e.metrics.Drifted(driftReported)
+	}
+
 	e.recordCreation(ws, seen)
 
 	if seen.UpToDate {
@@ -303,7 +317,13 @@ func (e *external) failed(ws workspace.Workspace, err error) error {
 }
 
 // succeeded records that nothing is left to do for a Workspace.
-func (e *external) succeeded(ws workspace.Workspace) { recordSuccess(e.records, e.log, ws) }
+func (e *external) succeeded(ws workspace.Workspace) {
+	recordSuccess(e.records, e.log, ws)
+
+	if took, ok := e.records.Applied(ws); ok {
+		e.metrics.BecameReady(e.name, took)
+	}
+}
 
 // Disconnect removes all secrets from the disk.
 func (e *external) Disconnect(_ context.Context) error {

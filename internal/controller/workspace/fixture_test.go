@@ -54,6 +54,15 @@ func (e *events) Event(_ runtime.Object, ev event.Event) {
 	e.reasons = append(e.reasons, string(ev.Reason))
 }
 
+// counts are the metrics of a reconcile, in their order.
+type counts []string
+
+func (c *counts) BecameReady(controller string, _ time.Duration) {
+	*c = append(*c, controller+" ready")
+}
+func (c *counts) Drifted(action string) { *c = append(*c, "drift "+action) }
+func (c *counts) OrphanLockRemoved()    { *c = append(*c, "lock removed") }
+
 // An attempt is one reconcile of a Workspace, with a fake in place of the CLI.
 type attempt struct {
 	*external
@@ -61,6 +70,7 @@ type attempt struct {
 	ws     *clusterv1beta1.Workspace
 	runner *fakeRunner
 	events *events
+	counts *counts
 
 	// writes is the number of successful writes of the status. After maxWrites of them every write
 	// fails.
@@ -81,7 +91,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 	ws.SetGeneration(1)
 	meta.SetExternalName(ws, "ws")
 
-	r := &attempt{ws: ws, runner: &fakeRunner{plan: &terraform.Plan{}, state: &terraform.State{}, applied: &terraform.Applied{}}, events: &events{}, maxWrites: 100}
+	r := &attempt{ws: ws, runner: &fakeRunner{plan: &terraform.Plan{}, state: &terraform.State{}, applied: &terraform.Applied{}}, events: &events{}, counts: &counts{}, maxWrites: 100}
 
 	// A deleted object has a finalizer.
 	if meta.WasDeleted(ws) {
@@ -116,7 +126,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		stop:      stopped(t),
 		polls:     polls,
 		records:   records,
-		slots:     schedule.NewSlots(1, records, func(int, int) {}),
+		slots:     schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
 		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
 		locks: statelock.Detector{
 			Host:         "host-0",
@@ -126,6 +136,8 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		},
 		now:      time.Now,
 		log:      logging.NewNopLogger(),
+		metrics:  r.counts,
+		name:     "test",
 		checksum: "checksum",
 
 		previousOwnerWasOther: func(client.Object) bool { return false },

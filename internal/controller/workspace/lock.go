@@ -58,6 +58,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 		return err
 	}
 
+	e.metrics.OrphanLockRemoved()
 	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
 	return e.recordFailedRun(ws, lockFree, run)

@@ -71,8 +71,8 @@ type Options struct {
 	// MaxApplies is the maximum number of concurrent applies and destroys of Workspaces of one kind.
 	MaxApplies int
 
-	// Metrics counts them.
-	Metrics SlotMetrics
+	// Metrics counts them, and what reconciles have achieved.
+	Metrics Metrics
 
 	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this one,
 	// served a Workspace before.
@@ -111,10 +111,30 @@ type Options struct {
 	Wrap func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
-// SlotMetrics has the apply slots of a controller, and how many Workspaces hold or wait for one.
+// Metrics of the Workspace controllers.
+type Metrics interface {
+	SlotMetrics
+	ReconcileMetrics
+}
+
+// SlotMetrics has the apply slots of a controller, how many Workspaces hold or wait for one, and how
+// long they have waited.
 type SlotMetrics interface {
 	ApplySlots(controller string, slots int)
 	Applies(controller string, running, waiting int)
+	ApplySlotWaited(controller string, took time.Duration)
+}
+
+// ReconcileMetrics has what reconciles have achieved.
+type ReconcileMetrics interface {
+	// BecameReady is called when a Workspace is Ready after a person has created or changed it.
+	BecameReady(controller string, took time.Duration)
+
+	// Drifted is called with what was done about a drift: driftCorrected or driftReported.
+	Drifted(action string)
+
+	// OrphanLockRemoved is called when the lock of a dead process was removed from a state.
+	OrphanLockRemoved()
 }
 
 // Setup adds a controller for the supplied kind of Workspace. The client of mgr must read
@@ -137,7 +157,9 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	polls := schedule.Polls{Interval: o.PollInterval, Jitter: o.PollJitter}
 	records := schedule.NewRecords(polls, time.Now)
-	slots := schedule.NewSlots(o.MaxApplies, records, func(held, waiting int) { o.Metrics.Applies(name, held, waiting) })
+	slots := schedule.NewSlots(o.MaxApplies, records,
+		func(held, waiting int) { o.Metrics.Applies(name, held, waiting) },
+		func(took time.Duration) { o.Metrics.ApplySlotWaited(name, took) })
 
 	o.Metrics.ApplySlots(name, o.MaxApplies)
 
@@ -154,6 +176,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
 			record:    recorder,
 			log:       log,
+			metrics:   o.Metrics,
+			name:      name,
 			server:    mgr.GetConfig().Host,
 
 			previousOwnerWasOther: o.PreviousOwnerWasOther,

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,15 @@ func TestUnlock(t *testing.T) {
 
 			if diff := cmp.Diff(tc.ran, r.runner.ran); diff != "" {
 				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			removed := counts{}
+			if slices.Contains(tc.ran, unlock) {
+				removed = counts{"lock removed"}
+			}
+
+			if diff := cmp.Diff(removed, *r.counts); diff != "" {
+				t.Errorf("\n%s\nmetrics: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

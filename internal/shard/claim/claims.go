@@ -61,17 +61,33 @@ type noLocks struct{}
 func (noLocks) Any(types.UID) bool { return false }
 func (noLocks) Forget(types.UID)   {}
 
+// Metrics counts the Workspaces that this instance waits for.
+type Metrics interface {
+	// ClaimsWaiting is called with the number of Workspaces that wait for another instance.
+	ClaimsWaiting(n int)
+
+	// HandedOff is called when this instance got a Workspace of another instance, with the time
+	// that it has waited, and with what that instance has done: handOffReleased or handOffDead.
+	HandedOff(previous string, took time.Duration)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) ClaimsWaiting(int)               {}
+func (noMetrics) HandedOff(string, time.Duration) {}
+
 // Claims are the claims of one instance, and what it knows of the claims of other instances.
 type Claims struct {
-	id     shard.ID
-	me     Claim
-	leases Leases
-	cache  client.Reader
-	kube   client.Client
-	locks  Locks
-	record event.Recorder
-	log    logging.Logger
-	retry  time.Duration
+	id      shard.ID
+	me      Claim
+	leases  Leases
+	cache   client.Reader
+	kube    client.Client
+	locks   Locks
+	record  event.Recorder
+	metrics Metrics
+	log     logging.Logger
+	retry   time.Duration
 
 	// longestRun is longer than any reconcile of a Workspace takes.
 	longestRun time.Duration
@@ -94,6 +110,9 @@ func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 // WithRecorder sets the recorder of events.
 func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
 
+// WithMetrics sets the metrics.
+func WithMetrics(m Metrics) Option { return func(c *Claims) { c.metrics = m } }
+
 // WithRetryPeriod sets the time after which a written claim is expected to be visible. A
 // Workspace that another instance has claimed is checked again after five to ten times as long:
 // its release is an event, and only the death of its owner is not.
@@ -108,20 +127,22 @@ func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longest
 // the Workspaces that the instance is to serve. kube reads from the API server.
 func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
 	c := &Claims{
-		id:     id,
-		leases: leases,
-		cache:  cache,
-		kube:   kube,
-		locks:  noLocks{},
-		record: event.NewNopRecorder(),
-		log:    logging.NewNopLogger(),
-		retry:  2 * time.Second,
+		id:      id,
+		leases:  leases,
+		cache:   cache,
+		kube:    kube,
+		locks:   noLocks{},
+		record:  event.NewNopRecorder(),
+		metrics: noMetrics{},
+		log:     logging.NewNopLogger(),
+		retry:   2 * time.Second,
 
 		longestRun: time.Hour,
 
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
-		notices: newNoticeLog(),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
 	}
+	c.notices = newNoticeLog(func(waiting int) { c.metrics.ClaimsWaiting(waiting) })
+
 	if id.Sharded() {
 		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
 	}

@@ -13,7 +13,7 @@ import (
 func TestNoticeLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log := newNoticeLog()
+		log := newNoticeLog(func(int) {})
 
 		for _, step := range []struct {
 			reason  string

@@ -62,12 +62,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	switch a := Decide(s); a {
 	case Proceed:
+		r.claims.handedOff(o, s)
+
 		return r.run(ctx, o)
 	case Take:
 		// The claim comes back as an event, which Changed accepts and which causes the next
 		// request.
-		_, err := r.claims.take(ctx, name, o)
+		taken, err := r.claims.take(ctx, name, o)
 		r.claims.reportRefusal(o, err)
+
+		if taken {
+			r.claims.handedOff(o, s)
+		}
 
 		return reconcile.Result{RequeueAfter: r.claims.retry}, err
 	case Wait, WaitForUnsharded:
@@ -77,6 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case Release:
 		r.claims.held.leave(name)
 	case Ignore:
+		r.claims.notices.forget(o.GetUID())
 	}
 
 	return reconcile.Result{}, nil

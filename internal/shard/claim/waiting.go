@@ -28,6 +28,27 @@ const (
 // repeatWarning is the interval of warnings about one Workspace.
 const repeatWarning = 10 * time.Minute
 
+// What the previous instance of a Workspace that was handed off has done.
+const (
+	handOffReleased = "released"
+	handOffDead     = "dead"
+)
+
+// handedOff records that this instance works on a Workspace from now on, if the Workspace was one of
+// another instance until then. The claim of a dead instance that it had no need to wait for counts
+// too, except for an unsharded instance: it finds that claim again and again.
+func (c *Claims) handedOff(o client.Object, s Situation) {
+	took, waited := c.notices.ended(o.GetUID())
+	other := s.Claimed.Namespace != s.Me.Namespace || s.Claimed.Lease != s.Me.Lease
+
+	switch {
+	case s.Claimed == (Claim{}) && waited:
+		c.metrics.HandedOff(handOffReleased, took)
+	case s.Claimed != (Claim{}) && other && (waited || s.Me != (Claim{})):
+		c.metrics.HandedOff(handOffDead, took)
+	}
+}
+
 // notify records an Event with the reason why a Workspace waits, once for each reason. If a person
 // has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
 // is not served.
@@ -96,38 +117,72 @@ func waitingForUnsharded(s Situation) string {
 	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
 }
 
-// A noticeLog records the last message about each Workspace, and its time.
+// A noticeLog records the last message about each Workspace, and its time. It also records the
+// Workspaces that wait.
 type noticeLog struct {
 	now func() time.Time
 
-	mu   sync.Mutex
-	last map[types.UID]notice
+	// changed is called with the number of Workspaces that wait, whenever it may have changed.
+	changed func(waiting int)
+
+	mu    sync.Mutex
+	last  map[types.UID]notice
+	waits map[types.UID]stay
 }
 
 // A notice is the last message about a Workspace that waits.
 type notice struct {
 	message string
 	at      time.Time
+}
 
-	// claim that it waits for, and the time since which it waits.
+// A stay is the wait of a Workspace for other instances.
+type stay struct {
+	began time.Time
+
+	// claim that it waits for, and the time since which it waits for that one.
 	claim Claim
 	since time.Time
 }
 
-func newNoticeLog() *noticeLog { return &noticeLog{now: time.Now, last: map[types.UID]notice{}} }
+func newNoticeLog(changed func(waiting int)) *noticeLog {
+	return &noticeLog{now: time.Now, changed: changed, last: map[types.UID]notice{}, waits: map[types.UID]stay{}}
+}
 
 // waited returns how long a Workspace has been waiting for the holder of a claim.
 func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	last, ok := l.last[uid]
-	if !ok || last.claim != c {
-		last.claim, last.since = c, l.now()
-		l.last[uid] = last
+	s, ok := l.waits[uid]
+	if !ok {
+		s.began = l.now()
 	}
 
-	return l.now().Sub(last.since)
+	if !ok || s.claim != c {
+		s.claim, s.since = c, l.now()
+		l.waits[uid] = s
+		l.changed(len(l.waits))
+	}
+
+	return l.now().Sub(s.since)
+}
+
+// ended ends the wait of a Workspace and returns how long it was. It returns false if the Workspace
+// did not wait.
+func (l *noticeLog) ended(uid types.UID) (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	s, ok := l.waits[uid]
+	if !ok {
+		return 0, false
+	}
+
+	delete(l.waits, uid)
+	l.changed(len(l.waits))
+
+	return l.now().Sub(s.began), true
 }
 
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If
@@ -152,4 +207,9 @@ func (l *noticeLog) forget(uid types.UID) {
 	defer l.mu.Unlock()
 
 	delete(l.last, uid)
+
+	if _, ok := l.waits[uid]; ok {
+		delete(l.waits, uid)
+		l.changed(len(l.waits))
+	}
 }

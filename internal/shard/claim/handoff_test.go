@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+)
+
+// A handOff is one that was counted.
+type handOff struct {
+	Previous string
+	Took     time.Duration
+}
+
+// handOffs are the metrics of claims.
+type handOffs struct {
+	waiting int
+	counted []handOff
+}
+
+func (h *handOffs) ClaimsWaiting(n int) { h.waiting = n }
+
+func (h *handOffs) HandedOff(previous string, took time.Duration) {
+	h.counted = append(h.counted, handOff{Previous: previous, Took: took})
+}
+
+func TestHandOffs(t *testing.T) {
+	t.Parallel()
+
+	const wait = time.Minute
+
+	ws := owned(nil)
+	b := another("host-1_1f33")
+
+	cases := map[string]struct {
+		reason string
+		id     shard.ID
+		do     func(c *Claims, pass func(time.Duration))
+		want   []handOff
+
+		// waiting is the number of Workspaces that wait in the end.
+		waiting int
+	}{
+		"Waits": {
+			reason: "The other instance has not released it.",
+			id:     mustParse("a"),
+			do: func(c *Claims, _ func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+			},
+			waiting: 1,
+		},
+		"Released": {
+			reason: "The other instance has released it.",
+			id:     mustParse("a"),
+			do: func(c *Claims, pass func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+				pass(wait)
+				c.handedOff(ws, Situation{Me: c.me})
+				c.handedOff(ws, Situation{Me: c.me, Claimed: c.me})
+			},
+			want: []handOff{{Previous: handOffReleased, Took: wait}},
+		},
+		"Restarted": {
+			reason: "The other instance was restarted and has claimed it again. It is still the same wait.",
+			id:     mustParse("a"),
+			do: func(c *Claims, pass func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+				pass(wait)
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: another("host-1_2a44"), Claimant: lease.Alive})
+				pass(wait)
+				c.handedOff(ws, Situation{Me: c.me})
+			},
+			want: []handOff{{Previous: handOffReleased, Took: 2 * wait}},
+		},
+		"Died": {
+			reason: "The other instance is dead.",
+			id:     mustParse("a"),
+			do: func(c *Claims, pass func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+				pass(wait)
+				c.handedOff(ws, Situation{Me: c.me, Claimed: b, Claimant: lease.Dead})
+			},
+			want: []handOff{{Previous: handOffDead, Took: wait}},
+		},
+		"WasDead": {
+			reason: "The other instance was dead before: it was a hand-off without a wait.",
+			id:     mustParse("a"),
+			do: func(c *Claims, _ func(time.Duration)) {
+				c.handedOff(ws, Situation{Me: c.me, Claimed: b, Claimant: lease.Dead})
+			},
+			want: []handOff{{Previous: handOffDead}},
+		},
+		"New": {
+			reason: "No other instance has served it.",
+			id:     mustParse("a"),
+			do:     func(c *Claims, _ func(time.Duration)) { c.handedOff(ws, Situation{Me: c.me}) },
+		},
+		"Own": {
+			reason: "An earlier process of this instance has served it.",
+			id:     mustParse("a"),
+			do: func(c *Claims, _ func(time.Duration)) {
+				earlier := c.me
+				earlier.Holder = "host-0_0000"
+				c.handedOff(ws, Situation{Me: c.me, Claimed: earlier, Claimant: lease.Dead})
+			},
+		},
+		"UnshardedReleased": {
+			reason: "An unsharded instance waits for shards, too.",
+			do: func(c *Claims, pass func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Claimed: b, Claimant: lease.Alive})
+				pass(wait)
+				c.handedOff(ws, Situation{})
+			},
+			want: []handOff{{Previous: handOffReleased, Took: wait}},
+		},
+		"UnshardedDied": {
+			reason: "An unsharded instance does not remove the claim of a dead shard, and counts it once.",
+			do: func(c *Claims, pass func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Claimed: b, Claimant: lease.Alive})
+				pass(wait)
+				c.handedOff(ws, Situation{Claimed: b, Claimant: lease.Dead})
+				c.handedOff(ws, Situation{Claimed: b, Claimant: lease.Dead})
+			},
+			want: []handOff{{Previous: handOffDead, Took: wait}},
+		},
+		"Left": {
+			reason: "It was labelled for another instance again.",
+			id:     mustParse("a"),
+			do: func(c *Claims, _ func(time.Duration)) {
+				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
+				c.notices.forget(ws.GetUID())
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			now, got := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), &handOffs{}
+			c := New(tc.id, identity, &stubLeases{}, nil, nil, WithMetrics(got))
+			c.notices.now = func() time.Time { return now }
+
+			t.Cleanup(c.queue.ShutDown)
+			tc.do(c, func(d time.Duration) { now = now.Add(d) })
+
+			if diff := cmp.Diff(tc.want, got.counted, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nhand-offs: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if got.waiting != tc.waiting {
+				t.Errorf("\n%s\nwaiting: want %d, got %d", tc.reason, tc.waiting, got.waiting)
+			}
+		})
+	}
+}
