@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package image builds images without a container engine: that of the provider, with what its
+// Dockerfile says, and small ones of other programs. Two builds from the same inputs have the same
+// digest.
+package image
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Provider builds the image that the supplied Dockerfile describes, with packages of this
+// machine's Debian. The programs are those that the first stage of the Dockerfile builds.
+// Downloads and layers are kept in the directory cache.
+func Provider(ctx context.Context, dockerfile, cache string, programs ...string) (v1.Image, error) {
+	_, shipped, err := stages(dockerfile)
+	if err != nil {
+		return nil, err
+	}
+
+	names, err := shipped.packages()
+	if err != nil {
+		return nil, err
+	}
+
+	packages, err := download(ctx, filepath.Join(cache, "packages"), append(essential(), names...)...)
+	if err != nil {
+		return nil, err
+	}
+
+	return build(ctx, shipped, dockerfile, cache, packages, programs)
+}
+
+// build builds the image of a stage from the supplied packages and programs.
+func build(ctx context.Context, shipped stage, dockerfile, cache string, packages, programs []string) (v1.Image, error) {
+	config, err := shipped.config()
+	if err != nil {
+		return nil, err
+	}
+
+	base, err := cached(cache, "base", append([]string{dockerfile}, packages...), func(l *layer) error {
+		return l.base(ctx, shipped, packages)
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	layers := []v1.Layer{base}
+
+	// A layer for each of them: only the provider changes often.
+	for _, p := range programs {
+		l, err := cached(cache, filepath.Base(p), []string{p}, func(l *layer) error {
+			return l.copy(path.Join("usr/local/bin", filepath.Base(p)), p)
+		})
+		if err != nil {
+			return nil, err
+		}
+
+		layers = append(layers, l)
+	}
+
+	return assemble(config, layers...)
+}
+
+// Files builds an image of files and directories of this machine, by their paths in the image. Its
+// container runs the entrypoint as the user. The path is that of its layer.
+func Files(layerPath, user, entrypoint string, files map[string]string) (v1.Image, error) {
+	if err := writeLayer(layerPath, func(l *layer) error {
+		for _, to := range slices.Sorted(maps.Keys(files)) {
+			if err := l.copy(to, files[to]); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+
+	l, err := tarball.LayerFromFile(layerPath)
+	if err != nil {
+		return nil, err
+	}
+
+	return assemble(v1.Config{Entrypoint: []string{entrypoint}, User: user}, l)
+}
+
+// assemble an image. The time of its creation is zero.
+func assemble(config v1.Config, layers ...v1.Layer) (v1.Image, error) {
+	img, err := mutate.AppendLayers(empty.Image, layers...)
+	if err != nil {
+		return nil, err
+	}
+
+	file, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, config
+
+	return mutate.ConfigFile(img, file)
+}
+
+// base writes what a container has apart from the programs.
+func (l *layer) base(ctx context.Context, shipped stage, packages []string) error {
+	// Packages may have files in both places.
+	for _, dir := range []string{"bin", "sbin", "lib", "lib64"} {
+		if err := errors.Join(l.directory("usr/"+dir, 0o755), l.link(dir, "usr/"+dir)); err != nil {
+			return err
+		}
+	}
+
+	var authorities strings.Builder
+
+	for _, p := range packages {
+		if err := l.unpack(ctx, p, func(c []byte) { authorities.Write(c) }); err != nil {
+			return err
+		}
+	}
+
+	// No script of a package runs, so what these would write comes here.
+	return errors.Join(
+		l.text("etc/ssl/certs/ca-certificates.crt", authorities.String()),
+		l.users(shipped),
+		l.directories(shipped),
+	)
+}
+
+// users writes the users of the stage, and root.
+func (l *layer) users(shipped stage) error {
+	users, err := shipped.users()
+	if err != nil {
+		return err
+	}
+
+	names, groups := &strings.Builder{}, &strings.Builder{}
+
+	fmt.Fprintln(names, "root:x:0:0:root:/root:/bin/bash")
+	fmt.Fprintln(groups, "root:x:0:")
+
+	for _, u := range users {
+		fmt.Fprintf(names, "%s:x:%d:%d::%s:/usr/sbin/nologin\n", u.name, u.id, u.id, u.home)
+		fmt.Fprintf(groups, "%s:x:%d:\n", u.name, u.id)
+	}
+
+	return errors.Join(l.text("etc/passwd", names.String()), l.text("etc/group", groups.String()))
+}
+
+// directories creates the directories of the stage.
+func (l *layer) directories(shipped stage) error {
+	paths, mode, err := shipped.directories()
+	if err != nil {
+		return err
+	}
+
+	for _, p := range paths {
+		if err := l.directory(p, mode); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"archive/tar"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A layer is an archive in the making. The same calls write the same bytes: no time and no user of
+// this machine gets into it.
+type layer struct {
+	tar *tar.Writer
+
+	// added has the paths in the archive.
+	added map[string]bool
+
+	// links has the directories that are symbolic links, with the paths that they link to.
+	links map[string]string
+}
+
+// writeLayer writes a layer to the supplied path. The file appears there when it is complete.
+func writeLayer(path string, fill func(*layer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // There is nothing secret in an image.
+		return err
+	}
+
+	f, err := os.CreateTemp(filepath.Dir(path), ".layer-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // It was renamed.
+
+	z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+
+	l := &layer{tar: tar.NewWriter(z), added: map[string]bool{}, links: map[string]string{}}
+	if err := errors.Join(fill(l), l.tar.Close(), z.Close(), f.Close()); err != nil {
+		return errors.Wrapf(err, "cannot write layer %q", path)
+	}
+
+	return os.Rename(f.Name(), path)
+}
+
+// add an entry with the supplied contents. A directory may be added more than once; the first
+// one counts.
+func (l *layer) add(h tar.Header, contents io.Reader) error {
+	h.Name = l.resolve(h.Name)
+	if h.Name == "." || l.added[h.Name] && h.Typeflag == tar.TypeDir {
+		return nil
+	}
+
+	if l.added[h.Name] {
+		return errors.Errorf("%s is there already", h.Name)
+	}
+
+	l.added[h.Name] = true
+
+	if h.Typeflag == tar.TypeLink {
+		h.Linkname = l.resolve(h.Linkname)
+	}
+
+	// All other fields would depend on this machine.
+	if err := l.tar.WriteHeader(&tar.Header{
+		Typeflag: h.Typeflag, Name: h.Name, Linkname: h.Linkname, Size: h.Size, Mode: h.Mode, Uid: h.Uid, Gid: h.Gid,
+		ModTime: time.Unix(0, 0), Format: tar.FormatPAX,
+	}); err != nil {
+		return err
+	}
+
+	if h.Size == 0 {
+		return nil
+	}
+
+	_, err := io.Copy(l.tar, contents)
+
+	return err
+}
+
+// resolve returns the path without a slash at either end, and with a link of the first directory
+// followed.
+func (l *layer) resolve(name string) string {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	if name == "" {
+		return "."
+	}
+
+	first, rest, below := strings.Cut(name, "/")
+	if to, ok := l.links[first]; ok && below {
+		return path.Join(to, rest)
+	}
+
+	return name
+}
+
+// directory adds a directory.
+func (l *layer) directory(name string, mode int64) error {
+	return l.add(tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode}, nil)
+}
+
+// link adds a symbolic link from a directory of the root to another directory.
+func (l *layer) link(name, to string) error {
+	l.links[name] = to
+
+	return l.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to, Mode: 0o777}, nil)
+}
+
+// text adds a file with the supplied contents.
+func (l *layer) text(name, contents string) error {
+	return l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(contents))}, strings.NewReader(contents))
+}
+
+// copy adds a file or a directory of this machine. Everybody can read it, and execute it if anybody
+// can.
+func (l *layer) copy(name, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+
+	if info.IsDir() {
+		return l.copyTree(name, from)
+	}
+
+	f, err := os.Open(from) //nolint:gosec // The caller chooses the file.
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // It was read.
+
+	mode := int64(0o644)
+	if info.Mode()&0o100 != 0 {
+		mode = 0o755
+	}
+
+	return l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()}, f)
+}
+
+func (l *layer) copyTree(name, from string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+
+	if err := l.directory(name, 0o755); err != nil {
+		return err
+	}
+
+	for _, e := range entries {
+		if err := l.copy(path.Join(name, e.Name()), filepath.Join(from, e.Name())); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
