@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-terraform/test/manifest"
 )
 
 // root of the repository, relative to this directory.
@@ -23,9 +25,9 @@ func TestExamples(t *testing.T) {
 	got := []string{}
 
 	for _, file := range examples() {
-		objects, err := read(filepath.Join(root, file))
+		objects, err := manifest.Read(filepath.Join(root, file))
 		if err != nil {
-			t.Fatalf("read(%q): %v", file, err)
+			t.Fatal(err)
 		}
 
 		for _, o := range objects {
@@ -58,9 +60,9 @@ func TestOutsideOfCluster(t *testing.T) {
 	changed := 0
 
 	for _, file := range examples() {
-		objects, err := read(filepath.Join(root, file))
+		objects, err := manifest.Read(filepath.Join(root, file))
 		if err != nil {
-			t.Fatalf("read(%q): %v", file, err)
+			t.Fatal(err)
 		}
 
 		for _, o := range objects {
@@ -70,12 +72,12 @@ func TestOutsideOfCluster(t *testing.T) {
 				want.Object["spec"] = map[string]any{"configuration": strings.Replace(c, line, "", 1)}
 			}
 
-			if err := outsideOfCluster(o); err != nil {
-				t.Fatalf("outsideOfCluster(%s): %v", name(o), err)
+			if err := manifest.OutsideOfCluster(o); err != nil {
+				t.Fatalf("manifest.OutsideOfCluster(%s): %v", name(o), err)
 			}
 
 			if diff := cmp.Diff(want, o); diff != "" {
-				t.Errorf("One line is removed, and nothing else.\noutsideOfCluster(%s): -want, +got:\n%s", name(o), diff)
+				t.Errorf("One line is removed, and nothing else.\nmanifest.OutsideOfCluster(%s): -want, +got:\n%s", name(o), diff)
 			}
 		}
 	}
