@@ -39,6 +39,10 @@ type ControlPlane struct {
 	// Kube may do anything.
 	Kube client.WithWatch
 
+	// CA and Key are the paths of the certificate of the API server, which is its own authority,
+	// and of the key. The key signs the tokens of ServiceAccounts as well.
+	CA, Key string
+
 	log          io.Writer
 	etcd, server *process.Process
 
@@ -50,11 +54,46 @@ type ControlPlane struct {
 }
 
 // Start a control plane from the programs in the directory assets, with the CRDs in the
-// directory crds. Its files are in dir, and its output goes to log. The caller has to stop
+// directory crds, if that is not empty. Its files are in dir, and its output goes to log. The caller has to stop
 // it.
 func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*ControlPlane, error) {
-	c := &ControlPlane{log: log, path: filepath.Join(assets, "kube-apiserver"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
-	if err := c.start(ctx, dir, assets, crds); err != nil {
+	address, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+
+	c := newControlPlane(dir, assets, log)
+
+	// There is no Service of the API server, because the control plane has no nodes.
+	err = c.start(ctx, dir, assets, address, "--endpoint-reconciler-type=none")
+	if err == nil && crds != "" {
+		_, err = envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true})
+	}
+
+	return c.orStop(err)
+}
+
+// StartForNodes starts a control plane like Start, for nodes that reach the supplied address. It
+// has no CRDs.
+func StartForNodes(ctx context.Context, dir, assets, address string, log io.Writer) (*ControlPlane, error) {
+	c := newControlPlane(dir, assets, log)
+
+	return c.orStop(c.start(ctx, dir, assets, address, "--allow-privileged"))
+}
+
+func newControlPlane(dir, assets string, log io.Writer) *ControlPlane {
+	return &ControlPlane{
+		log:        log,
+		path:       filepath.Join(assets, "kube-apiserver"),
+		Kubeconfig: filepath.Join(dir, "kubeconfig"),
+		CA:         filepath.Join(dir, "tls.crt"),
+		Key:        filepath.Join(dir, "tls.key"),
+	}
+}
+
+// orStop stops the control plane if it could not be started.
+func (c *ControlPlane) orStop(err error) (*ControlPlane, error) {
+	if err != nil {
 		c.Stop()
 
 		return nil, errors.Wrap(err, "cannot start control plane")
@@ -63,33 +102,28 @@ func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*Contr
 	return c, nil
 }
 
-func (c *ControlPlane) start(ctx context.Context, dir, assets, crds string) error {
+func (c *ControlPlane) start(ctx context.Context, dir, assets, address string, args ...string) error {
 	client, err := FreeAddress()
 	if err != nil {
 		return err
 	}
 
-	address, err := FreeAddress()
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return err
 	}
 
-	if c.args, err = c.identify(dir, address); err != nil {
-		return err
-	}
-
-	_, port, err := net.SplitHostPort(address)
+	identity, err := c.identify(dir, address, net.ParseIP(host))
 	if err != nil {
 		return err
 	}
 
-	c.args = append(c.args,
+	c.args = append(append(identity, args...),
 		"--etcd-servers=http://"+client,
-		"--bind-address=127.0.0.1",
+		"--bind-address="+host,
 		"--secure-port="+port,
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range=10.0.0.0/24",
+		"--advertise-address="+host,
+		"--service-cluster-ip-range="+services,
 		"--authorization-mode=RBAC",
 		"--service-account-issuer="+c.config.Host,
 		// A watch of Secrets, where states are, can go on where it was before a restart.
@@ -109,10 +143,6 @@ func (c *ControlPlane) start(ctx context.Context, dir, assets, crds string) erro
 
 	if err := c.serve(ctx); err != nil {
 		return err
-	}
-
-	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{crds}, ErrorIfPathMissing: true}); err != nil {
-		return errors.Wrap(err, "cannot install CRDs")
 	}
 
 	return c.connect()
@@ -176,13 +206,19 @@ func (c *ControlPlane) Stop() {
 	}
 }
 
+// services is the range of the addresses of Services, and service is that of the API server.
+const (
+	services = "10.0.0.0/24"
+	service  = "10.0.0.1"
+)
+
 // identify makes the credentials of the API server and its clients, and returns the
-// arguments for the API server. The token is no secret: the server listens on the loopback
-// interface, for minutes, and protects nothing.
-func (c *ControlPlane) identify(dir, address string) ([]string, error) {
+// arguments for the API server. The token is no secret: no other machine reaches the server, it
+// runs for minutes, and protects nothing.
+func (c *ControlPlane) identify(dir, address string, ip net.IP) ([]string, error) {
 	const token = "admin"
 
-	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	certificate, key, err := cert.GenerateSelfSignedCertKey(ip.String(), []net.IP{ip, net.ParseIP(service)}, nil)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make certificate")
 	}
@@ -194,11 +230,11 @@ func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 		QPS:             -1,
 	}
 
-	crtFile, keyFile, tokenFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "tokens")
+	tokenFile := filepath.Join(dir, "tokens")
 
 	for file, data := range map[string][]byte{
-		crtFile:   certificate,
-		keyFile:   key,
+		c.CA:      certificate,
+		c.Key:     key,
 		tokenFile: []byte(token + `,admin,admin,"system:masters"`),
 	} {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
@@ -207,10 +243,10 @@ func (c *ControlPlane) identify(dir, address string) ([]string, error) {
 	}
 
 	return []string{
-		"--tls-cert-file=" + crtFile,
-		"--tls-private-key-file=" + keyFile,
-		"--service-account-key-file=" + keyFile,
-		"--service-account-signing-key-file=" + keyFile,
+		"--tls-cert-file=" + c.CA,
+		"--tls-private-key-file=" + c.Key,
+		"--service-account-key-file=" + c.Key,
+		"--service-account-signing-key-file=" + c.Key,
 		"--token-auth-file=" + tokenFile,
 	}, c.WriteKubeconfig(c.Kubeconfig, token)
 }
