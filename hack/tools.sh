@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds tools with hack/build.sh and shows one line of progress for each of them.
+# Builds tools and shows one line of progress for each of them. A tool with a script of its
+# own, hack/NAME/build.sh, is built by hack/build-folder.sh, and the others by hack/build.sh.
 #
 #   hack/tools.sh NAME...    prints the directory of each NAME, one per line
 #
@@ -17,7 +18,14 @@ for name in "$@"; do
 	provider-time) what='the Time provider' ;;
 	lint) what=golangci-lint ;;
 	generate) what='controller-gen and angryjet' ;;
+	node) what='kubelet, kube-proxy, scheduler and controllers' ;;
+	containerd) what=containerd ;;
+	cni) what='the CNI plugins' ;;
+	crossplane) what=Crossplane ;;
+	crossplane-cli) what='the Crossplane CLI' ;;
 	*) what=$name ;;
 	esac
-	"$hack/progress.sh" "$what" "$hack/build.sh" "$name"
+	build=$hack/build.sh
+	[ ! -f "$hack/$name/build.sh" ] || build=$hack/build-folder.sh
+	"$hack/progress.sh" "$what" "$build" "$name"
 done

@@ -54,7 +54,7 @@ func newTree(t *testing.T, code, pipe string) tree {
 		}
 	}
 
-	for _, script := range []string{"build.sh", "progress.sh", "tools.sh"} {
+	for _, script := range []string{"build.sh", "build-folder.sh", "progress.sh", "tools.sh"} {
 		text, err := os.ReadFile(script)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,14 @@ func newTree(t *testing.T, code, pipe string) tree {
 func (tr tree) command(t *testing.T) *exec.Cmd {
 	t.Helper()
 
-	cmd := exec.CommandContext(t.Context(), filepath.Join(tr.dir, "hack", "tools.sh"), "opentofu")
+	return tr.build(t, "opentofu")
+}
+
+// build returns the command that builds a tool.
+func (tr tree) build(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), filepath.Join(tr.dir, "hack", "tools.sh"), name)
 	cmd.Env = tr.env
 
 	return cmd
@@ -201,5 +208,46 @@ func TestFailedBuild(t *testing.T) {
 
 	if last := lines[len(lines)-1]; len(lines) != 21 || last != "go: downloading 30" {
 		t.Errorf("The last 20 lines of the log follow. Got %d lines, the last of which is %q", len(lines)-1, last)
+	}
+}
+
+// TestFolder builds a tool that has a script of its own, before and after a change of the script.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+
+	tr := newTree(t, "0", "")
+	folder := filepath.Join(tr.dir, "hack", "cni")
+
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(tr.dir, "hack", "opentofu"))); err != nil {
+		t.Fatal(err)
+	}
+
+	dirs := map[string]bool{}
+
+	for _, contents := range []string{"first", "second"} {
+		if err := program.WriteScript(filepath.Join(folder, "build.sh"), "printf "+contents+" >\"$1/bridge\"\n"); err != nil {
+			t.Fatal(err)
+		}
+
+		out, err := tr.build(t, "cni").Output()
+		if err != nil {
+			t.Fatalf("tools.sh: %v", err)
+		}
+
+		dir := strings.TrimSpace(string(out))
+		dirs[dir] = true
+
+		got, err := os.ReadFile(filepath.Join(dir, "bridge"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(contents, string(got)); diff != "" {
+			t.Errorf("The script writes to the directory of the tool.\n-want, +got:\n%s", diff)
+		}
+	}
+
+	if len(dirs) != 2 {
+		t.Errorf("A tool is built again when its script has changed. Got %v", dirs)
 	}
 }
