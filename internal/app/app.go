@@ -253,7 +253,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 func (i *instance) run(ctx context.Context) error {
 	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path(), "cli-version", i.cli.Version(), "root", i.o.Root)
 
-	err := i.mgr.Start(ctx)
+	err := i.start(ctx)
 	if err != nil {
 		// Leader election has ended, or an essential part has failed.
 		i.drain.Abort()
