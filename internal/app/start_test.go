@@ -75,6 +75,9 @@ func TestWaitFor(t *testing.T) {
 				if after := time.Since(start); after != tc.after {
 					t.Errorf("\n%s\nwant an end after %s, got %s", tc.reason, tc.after, after)
 				}
+
+				// The manager that was left behind ends, too.
+				time.Sleep(2 * never)
 			})
 		})
 	}
