@@ -25,7 +25,7 @@ const (
 	// output is where the demo has its directory. Git ignores it.
 	output = "_output/demo"
 
-	// serviceAccount is the ServiceAccount of examples/sharding/rbac.yaml.
+	// serviceAccount is the ServiceAccount of cluster/deploy/common.
 	serviceAccount = "provider-terraform"
 
 	// tokenLifetime is how long the instances can talk to the API server.
@@ -282,7 +282,13 @@ func (d *demo) install(ctx context.Context) error {
 		return errors.Wrapf(err, "cannot create namespace %q", systemNamespace)
 	}
 
-	return apply(ctx, d.plane.Kube, filepath.Join("examples", "sharding", "rbac.yaml"))
+	common := filepath.Join("cluster", "deploy", "common")
+
+	return apply(ctx, d.plane.Kube,
+		filepath.Join(common, "serviceaccount.yaml"),
+		filepath.Join(common, "rbac.yaml"),
+		filepath.Join(common, "rbac-extra.yaml"),
+	)
 }
 
 // build builds the provider.
@@ -306,8 +312,8 @@ func (d *demo) build(ctx context.Context) error {
 }
 
 // providerKubeconfig makes a kubeconfig for the ServiceAccount of the provider, and
-// returns its path. The instances have the rights that examples/sharding/rbac.yaml
-// gives, and no others.
+// returns its path. The instances have the rights that cluster/deploy/common gives, and
+// no others.
 func (d *demo) providerKubeconfig(ctx context.Context) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: serviceAccount}}
 	request := &authenticationv1.TokenRequest{

@@ -2,14 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples tests the manifests under examples/: an API server accepts each of them
-// with strict validation, and they fit together.
+// Package examples tests the manifests under examples/ that are applied as they are: an API
+// server accepts each of them with strict validation, and they fit together. Package deploy
+// tests those that are rendered.
 package examples
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,13 +17,9 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
-	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
-	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
 
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
@@ -49,12 +44,6 @@ func TestApply(t *testing.T) {
 
 	for _, m := range all {
 		t.Run(m.file+"/"+m.object.GetKind()+"/"+m.object.GetName(), func(t *testing.T) {
-			if into := crossplaneType(m.object.GroupVersionKind()); into != nil {
-				decodeStrictly(t, m.json, into)
-
-				return
-			}
-
 			opts := []client.CreateOption{client.FieldValidation(metav1.FieldValidationStrict)}
 			if m.object.GetKind() != "Namespace" {
 				opts = append(opts, client.DryRunAll)
@@ -74,34 +63,6 @@ func rank(m manifest) int {
 	}
 
 	return 1
-}
-
-// crossplaneType returns an empty object of the supplied kind if that is one of
-// Crossplane's package kinds, else nil. Their CRDs are in Crossplane's main module,
-// which would bring hundreds of dependencies with it for two YAML files; the types
-// that these CRDs are generated from are in a module that we use anyway.
-func crossplaneType(gvk schema.GroupVersionKind) client.Object {
-	switch gvk {
-	case pkgv1.ProviderGroupVersionKind:
-		return &pkgv1.Provider{}
-	case pkgv1beta1.DeploymentRuntimeConfigGroupVersionKind:
-		return &pkgv1beta1.DeploymentRuntimeConfig{}
-	default:
-		return nil
-	}
-}
-
-// decodeStrictly fails the test if the supplied JSON has a field that the supplied
-// object has not.
-func decodeStrictly(t *testing.T, data []byte, into client.Object) {
-	t.Helper()
-
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-
-	if err := d.Decode(into); err != nil {
-		t.Errorf("not a %T: %v", into, err)
-	}
 }
 
 // newControlPlane starts an API server with our CRDs and Flux's, for the duration of the

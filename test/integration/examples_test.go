@@ -96,40 +96,52 @@ output "id" { value = "${var.namespace}-${var.name}" }
 	}
 }
 
-// examples returns the objects in the supplied directories of examples, in the
-// order of kubectl apply.
+// examples returns the objects in the supplied directories of examples, in the order of
+// kubectl apply.
 func examples(t *testing.T, dirs ...string) []*unstructured.Unstructured {
 	t.Helper()
 
 	var objects []*unstructured.Unstructured
 
 	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join("..", "..", "examples", dir, "*.yaml"))
+		objects = append(objects, manifests(t, filepath.Join("examples", dir, "*.yaml"))...)
+	}
+
+	return objects
+}
+
+// manifests returns the objects in the files of the repository that match the supplied
+// pattern, in the order of kubectl apply.
+func manifests(t *testing.T, pattern string) []*unstructured.Unstructured {
+	t.Helper()
+
+	var objects []*unstructured.Unstructured
+
+	files, err := filepath.Glob(filepath.Join("..", "..", pattern))
+	if err != nil {
+		t.Fatalf("cannot list manifests: %v", err)
+	}
+
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatalf("cannot list examples: %v", err)
+			t.Fatalf("cannot read manifest: %v", err)
 		}
 
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatalf("cannot read example: %v", err)
+		docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+
+		for {
+			doc, err := docs.Read()
+			if errors.Is(err, io.EOF) {
+				break
 			}
 
-			docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-
-			for {
-				doc, err := docs.Read()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-
-				o := &unstructured.Unstructured{}
-				if err = errors.Join(err, yaml.UnmarshalStrict(doc, &o.Object)); err != nil {
-					t.Fatalf("cannot read %s: %v", file, err)
-				}
-
-				objects = append(objects, o)
+			o := &unstructured.Unstructured{}
+			if err = errors.Join(err, yaml.UnmarshalStrict(doc, &o.Object)); err != nil {
+				t.Fatalf("cannot read %s: %v", file, err)
 			}
+
+			objects = append(objects, o)
 		}
 	}
 

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,17 +16,17 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// TestRights runs an instance with the rights of the example for an installation by hand,
-// and its CLI with the rights of that example for states. They are enough for every
-// feature of a Workspace.
+// TestRights runs an instance with the rights that every deployment has, and its CLI with
+// the extra rights in the namespace of its states only. They are enough for every feature
+// of a Workspace.
 func TestRights(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard),
-		withKubeconfig(c.exampleUser(t)),
-		withCLIKubeconfig(c.user(t, exampleRules(t, "provider-terraform-state")...)))
+		withKubeconfig(c.exampleUser(t, ns)),
+		withCLIKubeconfig(c.extraUser(t, ns)))
 
 	source := newFluxUpstream(t, c, "OCIRepository", ns, tree{"main.tf": echo("public", "private")})
 
@@ -61,30 +62,39 @@ func TestRights(t *testing.T) {
 	})
 }
 
-// exampleUser makes a user with the rights that the example for an installation by hand
-// gives an instance which keeps states in the supplied namespaces.
-func (c *cluster) exampleUser(t *testing.T, states ...string) string {
+// exampleUser makes a user with the rights that every deployment gives an instance, and
+// with the extra rights in the supplied namespaces.
+func (c *cluster) exampleUser(t *testing.T, extra ...string) string {
 	t.Helper()
 
 	name, kubeconfig := c.newUser(t)
 	c.grant(t, name, "", exampleRules(t, "provider-terraform"))
 	c.grant(t, name, leaseNamespace, exampleRules(t, "provider-terraform-leader-election"))
 
-	for _, ns := range states {
-		c.grant(t, name, ns, exampleRules(t, "provider-terraform-state"))
+	for _, ns := range extra {
+		c.grant(t, name, ns, exampleRules(t, "provider-terraform-extra"))
 	}
 
 	return kubeconfig
 }
 
-// exampleRules returns the rules of the role of the supplied name in the example for an
-// installation by hand.
+// extraUser makes a user with nothing but the extra rights in the supplied namespace.
+func (c *cluster) extraUser(t *testing.T, namespace string) string {
+	t.Helper()
+
+	name, kubeconfig := c.newUser(t)
+	c.grant(t, name, namespace, exampleRules(t, "provider-terraform-extra"))
+
+	return kubeconfig
+}
+
+// exampleRules returns the rules of the role of the supplied name in every deployment.
 func exampleRules(t *testing.T, name string) []rbacv1.PolicyRule {
 	t.Helper()
 
 	found := map[string][]rbacv1.PolicyRule{}
 
-	for _, o := range examples(t, "sharding") {
+	for _, o := range manifests(t, filepath.Join("cluster", "deploy", "common", "rbac*.yaml")) {
 		if kind := o.GetKind(); kind != "ClusterRole" && kind != "Role" {
 			continue
 		}
@@ -98,7 +108,7 @@ func exampleRules(t *testing.T, name string) []rbacv1.PolicyRule {
 	}
 
 	if len(found[name]) == 0 {
-		t.Fatalf("the example has no role %q", name)
+		t.Fatalf("the deployments have no role %q", name)
 	}
 
 	return found[name]
