@@ -89,6 +89,7 @@ func (i *instance) newManager(context.Context) error {
 	}
 
 	i.unfilled = newUnfilled()
+
 	mo := ctrl.Options{
 		Scheme:    scheme,
 		NewCache:  i.unfilled.newCache,

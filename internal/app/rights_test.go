@@ -155,7 +155,7 @@ func TestExplainOwnerRefused(t *testing.T) {
 	}
 
 	for _, err := range []error{nil, other} {
-		if got := explainOwnerRefused(err); got != err {
+		if got := explainOwnerRefused(err); !errors.Is(got, err) {
 			t.Errorf("want %v, got %v", err, got)
 		}
 	}

@@ -60,6 +60,7 @@ func TestWaitFor(t *testing.T) {
 
 				got := i.waitFor(ctx, manager.RunnableFunc(func(ctx context.Context) error {
 					time.Sleep(tc.filled)
+
 					_ = f.Start(ctx)
 					<-ctx.Done()
 					// Runs end.

@@ -80,24 +80,26 @@ func TestUnfilled(t *testing.T) {
 		defer cancel()
 
 		c := &refusingCache{Cache: &waitingCache{informer: i}, unfilled: u}
-		read := func(o client.Object) (error, time.Duration) {
+		read := func(o client.Object) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Hour)
 			defer cancel()
 
 			start := time.Now()
 
-			return c.Get(ctx, client.ObjectKey{}, o), time.Since(start)
+			err := c.Get(ctx, client.ObjectKey{}, o)
+
+			return time.Since(start), err
 		}
 
 		if err := u.err(); err != nil {
 			t.Errorf("before the first answer: want no error, got %v", err)
 		}
 
-		if err, after := read(&corev1.Secret{}); !kerrors.IsForbidden(err) || after > time.Minute {
+		if after, err := read(&corev1.Secret{}); !kerrors.IsForbidden(err) || after > time.Minute {
 			t.Errorf("a read that waits: want the refusal soon, got %v after %s", err, after)
 		}
 
-		if err, after := read(&corev1.Secret{}); !kerrors.IsForbidden(err) || after != 0 {
+		if after, err := read(&corev1.Secret{}); !kerrors.IsForbidden(err) || after != 0 {
 			t.Errorf("a later read: want the refusal at once, got %v after %s", err, after)
 		}
 
@@ -105,7 +107,7 @@ func TestUnfilled(t *testing.T) {
 			t.Errorf("want the refusal, got %v", err)
 		}
 
-		if err, after := read(&corev1.ConfigMap{}); !kerrors.IsTimeout(err) || after != time.Hour {
+		if after, err := read(&corev1.ConfigMap{}); !kerrors.IsTimeout(err) || after != time.Hour {
 			t.Errorf("another kind, which is not refused: want it to wait, got %v after %s", err, after)
 		}
 
@@ -115,7 +117,7 @@ func TestUnfilled(t *testing.T) {
 			t.Fatal("the informer did not sync")
 		}
 
-		if err, _ := read(&corev1.Secret{}); err != nil {
+		if _, err := read(&corev1.Secret{}); err != nil {
 			t.Errorf("once it is granted: %v", err)
 		}
 

@@ -139,7 +139,7 @@ func createConfig(t *testing.T, c cluster) {
 	t.Helper()
 
 	cfg := &clusterv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	cfg.Spec.Configuration = ptr.To(`
+	cfg.Spec.Configuration = new(`
 terraform {
   backend "kubernetes" {
     namespace     = "` + system + `"

@@ -264,8 +264,9 @@ func TestSelectors(t *testing.T) {
 	t.Parallel()
 
 	type known struct {
-		dir string
 		workload
+
+		dir string
 	}
 
 	var all []known

@@ -6,6 +6,7 @@ package deploy
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,7 +79,7 @@ func packageDeployment(t *testing.T, i installation) *appsv1.Deployment {
 		return nil
 	}
 
-	if p == nil || c == nil || p.Spec.PackageRuntimeSpec.RuntimeConfigReference == nil || p.Spec.RuntimeConfigReference.Name != c.GetName() {
+	if p == nil || c == nil || p.Spec.RuntimeConfigReference == nil || p.Spec.RuntimeConfigReference.Name != c.GetName() {
 		t.Fatalf("%s: the Provider does not name the DeploymentRuntimeConfig", i.dir)
 	}
 
@@ -96,9 +97,7 @@ func packageDeployment(t *testing.T, i installation) *appsv1.Deployment {
 		d.Spec.Template.Labels = map[string]string{}
 	}
 
-	for k, v := range labels {
-		d.Spec.Template.Labels[k] = v
-	}
+	maps.Copy(d.Spec.Template.Labels, labels)
 
 	pod := &d.Spec.Template.Spec
 	if len(pod.Containers) != 1 || pod.Containers[0].Name != packageContainer {
@@ -106,7 +105,7 @@ func packageDeployment(t *testing.T, i installation) *appsv1.Deployment {
 	}
 
 	if pod.SecurityContext == nil {
-		pod.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(2000)), RunAsGroup: ptr.To(int64(2000))}
+		pod.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(2000)), RunAsGroup: new(int64(2000))}
 	}
 
 	pod.ServiceAccountName = defaulted(pod.ServiceAccountName, revision)

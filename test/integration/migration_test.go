@@ -32,6 +32,7 @@ func testMigration(t *testing.T) {
 	// To static shards.
 	fixed := start(withShard(static))
 	rest := start(withArgs("--shard-catch-all"))
+
 	expectEvent(t, c, unlabelled.ws, "WaitingForOwner", "unsharded instance")
 	expectUnclaimed(t, c, unlabelled.ws)
 	single.stop(t)
@@ -52,6 +53,7 @@ func testMigration(t *testing.T) {
 
 	// And back.
 	single = start()
+
 	expectEvent(t, c, unlabelled.ws, "WaitingForOwner", "shard "+elastic)
 	replica.stop(t)
 
