@@ -191,7 +191,7 @@ func refusals(log string) error {
 	var refused []string
 
 	for line := range strings.Lines(log) {
-		if strings.Contains(line, "forbidden") || strings.Contains(line, "Unauthorized") {
+		if strings.Contains(line, "forbidden") || strings.Contains(line, "Unauthorized") || strings.Contains(line, "A right is missing") {
 			refused = append(refused, line)
 		}
 	}
