@@ -94,6 +94,13 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 model: ## Explore the models of Leases and claims with more faults than make test does
 	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/lease ./internal/shard/claim
 
+.PHONY: check-monitoring
+check-monitoring: ## Check the alerts with promtool, and the dashboard with the metrics of running shards
+	@$(call with-tools,controlplane opentofu terraform provider-time promtool) \
+	export KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" PROMTOOL="$$5/promtool" CGO_ENABLED=1; \
+	go test -race $(TESTFLAGS) ./test/monitoring; \
+	exec go test -race -timeout 20m $(TESTFLAGS) -run '^TestMonitoring$$' ./test/integration
+
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 measures less and draws nothing
 	@$(call with-tools,controlplane opentofu provider-time) \

@@ -23,6 +23,7 @@ for name in "$@"; do
 	cni) what='the CNI plugins' ;;
 	crossplane) what=Crossplane ;;
 	crossplane-cli) what='the Crossplane CLI' ;;
+	promtool) what=promtool ;;
 	*) what=$name ;;
 	esac
 	build=$hack/build.sh
