@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -20,12 +21,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// expectEvent waits until there is an event about the Workspace with the supplied
+// expectEvent waits until there is an event about the object with the supplied
 // reason, whose message contains every one of the supplied texts.
-func expectEvent(t *testing.T, c *cluster, ws workspace.Workspace, reason string, texts ...string) {
+func expectEvent(t *testing.T, c *cluster, o client.Object, reason string, texts ...string) {
 	t.Helper()
 	eventually(t, func() error {
-		events, err := c.eventsOf(t, ws)
+		events, err := c.eventsOf(t, o)
 		if err != nil {
 			return err
 		}

@@ -61,6 +61,16 @@ type instance struct {
 func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	t.Helper()
 
+	i := launchInstance(t, c, opts...)
+	expectServing(t, i, "/readyz")
+
+	return i
+}
+
+// launchInstance starts an instance like startInstance, and does not wait.
+func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
+	t.Helper()
+
 	if err := program.DependOn(shared.source); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +141,6 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	}()
 
 	t.Cleanup(func() { i.cleanup(t) })
-	expectServing(t, i, "/readyz")
 
 	return i
 }

@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -109,20 +110,25 @@ func (c *cluster) newUser(t *testing.T) (name, kubeconfig string) {
 	return name, kubeconfig
 }
 
-// grant a user the supplied rules, in one namespace or, if that is empty, in all of them.
-func (c *cluster) grant(t *testing.T, user, namespace string, rules []rbacv1.PolicyRule) {
+// grant a user the supplied rules, in one namespace or, if that is empty, in all of them. It
+// returns the role.
+func (c *cluster) grant(t *testing.T, user, namespace string, rules []rbacv1.PolicyRule) client.Object {
 	t.Helper()
 
 	o := metav1.ObjectMeta{Namespace: namespace, Name: unique("role")}
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
 
 	if namespace == "" {
-		c.create(t, &rbacv1.ClusterRole{ObjectMeta: o, Rules: rules})
+		role := &rbacv1.ClusterRole{ObjectMeta: o, Rules: rules}
+		c.create(t, role)
 		c.create(t, &rbacv1.ClusterRoleBinding{ObjectMeta: o, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: o.Name}})
 
-		return
+		return role
 	}
 
-	c.create(t, &rbacv1.Role{ObjectMeta: o, Rules: rules})
+	role := &rbacv1.Role{ObjectMeta: o, Rules: rules}
+	c.create(t, role)
 	c.create(t, &rbacv1.RoleBinding{ObjectMeta: o, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: o.Name}})
+
+	return role
 }

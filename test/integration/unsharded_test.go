@@ -34,6 +34,7 @@ func TestUnsharded(t *testing.T) {
 	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
 	t.Run("DropIn", testDropIn)
 	t.Run("Migration", testMigration)
+	t.Run("MissingRights", testMissingConfigRights)
 	t.Run("NoNamespace", func(t *testing.T) { testUnshardedWithoutLease(t, withEnv("POD_NAMESPACE", "")) })
 }
 

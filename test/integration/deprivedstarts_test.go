@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// started starts the instance without the right, before the supplied story.
+func started(s story, opts ...instanceOption) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+		d.takeAway(t)
+		d.start(t, opts...)
+		s(t, d)
+	}
+}
+
+// unready cannot list a kind. The instance is not ready until it can.
+func unready(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+	d.launch(t)
+	d.expectNotReady(t, "caches", "a right is missing", `cannot list resource "`+d.right.resource+`"`)
+	d.expectLogged(t)
+
+	d.giveBack(t)
+	expectServing(t, d.i, "/readyz")
+	d.expectServes(t)
+}
+
+// unwatched cannot watch a kind. The instance lists it again and again.
+func unwatched(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+	d.start(t)
+	d.expectLogged(t)
+
+	d.giveBack(t)
+	d.expectServes(t)
+}
+
+// ungated cannot see the CRDs. It starts all controllers at once, and never looks again.
+func ungated(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+	d.start(t)
+	d.expectLogged(t, "Starting all controllers at once")
+	d.expectServes(t)
+}
+
+// leaseless cannot get or create its Lease. It does nothing until it can.
+func leaseless(texts ...string) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+		d.takeAway(t)
+		d.launch(t)
+		d.expectNotReady(t, "lease", append(texts, "cannot get Lease")...)
+		d.expectLogged(t)
+
+		d.giveBack(t)
+		expectServing(t, d.i, "/readyz")
+		d.expectServes(t)
+	}
+}
+
+// unrenewed cannot renew its Lease. It ends, and the next one can take the Lease.
+func unrenewed(t *testing.T, d *deprived) {
+	t.Helper()
+	d.start(t, withShortLease())
+	expectLeaseHeld(t, d.c, leaseNamespace, leaseName+"-"+d.shard)
+
+	d.takeAway(t)
+
+	if !eventuallyEnded(d.i) || d.i.cmd.ProcessState.Success() {
+		t.Errorf("want an instance that cannot renew its Lease to end with an error, got %s", d.i.cmd.ProcessState)
+	}
+
+	d.expectLogged(t, "Failed to update lease", "other instances may take over")
+
+	d.giveBack(t)
+	d.start(t, withShortLease())
+	d.expectServes(t)
+}
+
+// unobserved cannot list the Leases of other instances.
+func unobserved(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+	d.start(t, withShortLease())
+	d.expectLogged(t, "Cannot list the Leases of other instances")
+	d.expectServes(t)
+}
+
+// expectNotReady waits until the named check of the instance fails with the supplied texts.
+func (d *deprived) expectNotReady(t *testing.T, check string, texts ...string) {
+	t.Helper()
+	eventually(t, func() error {
+		code, body, err := d.i.get(t, d.i.probes, "/readyz/"+check)
+		if err != nil {
+			return err
+		}
+
+		if code == http.StatusOK || !containsAll(body, texts) {
+			return errors.Errorf("want /readyz/%s to fail with %q, got %d: %s", check, texts, code, body)
+		}
+
+		return nil
+	})
+}
+
+// orphanLock has a run of the CLI that leaves its lock on a state that was never made. The CLI
+// cannot remove that, and the instance cannot without the right.
+func orphanLock(text string) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+		d.takeAway(t)
+
+		cut := &atomic.Bool{}
+		left := make(chan struct{}, 1)
+		p := startProxy(t, d.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+
+			r.Body = io.NopCloser(bytes.NewReader(body))
+
+			// The state of the workspace default is made by init, before that of the Workspace.
+			state := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/secrets") && !bytes.Contains(body, []byte("tfstate-default-"))
+			unlock := r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/leases/lock-tfstate-") && !strings.Contains(r.URL.Path, "-default-")
+
+			if cut.Load() || (!state && !unlock) {
+				next.ServeHTTP(w, r)
+
+				return
+			}
+
+			if unlock {
+				cut.Store(true)
+				left <- struct{}{}
+			}
+
+			refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
+		})
+
+		d.start(t, withCLIKubeconfig(p.kubeconfig))
+
+		ws, e := d.create(t, keptState)
+		<-left
+		inSynced(text)(t, d, ws)
+
+		d.giveBack(t)
+		d.c.request(t, ws)
+		expectEvent(t, d.c, ws, "RemovedOrphanLock")
+		expectReady(t, d.c, ws)
+		expectUnlocked(t, d.c, ws, d.states, d.ns)
+		expectDone(t, e, "created")
+	}
+}
