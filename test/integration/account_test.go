@@ -143,10 +143,21 @@ func (a *account) change(t *testing.T, r right, names []string, granted bool) {
 	}
 
 	for _, role := range a.roles {
-		if role.name == r.role {
+		// Another role may grant the same in more namespaces.
+		if role.name == r.role && !a.grants(r, names) {
 			eventually(t, func() error { return a.checkAllowed(t, r, role.namespace, granted) })
 		}
 	}
+}
+
+// grants says whether the role for all namespaces has the right, unless that role is among the
+// named ones.
+func (a *account) grants(r right, except []string) bool {
+	return slices.ContainsFunc(a.roles, func(role accountRole) bool {
+		return role.namespace == "" && !slices.Contains(except, role.name) && slices.ContainsFunc(rightsOf(role.name, role.rules), func(have right) bool {
+			return have.verb == r.verb && have.resource == r.resource && slices.Equal(have.groups, r.groups)
+		})
+	})
 }
 
 // setRules changes a role. It can be called in a cleanup.

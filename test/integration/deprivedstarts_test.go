@@ -5,14 +5,8 @@
 package integration
 
 import (
-	"bytes"
-	"io"
 	"net/http"
-	"strings"
-	"sync/atomic"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -27,11 +21,15 @@ func started(s story, opts ...instanceOption) story {
 	}
 }
 
+// withoutStreams makes the caches of the instance list, as they do with API servers before
+// Kubernetes 1.34. With later ones they only watch, unless that is refused.
+func withoutStreams() instanceOption { return withEnv("KUBE_FEATURE_WatchListClient", "false") }
+
 // unready cannot list a kind. The instance is not ready until it can.
 func unready(t *testing.T, d *deprived) {
 	t.Helper()
 	d.takeAway(t)
-	d.launch(t)
+	d.launch(t, withoutStreams())
 	d.expectNotReady(t, "caches", "a right is missing", `cannot list resource "`+d.right.resource+`"`)
 	d.expectLogged(t)
 
@@ -49,6 +47,18 @@ func unwatched(t *testing.T, d *deprived) {
 
 	d.giveBack(t)
 	d.expectServes(t)
+}
+
+// unwatchedSecrets cannot watch Secrets, which it reads when they are first needed.
+func unwatchedSecrets(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+	d.start(t)
+
+	ws, e := d.create(t, secretVariable)
+	expectReady(t, d.c, ws)
+	d.expectLogged(t)
+	expectDone(t, e, "created")
 }
 
 // ungated cannot see the CRDs. It starts all controllers at once, and never looks again.
@@ -118,54 +128,4 @@ func (d *deprived) expectNotReady(t *testing.T, check string, texts ...string) {
 
 		return nil
 	})
-}
-
-// orphanLock has a run of the CLI that leaves its lock on a state that was never made. The CLI
-// cannot remove that, and the instance cannot without the right.
-func orphanLock(text string) story {
-	return func(t *testing.T, d *deprived) {
-		t.Helper()
-		d.takeAway(t)
-
-		cut := &atomic.Bool{}
-		left := make(chan struct{}, 1)
-		p := startProxy(t, d.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return
-			}
-
-			r.Body = io.NopCloser(bytes.NewReader(body))
-
-			// The state of the workspace default is made by init, before that of the Workspace.
-			state := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/secrets") && !bytes.Contains(body, []byte("tfstate-default-"))
-			unlock := r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/leases/lock-tfstate-") && !strings.Contains(r.URL.Path, "-default-")
-
-			if cut.Load() || (!state && !unlock) {
-				next.ServeHTTP(w, r)
-
-				return
-			}
-
-			if unlock {
-				cut.Store(true)
-				left <- struct{}{}
-			}
-
-			refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
-		})
-
-		d.start(t, withCLIKubeconfig(p.kubeconfig))
-
-		ws, e := d.create(t, keptState)
-		<-left
-		inSynced(text)(t, d, ws)
-
-		d.giveBack(t)
-		d.c.request(t, ws)
-		expectEvent(t, d.c, ws, "RemovedOrphanLock")
-		expectReady(t, d.c, ws)
-		expectUnlocked(t, d.c, ws, d.states, d.ns)
-		expectDone(t, e, "created")
-	}
 }

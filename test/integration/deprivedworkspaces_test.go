@@ -116,26 +116,6 @@ func blocked(s shown, needs ...need) story {
 	}
 }
 
-// undeleted deletes a Workspace with a state in the kubernetes backend. With the right it is gone,
-// and so is its state.
-func undeleted(s shown) story {
-	return func(t *testing.T, d *deprived) {
-		t.Helper()
-
-		ws, e := d.create(t, keptState)
-		expectReady(t, d.c, ws)
-
-		d.takeAway(t)
-		d.c.remove(t, ws)
-		s(t, d, ws)
-
-		d.giveBack(t)
-		expectGone(t, d.c, ws)
-		expectStates(t, d.c, d.states, d.ns)
-		expectDone(t, e, "created", "destroyed")
-	}
-}
-
 // changedConnection changes an output that is in the connection Secret.
 func changedConnection(t *testing.T, d *deprived) {
 	t.Helper()

@@ -212,7 +212,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	}
 
 	r := managed.NewReconciler(
-		clientManager{Manager: mgr, client: completionClient{secretSizeClient{mgr.GetClient()}}},
+		clientManager{Manager: mgr, client: completionClient{secretSizeClient{secretPatchClient{mgr.GetClient()}}}},
 		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	wrapped, err := o.Wrap(schedule.NewReconciler(completionReconciler{r}, polls, records, slots, left, log), kind)

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// undeletedState cannot delete the state of a deleted Workspace.
+func undeletedState(t *testing.T, d *deprived) {
+	t.Helper()
+
+	ws, e := d.create(t, keptState)
+	expectReady(t, d.c, ws)
+
+	d.takeAway(t)
+	d.c.remove(t, ws)
+	inSynced(`cannot delete resource "secrets"`)(t, d, ws)
+
+	d.giveBack(t)
+	expectGone(t, d.c, ws)
+	expectStates(t, d.c, d.states, d.ns)
+	expectDone(t, e, "created", "destroyed")
+}
+
+// leftLeases cannot delete the Lease that was the lock on a deleted state. That does not keep the
+// Workspace: nothing holds the lock.
+func leftLeases(t *testing.T, d *deprived) {
+	t.Helper()
+
+	ws, e := d.create(t, keptState)
+	expectReady(t, d.c, ws)
+
+	d.takeAway(t)
+	d.c.remove(t, ws)
+	d.expectLogged(t)
+	expectGone(t, d.c, ws)
+	expectGone(t, d.c, stateSecret(ws, d.states, d.ns))
+	expectUnlocked(t, d.c, ws, d.states, d.ns)
+	expectDone(t, e, "created", "destroyed")
+}
+
+// leftLocks cannot release the lock that the CLI takes to make a state. With the right, a person
+// has to remove that lock, as the condition says: the CLI did not say that the lock is its own.
+func leftLocks(t *testing.T, d *deprived) {
+	t.Helper()
+	d.takeAway(t)
+
+	ws, e := d.create(t, keptState)
+	inCLI(`cannot update resource "leases"`)(t, d, ws)
+
+	d.giveBack(t)
+	d.c.request(t, ws)
+	eventually(t, func() error {
+		d.c.get(t, ws)
+
+		if strings.Contains(ws.GetCondition(xpv2.TypeSynced).Message, "remove it with force-unlock") {
+			d.unlock(t, ws)
+			d.c.request(t, ws)
+		}
+
+		return isReady(ws)
+	})
+	expectDone(t, e, "created")
+}
+
+// unlock removes the holder of the lock on the state of the Workspace, as a person does.
+func (d *deprived) unlock(t *testing.T, ws client.Object) {
+	t.Helper()
+
+	l := newLease(d.states, "lock-tfstate-"+ws.GetName()+"-"+d.ns)
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null},"spec":{"holderIdentity":null}}`))
+
+	if err := d.c.kube.Patch(t.Context(), l, patch); err != nil {
+		t.Fatalf("cannot unlock: %v", err)
+	}
+}
+
+// orphanLock has an instance that is killed while its CLI makes a state. No command of the CLI
+// removes that lock, and the next instance cannot remove it without the right.
+func orphanLock(text string) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+
+		reached := make(chan struct{})
+		reach := sync.OnceFunc(func() { close(reached) })
+		p := startProxy(t, d.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+
+			// The state of the workspace default is made by init, before that of the Workspace.
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/secrets") || bytes.Contains(body, []byte("tfstate-default-")) {
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				next.ServeHTTP(w, r)
+
+				return
+			}
+
+			reach()
+			<-r.Context().Done()
+		})
+
+		d.start(t, withShortLease(), withCLIKubeconfig(p.kubeconfig))
+
+		ws, e := d.create(t, keptState)
+
+		<-reached
+		expectLeaseHeld(t, d.c, d.states, lockOf(ws, d.ns))
+		d.i.kill(t)
+
+		d.takeAway(t)
+		d.start(t, withShortLease())
+		inSynced(text)(t, d, ws)
+
+		d.giveBack(t)
+		d.c.request(t, ws)
+		expectEvent(t, d.c, ws, "RemovedOrphanLock")
+		expectReady(t, d.c, ws)
+		expectUnlocked(t, d.c, ws, d.states, d.ns)
+		expectDone(t, e, "created")
+	}
+}
