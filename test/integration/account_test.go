@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // The roles of every deployment, by their names in the manifests.
@@ -126,6 +129,7 @@ func (a *account) giveBack(t *testing.T, r right, to ...string) {
 	a.change(t, r, to, true)
 }
 
+// change can be called in a cleanup.
 func (a *account) change(t *testing.T, r right, names []string, granted bool) {
 	t.Helper()
 
@@ -145,7 +149,10 @@ func (a *account) change(t *testing.T, r right, names []string, granted bool) {
 	for _, role := range a.roles {
 		// Another role may grant the same in more namespaces.
 		if role.name == r.role && !a.grants(r, names) {
-			eventually(t, func() error { return a.checkAllowed(t, r, role.namespace, granted) })
+			ctx := context.WithoutCancel(t.Context())
+			if err := wait.Until(ctx, wait.Soon, func() error { return a.checkAllowed(ctx, r, role.namespace, granted) }); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -160,7 +167,6 @@ func (a *account) grants(r right, except []string) bool {
 	})
 }
 
-// setRules changes a role. It can be called in a cleanup.
 func (a *account) setRules(t *testing.T, role accountRole, rules []rbacv1.PolicyRule) {
 	t.Helper()
 
@@ -178,12 +184,7 @@ func (a *account) setRules(t *testing.T, role accountRole, rules []rbacv1.Policy
 }
 
 // checkAllowed returns an error unless the API server applies the last change of the right.
-func (a *account) checkAllowed(t *testing.T, r right, namespace string, want bool) error {
-	t.Helper()
-
-	ctx, cancel := cleanupContext(t)
-	defer cancel()
-
+func (a *account) checkAllowed(ctx context.Context, r right, namespace string, want bool) error {
 	resource, subresource, _ := strings.Cut(r.resource, "/")
 
 	for _, group := range r.groups {
