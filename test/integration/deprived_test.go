@@ -90,6 +90,7 @@ func (d *deprived) takeAway(t *testing.T) {
 	}
 
 	d.taken = true
+
 	t.Cleanup(func() { d.giveBack(t) })
 
 	for _, a := range []*account{d.user, d.cli} {

@@ -116,6 +116,7 @@ func TestMissingRights(t *testing.T) {
 	for range deprivedInstances {
 		d := newDeprived(t, c)
 		d.start(t)
+
 		pool <- d
 	}
 
@@ -131,6 +132,7 @@ func TestMissingRights(t *testing.T) {
 				t.Parallel()
 
 				d := <-pool
+
 				t.Cleanup(func() { pool <- d })
 
 				row.lacks(t, d.of(t, r, row))
