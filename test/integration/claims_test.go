@@ -257,10 +257,9 @@ func TestCatchAll(t *testing.T) {
 
 // testUnshardedNextToShards starts both kinds of instances: each leaves the Workspaces of
 // the other alone, and every Workspace is served by one of them.
-func testUnshardedNextToShards(t *testing.T) {
+func testUnshardedNextToShards(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, one := c.namespace(t), unique("shard")
 	a := startInstance(t, c, withShard(one), withShortLease())
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "mixed"))

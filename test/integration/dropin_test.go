@@ -37,10 +37,9 @@ const legacySecret = "correct horse battery staple"
 
 // testDropIn starts an instance in place of the existing provider-terraform. It changes nothing
 // of what that one has left. After that, changes and deletions work as ever.
-func testDropIn(t *testing.T) {
+func testDropIn(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, root := c.namespace(t), t.TempDir()
 	module := tree{"main.tf": moduleFile(t, "evidence.tf") + moduleFile(t, "id.tf")}
 	u := newGitUpstream(t, module)

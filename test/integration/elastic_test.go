@@ -25,10 +25,9 @@ func withAssigner(name string) []instanceOption {
 // testElastic creates Workspaces without a label. Two shards share them, a third one joins, one
 // is killed, and one is stopped. A label that was written by hand stays. The assigner sees every
 // Workspace of the control plane without a label, so that other instances cannot run beside it.
-func testElastic(t *testing.T) {
+func testElastic(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
 	start := func(name string) *instance { return startInstance(t, c, withAssigner(name)...) }
 	a, b := start(one), start(two)

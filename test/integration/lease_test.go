@@ -334,10 +334,9 @@ func TestOtherLeaseNamespace(t *testing.T) {
 
 // testUnshardedOutage takes the API server away from an unsharded instance in the middle of an
 // apply, for longer than its Lease lasts at other times.
-func testUnshardedOutage(t *testing.T) {
+func testUnshardedOutage(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns := c.namespace(t)
 	p := startProxy(t, c, transparent)
 	i := startInstance(t, c, withNamespace(ns), withShortLease(), withArgs("--lease-apply-duration=60s"), withKubeconfig(p.kubeconfig))

@@ -16,10 +16,9 @@ import (
 // testMigration goes through all modes with the same Workspaces, in the order of
 // docs/sharding.md: one instance, static shards, elastic shards, and one instance again. No
 // instance has the disk of another one.
-func testMigration(t *testing.T) {
+func testMigration(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, static, elastic := c.namespace(t), unique("static"), unique("elastic")
 	start := func(opts ...instanceOption) *instance {
 		return startInstance(t, c, append(opts, withShortLease(), withPoll(pollFarAway))...)

@@ -151,10 +151,9 @@ func TestMissingRights(t *testing.T) {
 }
 
 // testMissingConfigRights takes rights on ProviderConfigs away. Every instance serves all of them.
-func testMissingConfigRights(t *testing.T) {
+func testMissingConfigRights(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	shared := newDeprived(t, c)
 	shared.start(t)
 

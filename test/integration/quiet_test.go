@@ -20,10 +20,9 @@ import (
 // time. Every reconcile of a Workspace that uses one of them would have to plan again from
 // then on: without a run there was no reconcile. The instance is unsharded, because claims
 // cause reconciles of their own.
-func testQuiet(t *testing.T) {
+func testQuiet(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, leases := c.namespace(t), withNamespace(c.namespace(t))
 	origin := func(text string) *string { return new("locals {\n  origin = \"" + text + "\"\n}\n") }
 

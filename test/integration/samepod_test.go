@@ -38,10 +38,9 @@ func TestSamePod(t *testing.T) {
 }
 
 // testUnshardedSamePod does the same with an unsharded instance.
-func testUnshardedSamePod(t *testing.T) {
+func testUnshardedSamePod(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns := c.namespace(t)
 	testSamePod(t, c, ns, leaseName, func(*workspaceSpec) {}, withNamespace(ns), withLongLease())
 }

@@ -7,7 +7,7 @@
 //
 // Each test has its own names, namespaces, directories and shards. Tests of sharded
 // instances share one control plane and run in parallel. An unsharded instance serves all
-// Workspaces, so its tests have a second control plane and run on it one after the other.
+// Workspaces, so its tests have other control planes and run on them one after the other.
 package integration
 
 import (
@@ -54,9 +54,9 @@ type suite struct {
 	// wants it.
 	mirror string
 
-	// sharded is the control plane of sharded instances, and unsharded that of
-	// the others.
-	sharded, unsharded *cluster
+	// sharded is the control plane of sharded instances. Tests of the others have unsharded and
+	// succession, and run on each of them one after the other.
+	sharded, unsharded, succession *cluster
 
 	// ports counts the assigned ports. It does not begin at 0, so that another run of
 	// these tests on this machine gets others.
@@ -92,6 +92,7 @@ func run(m *testing.M) int {
 	}
 	defer s.sharded.stop()
 	defer s.unsharded.stop()
+	defer s.succession.stop()
 
 	shared = s
 
@@ -134,12 +135,13 @@ func newSuite(dir string) (*suite, error) {
 	flux := filepath.Join(root, "internal", "module", "testdata", "flux")
 
 	s := &suite{
-		source:    root,
-		provider:  filepath.Join(dir, "provider"),
-		clis:      map[string]string{"tofu": tofu, "terraform": terraform},
-		mirror:    mirror,
-		sharded:   newCluster(assets, filepath.Join(dir, "sharded"), ours, flux),
-		unsharded: newCluster(assets, filepath.Join(dir, "unsharded"), ours),
+		source:     root,
+		provider:   filepath.Join(dir, "provider"),
+		clis:       map[string]string{"tofu": tofu, "terraform": terraform},
+		mirror:     mirror,
+		sharded:    newCluster(assets, filepath.Join(dir, "sharded"), ours, flux),
+		unsharded:  newCluster(assets, filepath.Join(dir, "unsharded"), ours),
+		succession: newCluster(assets, filepath.Join(dir, "succession"), ours),
 	}
 
 	s.ports.Store(rand.Uint32())

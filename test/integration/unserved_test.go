@@ -10,10 +10,9 @@ import (
 
 // testUnserved expects an event and a metric about Workspaces without an instance, until
 // an instance serves them.
-func testUnserved(t *testing.T) {
+func testUnserved(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
 	a := startInstance(t, c, withNamespace(ns), withShard(one), withShortLease())
 

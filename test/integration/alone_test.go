@@ -15,35 +15,52 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
+// The tests of this file and those they call need the most time: one after the other has the
+// whole control plane. So the name of the file is one of the first, and they start before the
+// others.
+
 // TestUnsharded runs instances without a shard. Each serves every Workspace of
 // its control plane, so there is one at a time.
 func TestUnsharded(t *testing.T) {
 	t.Parallel()
-	t.Run("NextToShards", testUnshardedNextToShards)
-	t.Run("Unserved", testUnserved)
-	t.Run("Predecessor", testPredecessor)
-	t.Run("SamePod", testUnshardedSamePod)
-	t.Run("Elastic", testElastic)
-	t.Run("Outage", testUnshardedOutage)
-	t.Run("Quiet", testQuiet)
-	t.Run("StoppedPredecessor", testStoppedPredecessor)
-	t.Run("DeadShard", testDeadShard)
-	t.Run("DeadUnsharded", testDeadUnsharded)
-	t.Run("LeaderElection", func(t *testing.T) { testUnshardedWithLease(t, "--leader-election") })
-	t.Run("InCluster", func(t *testing.T) { testUnshardedWithLease(t) })
-	t.Run("NoLeaderElection", func(t *testing.T) { testUnshardedWithoutLease(t, withArgs("--no-leader-election")) })
-	t.Run("DropIn", testDropIn)
-	t.Run("Migration", testMigration)
-	t.Run("MissingRights", testMissingConfigRights)
-	t.Run("NoNamespace", func(t *testing.T) { testUnshardedWithoutLease(t, withEnv("POD_NAMESPACE", "")) })
+
+	c := shared.unsharded.started(t)
+	run := func(name string, test func(*testing.T, *cluster)) { t.Run(name, func(t *testing.T) { test(t, c) }) }
+
+	run("NextToShards", testUnshardedNextToShards)
+	run("Unserved", testUnserved)
+	run("Outage", testUnshardedOutage)
+	run("Quiet", testQuiet)
+	run("MissingRights", testMissingConfigRights)
+	run("LeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c, "--leader-election") })
+	run("InCluster", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c) })
+	run("NoLeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withArgs("--no-leader-election")) })
+	run("NoNamespace", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withEnv("POD_NAMESPACE", "")) })
+}
+
+// TestSuccession runs instances, at least one of them without a shard, which take over the work of
+// others.
+func TestSuccession(t *testing.T) {
+	t.Parallel()
+
+	c := shared.succession.started(t)
+	run := func(name string, test func(*testing.T, *cluster)) { t.Run(name, func(t *testing.T) { test(t, c) }) }
+
+	run("Predecessor", testPredecessor)
+	run("StoppedPredecessor", testStoppedPredecessor)
+	run("SamePod", testUnshardedSamePod)
+	run("DeadShard", testDeadShard)
+	run("DeadUnsharded", testDeadUnsharded)
+	run("Elastic", testElastic)
+	run("DropIn", testDropIn)
+	run("Migration", testMigration)
 }
 
 // testUnshardedWithLease expects the default behaviour: one Lease, and all Workspaces with
 // any label. It claims none of them.
-func testUnshardedWithLease(t *testing.T, args ...string) {
+func testUnshardedWithLease(t *testing.T, c *cluster, args ...string) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	i := startInstance(t, c, withNamespace(c.namespace(t)), withArgs(args...))
 
 	expectLeaseHeld(t, c, i.namespace, leaseName)
@@ -62,10 +79,9 @@ func testUnshardedWithLease(t *testing.T, args ...string) {
 
 // testUnshardedWithoutLease expects no leader election if it is turned off, or if the
 // namespace is not known.
-func testUnshardedWithoutLease(t *testing.T, opt instanceOption) {
+func testUnshardedWithoutLease(t *testing.T, c *cluster, opt instanceOption) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	i := startInstance(t, c, withNamespace(c.namespace(t)), opt)
 
 	expectServesAll(t, c, i)
@@ -93,10 +109,9 @@ func expectServesAll(t *testing.T, c *cluster, i *instance) {
 
 // testPredecessor kills an unsharded instance in the middle of an apply. The next one, on
 // the same host, takes its Lease and knows the holder of the lock that it finds.
-func testPredecessor(t *testing.T) {
+func testPredecessor(t *testing.T, c *cluster) {
 	t.Helper()
 
-	c := shared.unsharded.started(t)
 	ns := c.namespace(t)
 	a := startInstance(t, c, withNamespace(ns), withShortLease())
 
@@ -115,12 +130,11 @@ func testPredecessor(t *testing.T) {
 // testStoppedPredecessor stops an unsharded instance whose apply has to be killed. It
 // releases its Lease, and so does the next one, which does not reconcile the Workspace.
 // The one after that still knows the holder of the lock that it finds.
-func testStoppedPredecessor(t *testing.T) {
+func testStoppedPredecessor(t *testing.T, c *cluster) {
 	t.Helper()
 
 	const suffix = "stopped"
 
-	c := shared.unsharded.started(t)
 	ns := c.namespace(t)
 	a := startInstance(t, c, withNamespace(ns), withCLI(newStubborn(t)), withArgs("--shutdown-grace=1s"))
 
@@ -145,12 +159,11 @@ func testStoppedPredecessor(t *testing.T) {
 
 // testDeadShard kills the instance of a shard in the middle of an apply. An unsharded one
 // takes over, and knows from the claim the holder of the lock that it finds.
-func testDeadShard(t *testing.T) {
+func testDeadShard(t *testing.T, c *cluster) {
 	t.Helper()
 
 	const suffix = "dead-shard"
 
-	c := shared.unsharded.started(t)
 	ns, one := c.namespace(t), unique("shard")
 	a := startInstance(t, c, withShard(one), withNamespace(ns), withShortLease())
 
@@ -167,12 +180,11 @@ func testDeadShard(t *testing.T) {
 
 // testDeadUnsharded kills an unsharded instance in the middle of an apply. A shard takes
 // over, and knows from the Lease the holder of the lock that it finds.
-func testDeadUnsharded(t *testing.T) {
+func testDeadUnsharded(t *testing.T, c *cluster) {
 	t.Helper()
 
 	const suffix = "dead-unsharded"
 
-	c := shared.unsharded.started(t)
 	ns, one := c.namespace(t), unique("shard")
 	a := startInstance(t, c, withNamespace(ns), withShortLease())
 
