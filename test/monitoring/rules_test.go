@@ -96,6 +96,32 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestScrapeConfig checks the scrape configuration in the README.
+func TestScrapeConfig(t *testing.T) {
+	t.Parallel()
+
+	tool := promtool(t)
+
+	readme, err := os.ReadFile(filepath.Join(root, Directory, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```").FindSubmatch(readme)
+	if config == nil {
+		t.Fatal("the README has no scrape configuration")
+	}
+
+	file := filepath.Join(t.TempDir(), "prometheus.yaml")
+	if err := os.WriteFile(file, config[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := Promtool(t.Context(), tool, "check", "config", "--syntax-only", file); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAlerts tests with promtool when each alert fires.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
