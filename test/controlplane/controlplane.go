@@ -8,14 +8,18 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -161,13 +165,23 @@ func (c *ControlPlane) serve(ctx context.Context) error {
 		return err
 	}
 
-	return wait.Until(ctx, wait.Patience, func() error {
-		if !c.server.Running() {
-			return errors.Errorf("API server ended with %s", c.server.How())
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 
-		return AnswersOK(ctx, hc, c.config.Host+"/readyz")
-	})
+	go func() {
+		select {
+		case <-c.server.Ended():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
+	err = wait.Until(ctx, wait.Patience, func() error { return AnswersOK(ctx, hc, c.config.Host+"/readyz") })
+	if err != nil && !c.server.Running() {
+		return errors.Errorf("API server ended with %s", c.server.How())
+	}
+
+	return err
 }
 
 func (c *ControlPlane) connect() error {
@@ -286,12 +300,33 @@ func AnswersOK(ctx context.Context, hc *http.Client, url string) error {
 	return nil
 }
 
-// FreeAddress returns a loopback address with a free port.
+// ports counts the addresses that FreeAddress has tried. It begins anywhere, so that another
+// process on this machine gets others.
+var ports = startAnywhere() //nolint:gochecknoglobals // All callers in a process share it.
+
+func startAnywhere() *atomic.Int64 {
+	n := &atomic.Int64{}
+	n.Store(rand.Int63nRange(0, math.MaxInt32))
+
+	return n
+}
+
+// FreeAddress returns a loopback address with a free port. The system does not assign the port to
+// a connection before the caller listens there: it is below the range of ephemeral ports. No
+// address is returned twice.
 func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It does not wait for anything.
-	if err != nil {
-		return "", errors.Wrap(err, "cannot find a free port")
+	const first, count = 10000, 20000
+
+	for range count {
+		address := fmt.Sprintf("127.0.0.1:%d", first+ports.Add(1)%count)
+
+		l, err := net.Listen("tcp", address) //nolint:noctx // It does not wait for anything.
+		if err != nil {
+			continue
+		}
+
+		return address, l.Close()
 	}
 
-	return l.Addr().String(), l.Close()
+	return "", errors.New("no port is free")
 }

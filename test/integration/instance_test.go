@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -339,32 +339,16 @@ func expectMetric(t *testing.T, i *instance, line string) {
 	})
 }
 
-// freeAddress returns a loopback address with a free port. The system does not assign the
-// port to a connection before the instance listens there: it is below the range of
-// ephemeral ports, and no address is returned twice.
+// freeAddress returns a loopback address with a free port.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 
-	const first, count = 10000, 20000
-
-	for range count {
-		address := fmt.Sprintf("127.0.0.1:%d", first+shared.ports.Add(1)%count)
-
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			continue
-		}
-
-		if err := l.Close(); err != nil {
-			t.Fatalf("cannot close listener: %v", err)
-		}
-
-		return address
+	address, err := controlplane.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	t.Fatal("no port is free")
-
-	return ""
+	return address
 }
 
 // workdir returns the directory in which the instance runs the CLI for the

@@ -13,11 +13,9 @@ package integration
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -57,10 +55,6 @@ type suite struct {
 	// sharded is the control plane of sharded instances. Tests of the others have unsharded and
 	// succession, and run on each of them one after the other.
 	sharded, unsharded, succession *cluster
-
-	// ports counts the assigned ports. It does not begin at 0, so that another run of
-	// these tests on this machine gets others.
-	ports atomic.Uint32
 }
 
 // tofu is the default CLI of an instance.
@@ -143,8 +137,6 @@ func newSuite(dir string) (*suite, error) {
 		unsharded:  newCluster(assets, filepath.Join(dir, "unsharded"), ours),
 		succession: newCluster(assets, filepath.Join(dir, "succession"), ours),
 	}
-
-	s.ports.Store(rand.Uint32())
 
 	return s, program.Build(root, s.provider, "./cmd/provider", "-race")
 }
