@@ -75,8 +75,9 @@ func LockOf(err error) (Lock, bool) {
 }
 
 func (d Diagnostic) locked() bool {
-	// The failure to release a lock has the same lock information.
-	return !d.says("Error releasing the state lock") && d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
+	// The failure to release a lock has the same lock information. The second text is that of the
+	// kubernetes backend when it makes a state.
+	return !d.says("Error releasing the state lock", "unlocking the state in Kubernetes failed") && d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
 }
 
 // lockField matches a line of the lock information, which all backends print in the same form.

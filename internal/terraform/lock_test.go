@@ -157,6 +157,7 @@ func TestLockReleased(t *testing.T) {
 		"Acquire": {reason: "another process has it", summary: "Error acquiring the state lock", want: true},
 		"Other":   {reason: "all backends print the holder in the same form", summary: "Error", want: true},
 		"Release": {reason: "this run had it", summary: "Error releasing the state lock"},
+		"Made":    {reason: "this run had it, to make a state", summary: "Failed to get existing workspaces: boom\n\t\t\t\tAdditionally, unlocking the state in Kubernetes failed:"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

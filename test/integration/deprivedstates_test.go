@@ -11,11 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
 // undeletedState cannot delete the state of a deleted Workspace.
@@ -50,42 +45,6 @@ func leftLeases(t *testing.T, d *deprived) {
 	expectGone(t, d.c, stateSecret(ws, d.states, d.ns))
 	expectUnlocked(t, d.c, ws, d.states, d.ns)
 	expectDone(t, e, "created", "destroyed")
-}
-
-// leftLocks cannot release the lock that the CLI takes to make a state. With the right, a person
-// has to remove that lock, as the condition says: the CLI did not say that the lock is its own.
-func leftLocks(t *testing.T, d *deprived) {
-	t.Helper()
-	d.takeAway(t)
-
-	ws, e := d.create(t, keptState)
-	inCLI(`cannot update resource "leases"`)(t, d, ws)
-
-	d.giveBack(t)
-	d.c.request(t, ws)
-	eventually(t, func() error {
-		d.c.get(t, ws)
-
-		if strings.Contains(ws.GetCondition(xpv2.TypeSynced).Message, "remove it with force-unlock") {
-			d.unlock(t, ws)
-			d.c.request(t, ws)
-		}
-
-		return isReady(ws)
-	})
-	expectDone(t, e, "created")
-}
-
-// unlock removes the holder of the lock on the state of the Workspace, as a person does.
-func (d *deprived) unlock(t *testing.T, ws client.Object) {
-	t.Helper()
-
-	l := newLease(d.states, "lock-tfstate-"+ws.GetName()+"-"+d.ns)
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null},"spec":{"holderIdentity":null}}`))
-
-	if err := d.c.kube.Patch(t.Context(), l, patch); err != nil {
-		t.Fatalf("cannot unlock: %v", err)
-	}
 }
 
 // orphanLock has an instance that is killed while its CLI makes a state. No command of the CLI

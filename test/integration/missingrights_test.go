@@ -92,7 +92,7 @@ func missingRights() map[string]missingRight {
 		"provider-terraform-extra: delete secrets": {lacks: undeletedState},
 		"provider-terraform-extra: get leases":     {lacks: blocked(inCLI(`cannot get resource "leases"`), keptState)},
 		"provider-terraform-extra: create leases":  {lacks: blocked(inCLI(`cannot create resource "leases"`), keptState)},
-		"provider-terraform-extra: update leases":  {lacks: leftLocks},
+		"provider-terraform-extra: update leases":  {lacks: blocked(inCLI(`cannot update resource "leases"`), keptState)},
 		"provider-terraform-extra: patch leases":   {starts: orphanLock("cannot release Lease")},
 		"provider-terraform-extra: delete leases":  {lacks: leftLeases},
 
