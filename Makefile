@@ -90,6 +90,17 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 	exec go test -race -count 1 -timeout 0 -v -run '^TestChaos$$' -artifacts -outputdir "$$PWD/_output/chaos" \
 	./test/chaos -duration=$(DURATION) -seed=$(SEED) -faults=$(FAULTS)
 
+# The programs run in containers, where there is no C library of this machine.
+.PHONY: e2e
+e2e: ## Install the provider with the real Crossplane on a real node, as root; ARGS=--smoke takes a minute
+	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli) \
+	export CGO_ENABLED=0; \
+	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
+	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin ./test/e2e ./test/e2e/pause; \
+	exec _output/e2e/bin/e2e -provider="_output/e2e/bin/$(notdir $(provider))" -pause=_output/e2e/bin/pause \
+	-controlplane="$$1" -tofu="$$2/tofu" -terraform="$$3/terraform" -provider-time="$$4/mirror" -node="$$5" -containerd="$$6" -cni="$$7" \
+	-crossplane="$$8" -crossplane-cli="$$9" $(ARGS)
+
 .PHONY: model
 model: ## Explore the models of Leases and claims with more faults than make test does
 	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/lease ./internal/shard/claim
@@ -137,7 +148,7 @@ format: ## Format the Go code as the linters want it
 
 .PHONY: clean
 clean: ## Remove build outputs, but not the tools of hack/
-	rm -rf $(bin) _output/demo _output/chaos _output/log
+	rm -rf $(bin) _output/demo _output/chaos _output/e2e _output/log
 
 .PHONY: distclean
 distclean: ## Remove _output, tools included: they take minutes to build again

@@ -31,23 +31,20 @@ func download(ctx context.Context, dir string, names ...string) ([]string, error
 		return nil, err
 	}
 
-	args := slices.Concat([]string{
-		"--quiet", "--quiet", "--yes", "--option=APT::Install-Recommends=false",
-		// Nothing is installed: apt is to download the dependencies as well.
-		"--option=Dir::State::status=/dev/null",
-		"--option=Dir::Cache::archives=" + dir + "/",
-		// The user _apt cannot write to the directory, and other users cannot lock the database.
-		"--option=APT::Sandbox::User=",
-		"--option=Debug::NoLocking=true",
-	}, []string{"install"}, names)
+	// apt leaves out the packages that it has: those of an empty directory are all.
+	empty, err := os.MkdirTemp(dir, "empty-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(empty) //nolint:errcheck // It is empty.
 
 	// The output has a line for each package: 'URL' FILE SIZE CHECKSUM.
-	uris, err := command(ctx, "apt-get", append([]string{"--print-uris"}, args...)...)
+	uris, err := command(ctx, "apt-get", append([]string{"--print-uris"}, install(empty, names)...)...)
 	if err != nil {
 		return nil, err
 	}
 
-	if _, err := command(ctx, "apt-get", append([]string{"--download-only"}, args...)...); err != nil {
+	if _, err := command(ctx, "apt-get", append([]string{"--download-only"}, install(dir, names)...)...); err != nil {
 		return nil, err
 	}
 
@@ -62,6 +59,21 @@ func download(ctx context.Context, dir string, names ...string) ([]string, error
 	slices.Sort(paths)
 
 	return paths, nil
+}
+
+// install returns the arguments of apt-get that install packages. They are downloaded into the
+// supplied directory.
+func install(dir string, names []string) []string {
+	return append([]string{
+		"--quiet", "--quiet", "--yes", "--option=APT::Install-Recommends=false",
+		// Nothing is installed: apt is to download the dependencies as well.
+		"--option=Dir::State::status=/dev/null",
+		"--option=Dir::Cache::archives=" + dir + "/",
+		// The user _apt cannot write to the directory, and other users cannot lock the database.
+		"--option=APT::Sandbox::User=",
+		"--option=Debug::NoLocking=true",
+		"install",
+	}, names...)
 }
 
 // command runs a program and returns its output.

@@ -1,0 +1,3 @@
+{{- define "labels" }}
+helm.sh/chart: {{ .Chart.Name }}
+{{- end }}

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// required returns the Debian packages of the programs that a node runs, and those of the image build.
+func required() []struct{ program, pkg string } {
+	return []struct{ program, pkg string }{
+		{"runc", "runc"},
+		{"nft", "nftables"},
+		{"ip", "iproute2"},
+		{"mount", "mount"},
+		{"dpkg-deb", "dpkg"},
+		{"apt-get", "apt"},
+	}
+}
+
+// checkMachine returns an error if this machine lacks something that the user can change.
+func checkMachine() error {
+	var programs, packages []string
+
+	for _, r := range required() {
+		if _, err := exec.LookPath(r.program); err != nil {
+			programs, packages = append(programs, r.program), append(packages, r.pkg)
+		}
+	}
+
+	if len(programs) > 0 {
+		return errors.Errorf("%s missing: apt-get install --no-install-recommends %s", strings.Join(programs, ", "), strings.Join(packages, " "))
+	}
+
+	if os.Geteuid() != 0 {
+		return errors.New("a node needs root: run it as root, or with -level=processes")
+	}
+
+	return nil
+}

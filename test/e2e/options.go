@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Levels: where containers run.
+const (
+	levelAuto      = "auto"
+	levelNode      = "node"
+	levelProcesses = "processes"
+)
+
+// options of the program.
+type options struct {
+	// smoke is only the shortest story.
+	smoke bool
+
+	level string
+
+	// keep keeps the node until a signal.
+	keep bool
+
+	// inside says that this process is the one in the sandbox.
+	inside bool
+
+	// root of the repository, and out the directory for all files of a run.
+	root, out string
+
+	tools tools
+}
+
+// tools are paths of programs, and of directories with programs.
+type tools struct {
+	controlPlane, node, containerd, cni, crossplane, crossplaneCLI string
+
+	// providerTime is a mirror of a Terraform provider.
+	providerTime string
+
+	// provider, tofu and terraform are the programs in the image of the provider.
+	provider, tofu, terraform string
+
+	// pause is the program of the first container of a pod.
+	pause string
+}
+
+func parseOptions(args []string) (*options, error) {
+	o := &options{}
+
+	f := flag.NewFlagSet("e2e", flag.ContinueOnError)
+	f.BoolVar(&o.smoke, "smoke", false, "only install the provider, and create and delete one Workspace")
+	f.StringVar(&o.level, "level", levelAuto, "`where` containers run: node, processes (no containers, if the machine allows no node), or auto")
+	f.BoolVar(&o.keep, "keep", false, "keep the node until Ctrl-C, also after a failure")
+	f.BoolVar(&o.inside, "inside", false, "this is the process in the sandbox")
+	f.StringVar(&o.root, "root", ".", "the `directory` of the repository")
+	f.StringVar(&o.out, "out", "_output/e2e", "a `directory` for logs and caches")
+
+	for name, path := range o.tools.flags() {
+		f.StringVar(path, name, "", "the `path` of this tool")
+	}
+
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+
+	if levels := []string{levelAuto, levelNode, levelProcesses}; !slices.Contains(levels, o.level) {
+		return nil, errors.Errorf("-level=%s is none of %s", o.level, strings.Join(levels, ", "))
+	}
+
+	return o, o.resolve()
+}
+
+// flags returns the paths by the names of their flags.
+func (t *tools) flags() map[string]*string {
+	return map[string]*string{
+		"controlplane": &t.controlPlane, "node": &t.node, "containerd": &t.containerd, "cni": &t.cni,
+		"crossplane": &t.crossplane, "crossplane-cli": &t.crossplaneCLI, "provider-time": &t.providerTime,
+		"provider": &t.provider, "tofu": &t.tofu, "terraform": &t.terraform, "pause": &t.pause,
+	}
+}
+
+// resolve makes all paths absolute, without symbolic links: programs run in other directories.
+func (o *options) resolve() error {
+	paths := []*string{&o.root}
+
+	for name, path := range o.tools.flags() {
+		if *path == "" {
+			return errors.Errorf("-%s is not set: run make e2e", name)
+		}
+
+		paths = append(paths, path)
+	}
+
+	for _, path := range paths {
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+
+		if *path, err = filepath.EvalSymlinks(abs); err != nil {
+			return err
+		}
+	}
+
+	// It need not exist.
+	abs, err := filepath.Abs(o.out)
+	o.out = abs
+
+	return err
+}
+
+// logs is the directory for the output of all programs.
+func (o *options) logs() string { return filepath.Join(o.out, "log") }
+
+// runtime is the path of the image of the provider.
+func (o *options) runtime() string { return filepath.Join(o.out, "cache", "runtime.tar") }

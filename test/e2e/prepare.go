@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	gcr "github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/e2e/sandbox"
+	"github.com/crossplane-contrib/provider-terraform/test/image"
+)
+
+// prepare prepares this machine, runs this program in a sandbox, and checks that nothing of it remains.
+func prepare(ctx context.Context, o *options, args []string, out io.Writer) error {
+	if err := checkMachine(); err != nil {
+		return err
+	}
+
+	if err := os.MkdirAll(o.out, 0o755); err != nil { //nolint:gosec // Containers read from it as other users.
+		return err
+	}
+
+	lock := flock.New(filepath.Join(o.out, "lock"))
+
+	switch locked, err := lock.TryLock(); {
+	case err != nil:
+		return err
+	case !locked:
+		return errors.Errorf("another make e2e runs in %s", o.out)
+	}
+	defer lock.Close() //nolint:errcheck // The process ends.
+
+	if err := os.RemoveAll(o.logs()); err != nil { //nolint:gosec // The user chooses the directory.
+		return err
+	}
+
+	began := time.Now()
+
+	if err := o.buildRuntime(ctx); err != nil {
+		return errors.Wrap(err, "cannot build the image of the provider")
+	}
+
+	printStep(out, "build the image of the provider", began)
+
+	err := sandbox.Run(ctx, sandbox.Options{Dir: o.dir(), Logs: o.logs(), Cgroup: o.cgroup()}, append(slices.Clone(args), "-inside")...)
+
+	return errors.Wrapf(err, "logs are in %s", o.logs())
+}
+
+// buildRuntime builds the image of the provider with the packages of this machine's Debian.
+func (o *options) buildRuntime(ctx context.Context) error {
+	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
+
+	img, err := image.Provider(ctx, dockerfile, filepath.Dir(o.runtime()), o.tools.provider, o.tools.terraform, o.tools.tofu)
+	if err != nil {
+		return err
+	}
+
+	tag, err := gcr.NewTag("provider-terraform:latest")
+	if err != nil {
+		return err
+	}
+
+	return tarball.WriteToFile(o.runtime(), tag, img)
+}
+
+// dir is the directory of the sandbox.
+func (o *options) dir() string { return filepath.Join(o.out, "node") }
+
+// cgroup returns a name that is always the same for the same directory, so that the next run removes what
+// a killed one has left.
+func (o *options) cgroup() string {
+	h := fnv.New32a()
+	h.Write([]byte(o.out))
+
+	return fmt.Sprintf("provider-terraform-e2e-%08x", h.Sum32())
+}
+
+// printStep prints a step and the time that it has taken.
+func printStep(out io.Writer, name string, began time.Time) {
+	fmt.Fprintf(out, "%-72s %6.1f s\n", name, time.Since(began).Seconds())
+}
