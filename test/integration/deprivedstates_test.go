@@ -73,7 +73,7 @@ func orphanLock(text string) story {
 			<-r.Context().Done()
 		})
 
-		d.start(t, withShortLease(), withCLIKubeconfig(p.kubeconfig))
+		d.start(t, withCLIKubeconfig(p.kubeconfig))
 
 		ws, e := d.create(t, keptState)
 
@@ -81,8 +81,9 @@ func orphanLock(text string) story {
 		expectLeaseHeld(t, d.c, d.states, lockOf(ws, d.ns))
 		d.i.kill(t)
 
+		// The next process on this host knows that this one has ended, and takes the Lease at once.
 		d.takeAway(t)
-		d.start(t, withShortLease())
+		d.start(t)
 		inSynced(text)(t, d, ws)
 
 		d.giveBack(t)

@@ -115,7 +115,7 @@ func TestMissingRights(t *testing.T) {
 
 	for range deprivedInstances {
 		d := newDeprived(t, c)
-		d.start(t)
+		d.launch(t)
 
 		pool <- d
 	}
@@ -135,6 +135,7 @@ func TestMissingRights(t *testing.T) {
 
 				t.Cleanup(func() { pool <- d })
 
+				expectServing(t, d.i, "/readyz")
 				row.lacks(t, d.of(t, r, row))
 			})
 		case row.starts != nil:
