@@ -4,7 +4,7 @@
 
 // Package schedule decides what happens to a Workspace now, and when it is processed next.
 //
-// Events put a Workspace into a work queue. The Reconciler takes it out, calls Decide, and
+// Events put a Workspace into a work queue. The Reconciler takes it out, calls Policy.Decide, and
 // reconciles it if there is something to do. Decide depends on the Facts, which are taken from
 // the Workspace, and on its Record, which an instance has in memory.
 package schedule
@@ -82,8 +82,18 @@ type Facts struct {
 // to do, and the specification has not changed since.
 func (f Facts) settled() bool { return f.Ready && f.Current && f.Synced && f.Complete && f.Owns }
 
+// A Policy decides when a Workspace is reconciled: at a change, a poll, or a retry.
+type Policy struct {
+	// Interval between two polls of a Workspace without an annotation.
+	Interval time.Duration
+
+	// Jitter is the largest time by which a poll is delayed or advanced. The time depends on the
+	// UID of the Workspace.
+	Jitter time.Duration
+}
+
 // Decide returns the action for a Workspace at the supplied time.
-func (p Polls) Decide(f Facts, r Record, now time.Time) Decision {
+func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
 	if f.Paused {
 		return Decision{Action: Run, Reason: "it is paused"}
 	}
@@ -105,7 +115,7 @@ func (p Polls) Decide(f Facts, r Record, now time.Time) Decision {
 }
 
 // reason returns the reason to reconcile a Workspace now. It is empty if there is none.
-func (p Polls) reason(f Facts, r Record, now time.Time) string {
+func (p Policy) reason(f Facts, r Record, now time.Time) string {
 	switch {
 	case f.Deleted:
 		return "it is being deleted"
@@ -132,7 +142,7 @@ func (p Polls) reason(f Facts, r Record, now time.Time) string {
 // observation is valid. Until the next poll, an instance that has just got a Workspace relies on
 // the status that the previous instance wrote. Otherwise all Workspaces would be planned whenever
 // a new version is rolled out or the number of shards changes.
-func (p Polls) Stale(f Facts, r Record, now time.Time) string {
+func (p Policy) Stale(f Facts, r Record, now time.Time) string {
 	switch {
 	case !r.Observed() && !f.settled():
 		return "it was not observed yet"

@@ -19,7 +19,7 @@ func TestDecide(t *testing.T) {
 	const interval = 10 * time.Minute
 
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	polls := Polls{Interval: interval}
+	policy := Policy{Interval: interval}
 
 	// The phase of a Workspace decides when its polls are due. At the age fresh of an observation
 	// the next poll is certainly not due, and at the age old it certainly is.
@@ -111,7 +111,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got := polls.Decide(tc.facts, tc.record, now)
+			got := policy.Decide(tc.facts, tc.record, now)
 
 			// The time of the next poll depends on the phase: see TestDue.
 			if tc.want == later {

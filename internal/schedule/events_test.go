@@ -44,7 +44,7 @@ func (l *slowest) When(req reconcile.Request) time.Duration {
 func TestNewQueue(t *testing.T) {
 	t.Parallel()
 
-	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+	r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 	s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 	l, req := &slowest{}, requestOf("ws")
 	q := NewQueue("test", l, r, s)
@@ -176,7 +176,7 @@ func TestEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+			r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 			r.Begin(settled())
 			r.Observe(settled(), Observation{})
@@ -228,7 +228,7 @@ func TestServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := NewRecords(Polls{Interval: time.Minute}, func() time.Time { return now })
+			r := NewRecords(Policy{Interval: time.Minute}, func() time.Time { return now })
 			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
 			t.Cleanup(q.ShutDown)

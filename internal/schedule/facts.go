@@ -15,7 +15,7 @@ import (
 )
 
 // Facts returns the Facts of a Workspace.
-func (p Polls) Facts(ws workspace.Workspace) Facts {
+func (p Policy) Facts(ws workspace.Workspace) Facts {
 	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
 	o := ws.GetObservation()
 

@@ -117,7 +117,7 @@ func TestFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got := Polls{Interval: time.Minute}.Facts(tc.ws)
+			got := Policy{Interval: time.Minute}.Facts(tc.ws)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Facts{}, "Desired")); diff != "" {
 				t.Errorf("\n%s\nFacts(...): -want, +got:\n%s", tc.reason, diff)
 			}

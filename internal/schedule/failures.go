@@ -43,7 +43,7 @@ func (f Failures) of(facts Facts) bool {
 }
 
 // backoff returns how long a Workspace waits after the supplied number of failures in a row.
-func (p Polls) backoff(failures int) time.Duration {
+func (p Policy) backoff(failures int) time.Duration {
 	if failures < stallAfter {
 		return retryBase << (failures - 1)
 	}

@@ -16,18 +16,8 @@ import (
 // about that long: shorter intervals would be a busy loop.
 const MinInterval = time.Second
 
-// Polls say when Workspaces are polled.
-type Polls struct {
-	// Interval between two polls of a Workspace without an annotation.
-	Interval time.Duration
-
-	// Jitter is the largest time by which a poll is delayed or advanced. The time depends on the
-	// UID of the Workspace.
-	Jitter time.Duration
-}
-
 // untilNext returns how long it is until the next poll of a Workspace.
-func (p Polls) untilNext(f Facts, r Record, now time.Time) time.Duration {
+func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 	if r.Observed() {
 		return p.until(f, r.Observation.At, now)
 	}
@@ -40,7 +30,7 @@ func (p Polls) untilNext(f Facts, r Record, now time.Time) time.Duration {
 // until returns how long it is until the next poll is due after the supplied observation. It uses
 // the elapsed time, not the time of day: otherwise a clock that was ahead and is set back would
 // delay all polls by the difference. An observation in the future is ignored.
-func (p Polls) until(f Facts, last, now time.Time) time.Duration {
+func (p Policy) until(f Facts, last, now time.Time) time.Duration {
 	passed := now.Sub(last)
 	if passed < 0 {
 		return 0
@@ -54,7 +44,7 @@ func (p Polls) until(f Facts, last, now time.Time) time.Duration {
 // the whole interval, even of Workspaces that are created at once, or observed again by an
 // instance that has just started. The next poll, jitter included, is more than half an interval
 // after the observation.
-func (p Polls) due(f Facts, last time.Time) time.Time {
+func (p Policy) due(f Facts, last time.Time) time.Time {
 	earliest := last.Add(f.Interval / 2)
 
 	// The intervals of this Workspace are counted from its phase in the first one.
@@ -71,7 +61,7 @@ func (p Polls) due(f Facts, last time.Time) time.Time {
 
 // jitterOf returns the time by which the n-th poll is delayed or advanced. It is at most a
 // quarter of the interval: otherwise it would exceed the short interval of a Workspace.
-func (p Polls) jitterOf(f Facts, n int64) time.Duration {
+func (p Policy) jitterOf(f Facts, n int64) time.Duration {
 	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
 }
 

@@ -49,7 +49,7 @@ func TestDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			p := Polls{Jitter: tc.jitter}
+			p := Policy{Jitter: tc.jitter}
 			parts := [tenths]int{}
 			earlier, later := false, false
 
@@ -94,7 +94,7 @@ func TestDue(t *testing.T) {
 func TestRestart(t *testing.T) {
 	t.Parallel()
 
-	p := Polls{Jitter: time.Minute}
+	p := Policy{Jitter: time.Minute}
 	last := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	for i := range 1000 {
@@ -164,7 +164,7 @@ func TestClock(t *testing.T) {
 				last = last.Round(0)
 			}
 
-			wait := Polls{}.until(Facts{UID: "a", Interval: interval}, last, now)
+			wait := Policy{}.until(Facts{UID: "a", Interval: interval}, last, now)
 			if due := wait <= 0; due != tc.due {
 				t.Errorf("\n%s\nuntil(...): want due %t, got %s", tc.reason, tc.due, wait)
 			}
@@ -205,7 +205,7 @@ func TestBackoff(t *testing.T) {
 
 			var got []time.Duration
 			for n := range tc.want {
-				got = append(got, Polls{Interval: tc.interval}.backoff(n+1))
+				got = append(got, Policy{Interval: tc.interval}.backoff(n+1))
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -214,7 +214,7 @@ func TestBackoff(t *testing.T) {
 		})
 	}
 
-	if got := (Polls{Interval: 24 * time.Hour}).backoff(1000); got <= 0 || got > 24*time.Hour {
+	if got := (Policy{Interval: 24 * time.Hour}).backoff(1000); got <= 0 || got > 24*time.Hour {
 		t.Errorf("backoff(1000): want at most a day, got %s", got)
 	}
 }

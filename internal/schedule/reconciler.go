@@ -20,7 +20,7 @@ import (
 // A Reconciler passes on the Workspaces of one kind that need a reconcile now.
 type Reconciler struct {
 	inner   reconcile.Reconciler
-	polls   Polls
+	policy  Policy
 	records *Records
 	slots   *Slots
 	left    func(o client.Object)
@@ -30,8 +30,8 @@ type Reconciler struct {
 
 // NewReconciler returns a Reconciler in front of inner. At the end of a reconcile, it calls left
 // if the Workspace has left the cache in the meantime.
-func NewReconciler(inner reconcile.Reconciler, p Polls, r *Records, s *Slots, left func(o client.Object), log logging.Logger) *Reconciler {
-	return &Reconciler{inner: inner, polls: p, records: r, slots: s, left: left, now: time.Now, log: log}
+func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, left func(o client.Object), log logging.Logger) *Reconciler {
+	return &Reconciler{inner: inner, policy: p, records: r, slots: s, left: left, now: time.Now, log: log}
 }
 
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
@@ -43,7 +43,7 @@ func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 		return 0, false
 	}
 
-	return r.delay(requestFor(ws), r.polls.Decide(r.polls.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
+	return r.delay(requestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 
 // delay says whether a Workspace has to wait, and for how long. The function slot says whether it
@@ -73,8 +73,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", o))
 	}
 
-	req, f := requestFor(ws), r.polls.Facts(ws)
-	d := r.polls.Decide(f, r.records.Get(ws), r.now())
+	req, f := requestFor(ws), r.policy.Facts(ws)
+	d := r.policy.Decide(f, r.records.Get(ws), r.now())
 
 	if after, waits := r.delay(req, d, r.slots.Acquire); waits {
 		return reconcile.Result{RequeueAfter: after}, nil
@@ -115,7 +115,7 @@ func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts
 		return reconcile.Result{RequeueAfter: record.Failures.Retry.Sub(now)}
 	// The poll interval counts from the observation, which may be older than this reconcile.
 	case result.RequeueAfter > 0 && record.Observed():
-		return reconcile.Result{RequeueAfter: max(r.polls.until(f, record.Observation.At, now), time.Millisecond)}
+		return reconcile.Result{RequeueAfter: max(r.policy.until(f, record.Observation.At, now), time.Millisecond)}
 	default:
 		return result
 	}

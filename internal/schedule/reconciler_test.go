@@ -167,7 +167,7 @@ func TestReconciler(t *testing.T) {
 			t.Parallel()
 
 			got := outcome{}
-			p := Polls{Interval: interval}
+			p := Policy{Interval: interval}
 			records := NewRecords(p, time.Now)
 			records.Begin(settled())
 

@@ -70,16 +70,16 @@ func (r Record) known() string {
 // records of that reconcile are dropped. When the Workspace comes back into the cache, another
 // instance may have worked on it.
 type Records struct {
-	polls Polls
-	now   func() time.Time
+	policy Policy
+	now    func() time.Time
 
 	mu      sync.Mutex
 	records map[client.ObjectKey]*Record
 }
 
 // NewRecords returns empty Records.
-func NewRecords(p Polls, now func() time.Time) *Records {
-	return &Records{polls: p, now: now, records: map[client.ObjectKey]*Record{}}
+func NewRecords(p Policy, now func() time.Time) *Records {
+	return &Records{policy: p, now: now, records: map[client.ObjectKey]*Record{}}
 }
 
 // Get returns the record of a Workspace. It is empty if the Workspace is not in the cache.
@@ -96,7 +96,7 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	f, now := r.polls.Facts(ws), r.now()
+	f, now := r.policy.Facts(ws), r.now()
 	rec := &Record{UID: ws.GetUID(), Class: classify(ws), Since: now, initial: f.Desired, change: change{desired: f.Desired}}
 
 	if !f.settled() {
@@ -155,7 +155,7 @@ func (r *Records) ForgetObservation(ws workspace.Workspace) {
 
 // Fail records that a reconcile of a Workspace failed.
 func (r *Records) Fail(ws workspace.Workspace) Failures {
-	facts := r.polls.Facts(ws)
+	facts := r.policy.Facts(ws)
 	failures := Failures{}
 
 	r.change(ws, func(rec *Record) {
@@ -165,7 +165,7 @@ func (r *Records) Fail(ws workspace.Workspace) Failures {
 		}
 
 		f.Count++
-		f.Retry = r.now().Add(r.polls.backoff(f.Count))
+		f.Retry = r.now().Add(r.policy.backoff(f.Count))
 		failures = *f
 	})
 

@@ -108,7 +108,7 @@ func TestRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+			r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 			r.Begin(settled())
 			tc.do(r)
 
@@ -128,13 +128,13 @@ func TestFail(t *testing.T) {
 	t.Parallel()
 
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewRecords(Polls{Interval: time.Hour}, func() time.Time { return now })
+	r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
 	r.Begin(settled())
 
 	for n := 1; n <= stallAfter+1; n++ {
 		f := r.Fail(settled())
 
-		want := Failures{Count: n, Retry: now.Add(Polls{Interval: time.Hour}.backoff(n)), desired: Desired(settled())}
+		want := Failures{Count: n, Retry: now.Add(Policy{Interval: time.Hour}.backoff(n)), desired: Desired(settled())}
 		if diff := cmp.Diff(want, f, cmp.AllowUnexported(Failures{})); diff != "" {
 			t.Errorf("Fail(...): -want, +got:\n%s", diff)
 		}
@@ -150,7 +150,7 @@ func TestFail(t *testing.T) {
 func TestAnnotatedIsUrgent(t *testing.T) {
 	t.Parallel()
 
-	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+	r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 	plain, annotated := settled(), settled(annotatedWith("example.org/refresh", "1"))
 	expect := func(reason string, want queue.Priority) {
 		t.Helper()
@@ -270,7 +270,7 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			r := NewRecords(Polls{Interval: time.Hour}, func() time.Time { return now })
+			r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
 			r.Begin(tc.begin)
 			tc.do(r, func(d time.Duration) { now = now.Add(d) })
 

@@ -36,7 +36,7 @@ type slotFixture struct {
 }
 
 func newSlotFixture(n int) *slotFixture {
-	r := NewRecords(Polls{Interval: time.Minute}, time.Now)
+	r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 
 	for _, name := range []string{"a-1", "a-2", "a-3", "a-4", "b-1", "b-1!", "b-2", "c-1", "c-1!"} {
 		tenant, _, _ := strings.Cut(name, "-")

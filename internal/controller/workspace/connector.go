@@ -31,7 +31,7 @@ type connector struct {
 	configs   *providerconfig.Resolver
 	runs      runner.Options
 	root      *workdir.Root
-	polls     schedule.Polls
+	policy    schedule.Policy
 	records   *schedule.Records
 	slots     *schedule.Slots
 	conflicts *stateConflicts
@@ -121,7 +121,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		runner:    r,
 		secrets:   in.Secrets(),
 		stop:      c.runs.Stop,
-		polls:     c.polls,
+		policy:    c.policy,
 		records:   c.records,
 		slots:     c.slots,
 		conflicts: c.conflicts,

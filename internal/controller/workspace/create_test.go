@@ -48,11 +48,11 @@ func TestUnrecordedCreation(t *testing.T) {
 	}).Build()
 
 	r := &fakeRunner{}
-	polls := schedule.Polls{Interval: time.Minute}
+	policy := schedule.Policy{Interval: time.Minute}
 	e := &external{
 		kube:    kube,
-		polls:   polls,
-		records: schedule.NewRecords(polls, time.Now),
+		policy:  policy,
+		records: schedule.NewRecords(policy, time.Now),
 		now:     time.Now,
 		log:     logging.NewNopLogger(),
 		locks:   statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},

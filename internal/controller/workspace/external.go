@@ -45,7 +45,7 @@ type external struct {
 	record    event.Recorder
 	runner    workspaceRunner
 	secrets   *redact.Secrets
-	polls     schedule.Polls
+	policy    schedule.Policy
 	records   *schedule.Records
 	slots     *schedule.Slots
 	conflicts *stateConflicts
@@ -157,7 +157,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 // holds says whether the last observation of a Workspace is still valid.
 func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
-	return e.polls.Stale(e.polls.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
+	return e.policy.Stale(e.policy.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
 }
 
 func requestFor(ws workspace.Workspace) reconcile.Request {

@@ -30,7 +30,7 @@ func TestStalled(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("elsewhere", 3600))
 	lines := []string{}
 	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-	records := schedule.NewRecords(schedule.Polls{Interval: time.Hour}, func() time.Time { return now })
+	records := schedule.NewRecords(schedule.Policy{Interval: time.Hour}, func() time.Time { return now })
 
 	ws := with()
 	ws.SetName("a")
@@ -92,7 +92,7 @@ func TestStalled(t *testing.T) {
 func TestNotStalledAfterChange(t *testing.T) {
 	t.Parallel()
 
-	records := schedule.NewRecords(schedule.Polls{Interval: time.Hour}, time.Now)
+	records := schedule.NewRecords(schedule.Policy{Interval: time.Hour}, time.Now)
 
 	ws := with()
 	records.Begin(ws)

@@ -114,8 +114,8 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		t.Fatal(err)
 	}
 
-	polls := schedule.Polls{Interval: time.Hour}
-	records := schedule.NewRecords(polls, time.Now)
+	policy := schedule.Policy{Interval: time.Hour}
+	records := schedule.NewRecords(policy, time.Now)
 	records.Begin(ws)
 
 	r.external = &external{
@@ -124,7 +124,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		runner:    r.runner,
 		secrets:   redact.New([]byte("sesame-sesame")),
 		stop:      stopped(t),
-		polls:     polls,
+		policy:    policy,
 		records:   records,
 		slots:     schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
 		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},

@@ -13,7 +13,7 @@
 //     has claimed it (drain.Drain, claim.Reconciler). A shard reads it from the cache for that, and
 //     an unsharded instance from the API server. An unsharded instance first reads it from the
 //     cache, and stops here if schedule.Reconciler.Waits says that it has to wait.
-//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Polls.Decide).
+//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Policy.Decide).
 //  4. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 2 has
 //     done that (statusclient.WithLatest), and connects.
 //  5. The connector gathers the inputs. Then external.observe makes a plan, unless the last
@@ -155,8 +155,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		}
 	}
 
-	polls := schedule.Polls{Interval: o.PollInterval, Jitter: o.PollJitter}
-	records := schedule.NewRecords(polls, time.Now)
+	policy := schedule.Policy{Interval: o.PollInterval, Jitter: o.PollJitter}
+	records := schedule.NewRecords(policy, time.Now)
 	slots := schedule.NewSlots(o.MaxApplies, records,
 		func(held, waiting int) { o.Metrics.Applies(name, held, waiting) },
 		func(took time.Duration) { o.Metrics.ApplySlotWaited(name, took) })
@@ -169,7 +169,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			configs:   o.Configs,
 			runs:      o.Runs,
 			root:      o.Root,
-			polls:     polls,
+			policy:    policy,
 			records:   records,
 			slots:     slots,
 			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
@@ -215,7 +215,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		clientManager{Manager: mgr, client: completionClient{secretSizeClient{secretPatchClient{mgr.GetClient()}}}},
 		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	wrapped, err := o.Wrap(schedule.NewReconciler(completionReconciler{r}, polls, records, slots, left, log), kind)
+	wrapped, err := o.Wrap(schedule.NewReconciler(completionReconciler{r}, policy, records, slots, left, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}
