@@ -20,17 +20,17 @@ type Action int
 
 // The actions.
 const (
-	// Skip it until Decision.After has passed. After the read that the Facts are from, this costs no
-	// request, no file and no run.
+	// Skip the Workspace until Decision.After has passed. That costs no request, no file and no run
+	// of the CLI beyond the read of the Workspace.
 	Skip Action = iota
 
-	// Run a reconcile. It makes a plan unless the last observation still holds: see Stale. An apply
-	// that turns out to be necessary needs a slot.
-	Run
+	// Reconcile it. The reconcile makes a plan unless the last observation still holds (see Stale),
+	// and none if the Workspace is paused. An apply that turns out to be necessary needs a slot.
+	Reconcile
 
-	// RunWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a
+	// ReconcileWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a
 	// slot.
-	RunWithSlot
+	ReconcileWithSlot
 )
 
 // A Decision about a Workspace.
@@ -95,7 +95,7 @@ type Policy struct {
 // Decide returns the action for a Workspace at the supplied time.
 func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
 	if f.Paused {
-		return Decision{Action: Run, Reason: "it is paused"}
+		return Decision{Action: Reconcile, Reason: "it is paused"}
 	}
 
 	if wait := r.Failures.Retry.Sub(now); r.Failures.of(f) && wait > 0 {
@@ -108,9 +108,9 @@ func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
 	case reason == "":
 		return Decision{Action: Skip, After: p.untilNext(f, r, now)}
 	case needsSlot(f, r):
-		return Decision{Action: RunWithSlot, Reason: reason}
+		return Decision{Action: ReconcileWithSlot, Reason: reason}
 	default:
-		return Decision{Action: Run, Reason: reason}
+		return Decision{Action: Reconcile, Reason: reason}
 	}
 }
 

@@ -56,8 +56,8 @@ func TestDecide(t *testing.T) {
 	differs := func(o *Observation) { o.UpToDate = false }
 	missing := func(o *Observation) { o.UpToDate, o.Exists = false, false }
 
-	run := func(reason string) Decision { return Decision{Action: Run, Reason: reason} }
-	withSlot := func(reason string) Decision { return Decision{Action: RunWithSlot, Reason: reason} }
+	reconcile := func(reason string) Decision { return Decision{Action: Reconcile, Reason: reason} }
+	withSlot := func(reason string) Decision { return Decision{Action: ReconcileWithSlot, Reason: reason} }
 	later := Decision{Action: Skip}
 
 	cases := map[string]struct {
@@ -68,42 +68,42 @@ func TestDecide(t *testing.T) {
 	}{
 		"Settled":      {reason: "The Workspace matches its specification.", facts: facts(), record: observed(fresh), want: later},
 		"JustNow":      {reason: "It was observed this moment.", facts: facts(), record: observed(0), want: later},
-		"Poll":         {reason: "Polls detect drift.", facts: facts(), record: observed(old), want: run("a poll is due")},
-		"Future":       {reason: "The clock was ahead when the Workspace was observed.", facts: facts(), record: observed(-old), want: run("a poll is due")},
+		"Poll":         {reason: "Polls detect drift.", facts: facts(), record: observed(old), want: reconcile("a poll is due")},
+		"Future":       {reason: "The clock was ahead when the Workspace was observed.", facts: facts(), record: observed(-old), want: reconcile("a poll is due")},
 		"New":          {reason: "There is something to create.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: inherited(0), want: withSlot("its last reconcile did not succeed")},
 		"Changed":      {reason: "The change is likely to change the infrastructure.", facts: facts(changed), record: observed(fresh), want: withSlot("it was changed")},
-		"Annotated":    {reason: "The plan of a Workspace with the same specification is likely to be empty.", facts: facts(annotated), record: observed(fresh), want: run("it was changed")},
-		"Requested":    {reason: "A person waits.", facts: facts(func(f *Facts) { f.Requested = true }), record: observed(fresh), want: run("a person asked for it")},
-		"NotSynced":    {reason: "The last reconcile left something to do.", facts: facts(func(f *Facts) { f.Synced = false }), record: observed(fresh), want: run("its last reconcile did not succeed")},
+		"Annotated":    {reason: "The plan of a Workspace with the same specification is likely to be empty.", facts: facts(annotated), record: observed(fresh), want: reconcile("it was changed")},
+		"Requested":    {reason: "A person waits.", facts: facts(func(f *Facts) { f.Requested = true }), record: observed(fresh), want: reconcile("a person asked for it")},
+		"NotSynced":    {reason: "The last reconcile left something to do.", facts: facts(func(f *Facts) { f.Synced = false }), record: observed(fresh), want: reconcile("its last reconcile did not succeed")},
 		"Differs":      {reason: "A drift waits for a slot.", facts: facts(), record: observed(fresh, differs), want: withSlot("it is not what its module asks for")},
 		"MayNotChange": {reason: "A drift that may not be corrected is shown.", facts: facts(noUpdates, func(f *Facts) { f.Drifted = true }), record: observed(fresh, differs), want: later},
-		"NotShown":     {reason: "The status with the drift was not written.", facts: facts(noUpdates), record: observed(fresh, differs), want: run("its status does not show what was observed")},
-		"NotReady":     {reason: "The status of a creation was not written.", facts: facts(func(f *Facts) { f.Ready = false }), record: observed(fresh), want: run("its status does not show what was observed")},
-		"NotCurrent":   {reason: "The status is that of another generation.", facts: facts(func(f *Facts) { f.Current = false }), record: observed(fresh), want: run("its status does not show what was observed")},
-		"StaleCache":   {reason: "The cache does not show the end of the creation yet.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: observed(fresh), want: run("its last reconcile did not succeed")},
-		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: run("it was paused until now")},
-		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: run("it is paused")},
+		"NotShown":     {reason: "The status with the drift was not written.", facts: facts(noUpdates), record: observed(fresh, differs), want: reconcile("its status does not show what was observed")},
+		"NotReady":     {reason: "The status of a creation was not written.", facts: facts(func(f *Facts) { f.Ready = false }), record: observed(fresh), want: reconcile("its status does not show what was observed")},
+		"NotCurrent":   {reason: "The status is that of another generation.", facts: facts(func(f *Facts) { f.Current = false }), record: observed(fresh), want: reconcile("its status does not show what was observed")},
+		"StaleCache":   {reason: "The cache does not show the end of the creation yet.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: observed(fresh), want: reconcile("its last reconcile did not succeed")},
+		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: reconcile("it was paused until now")},
+		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},
 
 		"Inherited":         {reason: "According to the previous instance, there is nothing to do.", facts: facts(), record: inherited(fresh), want: later},
-		"InheritedPoll":     {reason: "The poll of the previous instance is due.", facts: facts(), record: inherited(old), want: run("a poll is due")},
-		"InheritedChanged":  {reason: "A person has changed it since.", facts: facts(annotated), record: inherited(fresh), want: run("it was changed")},
+		"InheritedPoll":     {reason: "The poll of the previous instance is due.", facts: facts(), record: inherited(old), want: reconcile("a poll is due")},
+		"InheritedChanged":  {reason: "A person has changed it since.", facts: facts(annotated), record: inherited(fresh), want: reconcile("it was changed")},
 		"InheritedSpec":     {reason: "It was changed while no instance was running.", facts: facts(func(f *Facts) { f.Current = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
-		"InheritedNotReady": {reason: "The previous instance left it not ready.", facts: facts(func(f *Facts) { f.Ready = false }), record: inherited(fresh), want: run("it was not observed yet")},
-		"InheritedPlan":     {reason: "The plan of the previous instance had changes.", facts: facts(func(f *Facts) { f.Complete = false }), record: inherited(fresh), want: run("it was not observed yet")},
+		"InheritedNotReady": {reason: "The previous instance left it not ready.", facts: facts(func(f *Facts) { f.Ready = false }), record: inherited(fresh), want: reconcile("it was not observed yet")},
+		"InheritedPlan":     {reason: "The plan of the previous instance had changes.", facts: facts(func(f *Facts) { f.Complete = false }), record: inherited(fresh), want: reconcile("it was not observed yet")},
 		"InheritedForeign":  {reason: "The owner of the state is unknown.", facts: facts(func(f *Facts) { f.Owns = false }), record: inherited(fresh), want: withSlot("it was not observed yet")},
 
 		"Failed":         {reason: "It waits for the next retry.", facts: facts(), record: failing(observed(fresh), time.Minute, false), want: Decision{Action: Skip, After: time.Minute}},
-		"FailedDue":      {reason: "It is retried.", facts: facts(), record: failing(observed(fresh), -time.Second, false), want: run("it is tried again after a failure")},
-		"FailedChanged":  {reason: "The change may fix it.", facts: facts(annotated), record: failing(observed(fresh), time.Minute, false), want: run("it was changed")},
+		"FailedDue":      {reason: "It is retried.", facts: facts(), record: failing(observed(fresh), -time.Second, false), want: reconcile("it is tried again after a failure")},
+		"FailedChanged":  {reason: "The change may fix it.", facts: facts(annotated), record: failing(observed(fresh), time.Minute, false), want: reconcile("it was changed")},
 		"FailedDeleted":  {reason: "It waits for the next retry.", facts: facts(deleted), record: failing(observed(fresh), time.Minute, true), want: Decision{Action: Skip, After: time.Minute}},
 		"DeletedFailing": {reason: "The deletion was not tried yet.", facts: facts(deleted), record: failing(observed(fresh), time.Minute, false), want: withSlot("it is being deleted")},
 
 		"Deleted":          {reason: "There is something to destroy.", facts: facts(deleted), record: observed(fresh), want: withSlot("it is being deleted")},
 		"DeletedUnknown":   {reason: "There may be something to destroy.", facts: facts(deleted), record: inherited(fresh), want: withSlot("it is being deleted")},
-		"DeletedNothing":   {reason: "Nothing is left to destroy.", facts: facts(deleted), record: observed(fresh, missing), want: run("it is being deleted")},
-		"DeletedObserver":  {reason: "It may not destroy anything.", facts: facts(deleted, onlyObserves), record: observed(fresh), want: run("it is being deleted")},
-		"ObservedNothing":  {reason: "The infrastructure to observe does not exist.", facts: facts(onlyObserves, func(f *Facts) { f.Synced = false }), record: observed(fresh, missing), want: run("its last reconcile did not succeed")},
-		"ObserverDrifted":  {reason: "An observer never needs a slot.", facts: facts(onlyObserves, func(f *Facts) { f.Drifted = true }), record: observed(old, differs), want: run("a poll is due")},
+		"DeletedNothing":   {reason: "Nothing is left to destroy.", facts: facts(deleted), record: observed(fresh, missing), want: reconcile("it is being deleted")},
+		"DeletedObserver":  {reason: "It may not destroy anything.", facts: facts(deleted, onlyObserves), record: observed(fresh), want: reconcile("it is being deleted")},
+		"ObservedNothing":  {reason: "The infrastructure to observe does not exist.", facts: facts(onlyObserves, func(f *Facts) { f.Synced = false }), record: observed(fresh, missing), want: reconcile("its last reconcile did not succeed")},
+		"ObserverDrifted":  {reason: "An observer never needs a slot.", facts: facts(onlyObserves, func(f *Facts) { f.Drifted = true }), record: observed(old, differs), want: reconcile("a poll is due")},
 		"CreationObserved": {reason: "There is something to create.", facts: facts(func(f *Facts) { f.Owns = false }), record: observed(fresh, missing), want: withSlot("it is not what its module asks for")},
 	}
 

@@ -22,8 +22,9 @@ func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 		return p.until(f, r.Observation.At, now)
 	}
 
-	// The previous instance observed it at an unknown time, when its polls were due. Use the next
-	// poll after that instance ended, or after this one got the Workspace.
+	// The earlier instance made all polls that were due before Since, so the first poll after Since is
+	// the next one. The function due leaves out polls within half an interval after an observation, so
+	// pass a time that is half an interval before Since.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 

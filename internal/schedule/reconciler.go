@@ -54,7 +54,7 @@ func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reco
 		r.slots.Cancel(req)
 
 		return d.After, true
-	case d.Action == RunWithSlot && !slot(req):
+	case d.Action == ReconcileWithSlot && !slot(req):
 		return ticketTimeout, true
 	default:
 		return 0, false
@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
 
-	if d.Action == Run {
+	if d.Action == Reconcile {
 		r.slots.Cancel(req)
 	}
 

@@ -28,9 +28,10 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when the controller first saw the Workspace in the cache. It is the end of the previous
-	// instance for a Workspace that was there when this one started. initial is the Desired of
-	// its Facts then.
+	// Since is when polls by earlier instances ended: when this instance first saw the Workspace in
+	// the cache or, for a Workspace that was there when it started, when the previous holder of its
+	// Lease last renewed it, if that is known. initial is the Desired of the Workspace when this
+	// instance first saw it.
 	Since   time.Time
 	initial string
 
