@@ -85,7 +85,7 @@ func (i *instance) addSharding(context.Context) error {
 			Kinds:    workspace.GroupVersionKinds(),
 			Interval: o.Lease.Duration / 3,
 			Metrics:  i.metrics,
-			Record:   recorder,
+			Recorder: recorder,
 			Log:      i.log,
 		}
 		if err := mgr.Add(w); err != nil {

@@ -39,9 +39,9 @@ const reasonAccount event.Reason = "UsageAccounting"
 type guard struct {
 	client.Client
 
-	live   client.Reader
-	kind   providerconfig.Kind
-	record event.Recorder
+	live     client.Reader
+	kind     providerconfig.Kind
+	recorder event.Recorder
 }
 
 // Update a ProviderConfig, unless this would release one with users.
@@ -55,7 +55,7 @@ func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.Upda
 
 	// The stock reconciler tries again, and tells nobody.
 	if kerrors.IsForbidden(err) {
-		g.record.Event(pc, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
+		g.recorder.Event(pc, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
 	}
 
 	return err
@@ -137,7 +137,7 @@ func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) err
 		return err
 	}
 
-	g.record.Event(pc, event.Warning(reasonAccount, err))
+	g.recorder.Event(pc, event.Warning(reasonAccount, err))
 	pc.SetUsers(0)
 	pc.SetConditions(blocked)
 

@@ -251,7 +251,7 @@ func TestBlocked(t *testing.T) {
 	kinds := providerconfig.Kinds()
 	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(ws, pc).WithStatusSubresource(pc).Build()
 	events := &recorder{}
-	g := &guard{Client: kube, live: kube, kind: kinds[len(kinds)-1], record: events}
+	g := &guard{Client: kube, live: kube, kind: kinds[len(kinds)-1], recorder: events}
 
 	for range 2 {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
@@ -294,7 +294,7 @@ func TestRefused(t *testing.T) {
 			Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return refusal },
 		}).Build()
 		events := &recorder{}
-		g := &guard{Client: kube, live: kube, kind: providerconfig.Kinds()[1], record: events}
+		g := &guard{Client: kube, live: kube, kind: providerconfig.Kinds()[1], recorder: events}
 
 		meta.AddFinalizer(pc, finalizer)
 

@@ -49,22 +49,22 @@ const (
 func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.Config.GroupKind().String())
 	// The legacy recorder: providers are not granted events of events.k8s.io.
-	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // See above.
+	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // See above.
 
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(kind.Object).
 		Watches(kind.Usage, enqueue(kind)).
-		Complete(newReconciler(mgr, kind, record, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
+		Complete(newReconciler(mgr, kind, recorder, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
 }
 
 // newReconciler returns the stock reconciler, which does not release a ProviderConfig that the
 // guard keeps. Instances of several shards write the same ProviderConfigs, so that conflicts are
 // normal and not logged as errors.
-func newReconciler(mgr manager.Manager, kind providerconfig.Kind, record event.Recorder, log logging.Logger) reconcile.Reconciler {
-	guarded := &guardedManager{Manager: mgr, guard: &guard{Client: mgr.GetClient(), live: mgr.GetAPIReader(), kind: kind, record: record}}
-	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(record))
+func newReconciler(mgr manager.Manager, kind providerconfig.Kind, recorder event.Recorder, log logging.Logger) reconcile.Reconciler {
+	guarded := &guardedManager{Manager: mgr, guard: &guard{Client: mgr.GetClient(), live: mgr.GetAPIReader(), kind: kind, recorder: recorder}}
+	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(recorder))
 
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		res, err := stock.Reconcile(ctx, req)

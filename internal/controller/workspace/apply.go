@@ -139,7 +139,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 
 	drift := e.plan != nil && len(e.plan.Drift) > 0
 	if drift {
-		e.record.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
+		e.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(e.plan))))
 	}
 
 	o, err := e.apply(ctx, ws)
@@ -186,7 +186,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	var a *terraform.Applied
 
 	err := e.withLock(ctx, ws, func() (err error) {
-		p := newProgress(e.record, ws)
+		p := newProgress(e.recorder, ws)
 		defer p.end()
 
 		a, err = e.runner.Apply(ctx, e.plan, again, p.report)

@@ -36,7 +36,7 @@ type connector struct {
 	slots     *schedule.Slots
 	conflicts *stateConflicts
 	locks     statelock.Detector
-	record    event.Recorder
+	recorder  event.Recorder
 	log       logging.Logger
 	metrics   ReconcileMetrics
 
@@ -117,7 +117,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 
 	return &external{
 		kube:      c.kube,
-		record:    redactedRecorder{Recorder: c.record, secrets: in.Secrets()},
+		recorder:  redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()},
 		runner:    r,
 		secrets:   in.Secrets(),
 		stop:      c.runs.Stop,

@@ -115,7 +115,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 	// The state of the Workspace was empty, or a person has accepted its loss. The state that is
 	// there instead belongs to something else.
 	if !found.Empty() && !workspace.Knows(ws, found.Lineage) {
-		e.record.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: the state that is there, with lineage "+found.Lineage+", is not the one that the Workspace had"))
+		e.recorder.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: the state that is there, with lineage "+found.Lineage+", is not the one that the Workspace had"))
 
 		return false, nil
 	}
@@ -124,7 +124,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 
 	foreign := foreignStateError{}
 	if errors.As(err, &foreign) && (foreign.certain || !workspace.HasBegun(ws)) {
-		e.record.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: "+foreign.Error()))
+		e.recorder.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: "+foreign.Error()))
 
 		return false, nil
 	}
@@ -149,7 +149,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	}
 
 	err := e.withLock(ctx, ws, func() (err error) {
-		p := newProgress(e.record, ws)
+		p := newProgress(e.recorder, ws)
 		defer p.end()
 
 		destroyed, err = e.runner.Destroy(ctx, again, p.report)

@@ -54,7 +54,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 
 		switch {
 		case err == nil:
-			e.record.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
+			e.recorder.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
 
 			return nil
 		case !terraform.IsNewerState(err):
@@ -67,7 +67,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 		return errors.Wrap(err, "cannot put aside a state that was not saved")
 	}
 
-	e.record.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
+	e.recorder.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
 		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.locks.Host)))
 
 	return nil

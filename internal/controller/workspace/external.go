@@ -42,7 +42,7 @@ const (
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
 	kube      client.Client
-	record    event.Recorder
+	recorder  event.Recorder
 	runner    workspaceRunner
 	secrets   *redact.Secrets
 	policy    schedule.Policy
@@ -198,7 +198,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 	s := summarize(p)
 
 	if s != nil && isNews(ws, s) {
-		e.record.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
+		e.recorder.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
 	}
 
 	return schedule.Observation{
@@ -269,7 +269,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	o.State = seen.State
 	ws.SetObservation(o)
 
-	if err := showOutputs(e.record, ws, visibleOutputs(seen.Outputs)); err != nil {
+	if err := showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs)); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 

@@ -120,7 +120,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 
 	r.external = &external{
 		kube:      kube,
-		record:    r.events,
+		recorder:  r.events,
 		runner:    r.runner,
 		secrets:   redact.New([]byte("sesame-sesame")),
 		stop:      stopped(t),

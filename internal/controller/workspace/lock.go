@@ -59,7 +59,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	}
 
 	e.metrics.OrphanLockRemoved()
-	e.record.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
+	e.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
 	return e.recordFailedRun(ws, lockFree, run)
 }

@@ -108,7 +108,7 @@ func TestLocking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{record: event.NewNopRecorder(), metrics: &counts{}, locks: statelock.Detector{
+			e := &external{recorder: event.NewNopRecorder(), metrics: &counts{}, locks: statelock.Detector{
 				Host:         host,
 				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
 				FailedRuns:   statelock.NewFailedRuns(),

@@ -54,7 +54,7 @@ const (
 
 // showOutputs replaces the outputs in the status of a Workspace. If there is no room for all, it
 // omits the largest ones and names them in a condition and an Event.
-func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
+func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
 	o := ws.GetObservation()
 	before := o.Outputs
 	o.Outputs = nil
@@ -117,7 +117,7 @@ func showOutputs(record event.Recorder, ws workspace.Workspace, outputs map[stri
 	}
 
 	if len(omitted) > 0 && c.Message != last.Message {
-		record.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(c.Message)))
+		recorder.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(c.Message)))
 	}
 
 	ws.SetConditions(c)

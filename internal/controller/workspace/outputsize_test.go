@@ -114,8 +114,8 @@ func TestShowOutputs(t *testing.T) {
 	for _, tc := range cases {
 		var told []string
 
-		record := recorderFunc(func(e event.Event) { told = append(told, e.Message) })
-		if err := showOutputs(record, ws, tc.outputs); err != nil {
+		recorder := recorderFunc(func(e event.Event) { told = append(told, e.Message) })
+		if err := showOutputs(recorder, ws, tc.outputs); err != nil {
 			t.Fatal(err)
 		}
 

@@ -25,8 +25,8 @@ const reasonProgress event.Reason = "ApplyProgress"
 // A progress records Events about the progress of a long run, one at each interval. A run that ends
 // before the first interval has none. The caller must call end.
 type progress struct {
-	record event.Recorder
-	object runtime.Object
+	recorder event.Recorder
+	object   runtime.Object
 
 	ended  chan struct{}
 	teller sync.WaitGroup
@@ -42,7 +42,7 @@ type progress struct {
 // newProgress begins to report a run for the supplied object.
 func newProgress(r event.Recorder, o runtime.Object) *progress {
 	// The caller may write to the object during the run.
-	p := &progress{record: r, object: o.DeepCopyObject(), ended: make(chan struct{})}
+	p := &progress{recorder: r, object: o.DeepCopyObject(), ended: make(chan struct{})}
 	p.teller.Go(p.tell)
 
 	return p
@@ -66,7 +66,7 @@ func (p *progress) tell() {
 		case <-p.ended:
 			return
 		case <-due.C:
-			p.record.Event(p.object, event.Normal(reasonProgress, p.String()))
+			p.recorder.Event(p.object, event.Normal(reasonProgress, p.String()))
 		}
 	}
 }

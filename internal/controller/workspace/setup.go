@@ -174,7 +174,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			slots:     slots,
 			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
 			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
-			record:    recorder,
+			recorder:  recorder,
 			log:       log,
 			metrics:   o.Metrics,
 			name:      name,

@@ -78,16 +78,16 @@ func (noMetrics) HandedOff(string, time.Duration) {}
 
 // Claims are the claims of one instance, and what it knows of the claims of other instances.
 type Claims struct {
-	id      shard.ID
-	me      Claim
-	leases  Leases
-	cache   client.Reader
-	kube    client.Client
-	locks   Locks
-	record  event.Recorder
-	metrics Metrics
-	log     logging.Logger
-	retry   time.Duration
+	id       shard.ID
+	me       Claim
+	leases   Leases
+	cache    client.Reader
+	kube     client.Client
+	locks    Locks
+	recorder event.Recorder
+	metrics  Metrics
+	log      logging.Logger
+	retry    time.Duration
 
 	// longestRun is longer than any reconcile of a Workspace takes.
 	longestRun time.Duration
@@ -108,7 +108,7 @@ func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } 
 func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
 
 // WithRecorder sets the recorder of events.
-func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.record = r } }
+func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.recorder = r } }
 
 // WithMetrics sets the metrics.
 func WithMetrics(m Metrics) Option { return func(c *Claims) { c.metrics = m } }
@@ -127,15 +127,15 @@ func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longest
 // the Workspaces that the instance is to serve. kube reads from the API server.
 func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
 	c := &Claims{
-		id:      id,
-		leases:  leases,
-		cache:   cache,
-		kube:    kube,
-		locks:   noLocks{},
-		record:  event.NewNopRecorder(),
-		metrics: noMetrics{},
-		log:     logging.NewNopLogger(),
-		retry:   2 * time.Second,
+		id:       id,
+		leases:   leases,
+		cache:    cache,
+		kube:     kube,
+		locks:    noLocks{},
+		recorder: event.NewNopRecorder(),
+		metrics:  noMetrics{},
+		log:      logging.NewNopLogger(),
+		retry:    2 * time.Second,
 
 		longestRun: time.Hour,
 

@@ -71,7 +71,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 	}
 
 	if c.notices.due(o.GetUID(), message, again) {
-		c.record.Event(o, e)
+		c.recorder.Event(o, e)
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 func (c *Claims) reportRefusal(o client.Object, err error) {
 	refused := errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 	if refused && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
-		c.record.Event(o, event.Warning(reasonCannotClaim, err))
+		c.recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
 

@@ -87,7 +87,7 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 
 	leases := &stubLeases{id(t, "b")}
 	f := &fixture{leases: leases, counts: stubMetrics{}, events: &recorder{events: map[string][]string{}}, kube: live}
-	f.Watcher = &Watcher{ID: id(t, "b"), Leases: leases, Live: live, Kinds: workspace.GroupVersionKinds(), Metrics: f.counts, Record: f.events}
+	f.Watcher = &Watcher{ID: id(t, "b"), Leases: leases, Live: live, Kinds: workspace.GroupVersionKinds(), Metrics: f.counts, Recorder: f.events}
 
 	for _, kind := range workspace.Kinds() {
 		for _, label := range []string{"", "a", "b", "c"} {

@@ -67,9 +67,9 @@ type Watcher struct {
 	// Interval between two scans.
 	Interval time.Duration
 
-	Metrics Metrics
-	Record  event.Recorder
-	Log     logging.Logger
+	Metrics  Metrics
+	Recorder event.Recorder
+	Log      logging.Logger
 
 	// seen counts the consecutive scans in which each unserved Workspace was found.
 	seen map[finding]int
@@ -178,7 +178,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 		f := finding{uid: o.GetUID(), reason: reason}
 
 		if found[f] = w.seen[f] + 1; found[f] == reportAt {
-			w.Record.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
+			w.Recorder.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
 		}
 
 		return nil
