@@ -235,8 +235,8 @@ func (i *instance) addControllers(ctx context.Context) error {
 		FailedRuns:   i.failedRuns,
 		StateUsers:   statelock.NewStateUsers(),
 
-		PreviousOwnerWasOther: s.previousOwnerWasOther,
-		Served:                s.served,
+		ServedByOtherBefore: s.servedByOtherBefore,
+		Served:              s.served,
 
 		Wanted: claim.Changed(),
 		Wrap: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {

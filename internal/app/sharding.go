@@ -207,10 +207,10 @@ func (s *sharding) served() time.Time {
 	return s.lock.Served()
 }
 
-// previousOwnerWasOther says whether another instance served a Workspace before this one.
+// servedByOtherBefore says whether another instance served a Workspace before this one.
 // An earlier incarnation of this instance does not count.
-func (s *sharding) previousOwnerWasOther(o client.Object) bool {
-	return s.claims != nil && s.claims.PreviousOwnerWasOther(o)
+func (s *sharding) servedByOtherBefore(o client.Object) bool {
+	return s.claims != nil && s.claims.ServedByOtherBefore(o)
 }
 
 // isServed says whether another instance, on the supplied host, has claimed a Workspace and may

@@ -41,24 +41,25 @@ type statusManager struct {
 
 func (m *statusManager) GetClient() client.Client { return m.client }
 
-// An Owned object names its owner in its status.
-type Owned interface {
+// A Claimable object names the instance that may work on it in its status: status.ownership.claim.
+type Claimable interface {
 	client.Object
 	GetOwnership() commonv1beta1.Ownership
 	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// NewClient returns a client that behaves like c except for Owned objects, which c must read from
-// the API server.
+// NewClient returns a client that behaves like c except for Claimable objects, which c must read
+// from the API server.
 //
 // An update or a patch does not change the status of the supplied object. Otherwise the stored
-// status from the API server would replace a status that was not written yet. An update or a
-// patch returns an error if another instance has claimed the object.
+// status from the API server would replace a status that was not written yet. If another instance
+// has claimed the object, the update or patch is written, and then reported as a conflict, so that
+// the reconcile ends.
 //
 // An update of the status that conflicts is repeated on the latest version of the object. No
 // other instance writes the status of an object that is reconciled, so the conflict comes from
-// another change, for example of a label. The part of the status that names the owner is kept
-// from the latest version. If the owner is another instance, nothing is written.
+// another change, for example of a label. The claim, with the hosts of earlier instances, is kept
+// from the latest version. If another instance has claimed the object, nothing is written.
 //
 // An update of the status without a change is no request, as far as the cache, or the object of
 // WithLatest, shows.
@@ -81,7 +82,7 @@ func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.O
 		}
 	}
 
-	if _, ok := o.(Owned); ok {
+	if _, ok := o.(Claimable); ok {
 		gvk, err := c.GroupVersionKindFor(o)
 		if err != nil {
 			return err
@@ -101,22 +102,22 @@ func (c *statusClient) Patch(ctx context.Context, o client.Object, p client.Patc
 	return write(o, func(o client.Object) error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
-// write writes an object, and takes over only its metadata and its owner from the response. The
+// write writes an object, and takes over only its metadata and its claim from the response. The
 // generation stays that of the specification that was read.
 func write(o client.Object, fn func(o client.Object) error) error {
-	owned, ok := o.(Owned)
+	claimable, ok := o.(Claimable)
 	if !ok {
 		return fn(o)
 	}
 
-	latest := copyOf(owned)
+	latest := copyOf(claimable)
 
 	if err := fn(latest); err != nil {
 		return err
 	}
 
 	// The object keeps its version, so that the next update of the status is refused, too.
-	if !carryOwner(latest, owned) {
+	if !carryClaim(latest, claimable) {
 		return kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, o.GetName(), errTaken)
 	}
 
@@ -145,19 +146,19 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	owned, ok := o.(Owned)
+	claimable, ok := o.(Claimable)
 	if !ok {
 		return w.SubResourceWriter.Update(ctx, o, opts...)
 	}
 
-	if w.c.unchanged(ctx, owned) {
+	if w.c.unchanged(ctx, claimable) {
 		return nil
 	}
 
 	version := o.GetResourceVersion()
 
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		written, latest := copyOf(owned), copyOf(owned)
+		written, latest := copyOf(claimable), copyOf(claimable)
 		written.SetResourceVersion(version)
 
 		err := w.SubResourceWriter.Update(ctx, written, opts...)
@@ -177,7 +178,7 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 			return err
 		}
 
-		if !carryOwner(latest, owned) {
+		if !carryClaim(latest, claimable) {
 			return errors.Wrap(err, errTaken.Error())
 		}
 
@@ -187,15 +188,15 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 	})
 }
 
-func copyOf(o Owned) Owned {
-	c, _ := o.DeepCopyObject().(Owned)
+func copyOf(o Claimable) Claimable {
+	c, _ := o.DeepCopyObject().(Claimable)
 
 	return c
 }
 
 // unchanged says whether an object equals its version in the context or in the cache, which must
 // be the version that was read.
-func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
+func (c *statusClient) unchanged(ctx context.Context, o Claimable) bool {
 	cached := copyOf(o)
 
 	if !isLatest(ctx, o, cached) {
@@ -211,10 +212,10 @@ func (c *statusClient) unchanged(ctx context.Context, o Owned) bool {
 	return equality.Semantic.DeepEqual(cached, o)
 }
 
-// carryOwner copies the ownership from the status of the latest version of an object. The
-// ownership is written independently of the rest of the status, which the reconcile has read at
-// its beginning. It returns false if another instance has claimed the object in the meantime.
-func carryOwner(latest, o Owned) bool {
+// carryClaim copies the claim, and the hosts of earlier instances, from the status of the latest
+// version of an object. They are written independently of the rest of the status, which the
+// reconcile has read at its beginning. It returns false if another instance has claimed the object in the meantime.
+func carryClaim(latest, o Claimable) bool {
 	now, own := latest.GetOwnership(), o.GetOwnership()
 	if own.TakenBy(now) {
 		return false

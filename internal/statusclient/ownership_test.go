@@ -70,7 +70,7 @@ func testOwnership(t *testing.T, live client.Client, cached client.Reader) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{GenerateName: "owned-"}}
+			ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{GenerateName: "claimed-"}}
 			ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
 
 			if err := live.Create(t.Context(), ws); err != nil {

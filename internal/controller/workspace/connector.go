@@ -46,7 +46,7 @@ type connector struct {
 	// server is the address of the API server of kube.
 	server string
 
-	previousOwnerWasOther func(o client.Object) bool
+	servedByOtherBefore func(o client.Object) bool
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the
@@ -133,6 +133,6 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		checksum:  checksum(ws),
 		server:    c.server,
 
-		previousOwnerWasOther: c.previousOwnerWasOther,
+		servedByOtherBefore: c.servedByOtherBefore,
 	}, nil
 }

@@ -85,7 +85,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	// claims nothing, this is only assumed: a shard may have served the Workspace in between. An
 	// instance saves a state before it observes another one, so that a later state in the status is
 	// the observation of another instance.
-	case !e.previousOwnerWasOther(ws):
+	case !e.servedByOtherBefore(ws):
 		return prior != nil && isLater(ws.GetObservation().State, prior.StateSummary), nil
 	case prior == nil:
 		return true, nil

@@ -47,7 +47,7 @@ func TestSaveState(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with(owner))
-			r.previousOwnerWasOther = func(client.Object) bool { return tc.other }
+			r.servedByOtherBefore = func(client.Object) bool { return tc.other }
 
 			path := filepath.Join(t.TempDir(), "errored.tfstate")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {

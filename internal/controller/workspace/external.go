@@ -60,9 +60,9 @@ type external struct {
 	// server is the address of the API server of kube.
 	server string
 
-	// previousOwnerWasOther says whether another instance, not an earlier incarnation of this
+	// servedByOtherBefore says whether another instance, not an earlier incarnation of this
 	// one, served a Workspace before.
-	previousOwnerWasOther func(o client.Object) bool
+	servedByOtherBefore func(o client.Object) bool
 
 	// stop is the lifetime of all runs.
 	stop context.Context //nolint:containedctx // See above.

@@ -140,7 +140,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		name:     "test",
 		checksum: "checksum",
 
-		previousOwnerWasOther: func(client.Object) bool { return false },
+		servedByOtherBefore: func(client.Object) bool { return false },
 	}
 
 	return r

@@ -74,9 +74,9 @@ type Options struct {
 	// Metrics counts them, and what reconciles have achieved.
 	Metrics Metrics
 
-	// PreviousOwnerWasOther says whether another instance, not an earlier incarnation of this one,
+	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one,
 	// served a Workspace before.
-	PreviousOwnerWasOther func(o client.Object) bool
+	ServedByOtherBefore func(o client.Object) bool
 
 	// Served returns when the previous instance last served the Workspaces that this one finds at
 	// its start, or zero if that is not known.
@@ -180,7 +180,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 			name:      name,
 			server:    mgr.GetConfig().Host,
 
-			previousOwnerWasOther: o.PreviousOwnerWasOther,
+			servedByOtherBefore: o.ServedByOtherBefore,
 		}),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),

@@ -323,9 +323,9 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	return hosts, c.holding(o).taken
 }
 
-// PreviousOwnerWasOther says whether this instance holds a Workspace that an earlier incarnation
+// ServedByOtherBefore says whether this instance holds a Workspace that an earlier incarnation
 // of it did not hold.
-func (c *Claims) PreviousOwnerWasOther(o client.Object) bool { return c.holding(o).previousWasOther }
+func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o).previousWasOther }
 
 // holding returns the holding of a Workspace, or the zero value if this instance does not hold
 // it.

@@ -158,7 +158,7 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 	} {
 		f.claimFor(t, tc.claim)
 
-		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.PreviousOwnerWasOther(f.ws) {
+		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.ServedByOtherBefore(f.ws) {
 			t.Errorf("%s\nit is not held, but since %s after %q", tc.reason, since, hosts)
 		}
 
@@ -176,8 +176,8 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 			t.Errorf("%s\nAbandoned(...): since %s, but it was taken after %s", tc.reason, since, before)
 		}
 
-		if got := f.claims.PreviousOwnerWasOther(f.ws); got != tc.previousWasOther {
-			t.Errorf("%s\nPreviousOwnerWasOther(...): want %t, got %t", tc.reason, tc.previousWasOther, got)
+		if got := f.claims.ServedByOtherBefore(f.ws); got != tc.previousWasOther {
+			t.Errorf("%s\nServedByOtherBefore(...): want %t, got %t", tc.reason, tc.previousWasOther, got)
 		}
 
 		f.leave()
