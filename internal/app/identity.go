@@ -87,7 +87,7 @@ func (i *instance) newLock(context.Context) error {
 		i.fail(err)
 	}
 
-	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log), lease.WithRecords(incarnation.New(incarnation.Dir))}
+	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log), lease.WithProcessFiles(incarnation.New(incarnation.Dir))}
 	if i.o.pauses() {
 		lo = append(lo, lease.WithPause(i.drain.Pause, i.drain.Resume))
 	}

@@ -5,15 +5,15 @@
 // Package incarnation lets a process prove that an earlier process in the same pod is dead, and
 // that the Lease has not changed since.
 //
-// Each process has a record, which is a file in a file system in memory. The containers of a pod
-// share that file system. It survives a container restart. It is lost with the pod or a reboot.
-// Therefore a process that finds the record runs on the same kernel as the process that made it.
+// Each process has a process file, in a file system in memory. The containers of a pod share that
+// file system. It survives a container restart. It is lost with the pod or a reboot. Therefore a
+// process that finds the file runs on the same kernel as the process that made it.
 //
-// The process holds a lock on its record, and all of its children inherit the lock. The kernel
+// The process holds a lock on its file, and all of its children inherit the lock. The kernel
 // releases it when the last of them has ended. A process that is stopped, or cannot end, keeps
 // it.
 //
-// The record has the version of the Lease that the process wrote last. A Lease of any other
+// The file has the version of the Lease that the process wrote last. A Lease of any other
 // version was changed since, and another instance may have taken it: the death of the process
 // says nothing then. A Lease may name the process again, because a person has restored it.
 package incarnation
@@ -28,61 +28,61 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Dir is the directory of the records in a pod.
+// Dir is the directory of the process files in a pod.
 const Dir = "/dev/shm"
 
 const (
-	// prefix begins the names of records. Identities are unique.
+	// prefix begins the names of process files. Identities are unique.
 	prefix = "crossplane-provider-terraform-"
 
-	// maxSize is longer than a record.
+	// maxSize is longer than a process file.
 	maxSize = 512
 )
 
-// Records of the processes in this pod. Its methods must not be called concurrently.
-type Records struct {
+// ProcessFiles are the files of the processes in this pod. Its methods must not be called concurrently.
+type ProcessFiles struct {
 	dir string
 
-	// own is the record of this process.
+	// own is the file of this process.
 	own *os.File
 }
 
-// New returns the Records in the supplied directory.
-func New(dir string) *Records { return &Records{dir: dir} }
+// New returns the ProcessFiles in the supplied directory.
+func New(dir string) *ProcessFiles { return &ProcessFiles{dir: dir} }
 
-// Begin makes the record of this process, if there is none. Children that start later inherit the
-// lock. Without a record, this process cannot be proven to be dead.
-func (r *Records) Begin(identity string) (err error) {
-	if r.own != nil {
+// Begin makes the file of this process, if there is none. Children that start later inherit the
+// lock. Without a file, this process cannot be proven to be dead.
+func (p *ProcessFiles) Begin(identity string) (err error) {
+	if p.own != nil {
 		return nil
 	}
 
-	root, err := os.OpenRoot(r.dir)
+	root, err := os.OpenRoot(p.dir)
 	if err != nil {
-		return errors.Wrap(err, "cannot open directory of records")
+		return errors.Wrap(err, "cannot open directory of process files")
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	own, err := root.OpenFile(prefix+identity, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return errors.Wrap(err, "cannot make record")
+		return errors.Wrap(err, "cannot make process file")
 	}
 
 	if err := hold(root, identity); err != nil {
 		return errors.Join(err, own.Close(), root.Remove(prefix+identity))
 	}
 
-	r.own = own
+	p.own = own
 
 	return nil
 }
 
-// hold locks the record of this process until the process ends. Children get a descriptor that
-// they cannot write to.
+// hold locks the file of this process until the process ends. Children get a descriptor that they
+// cannot write to.
 func hold(root *os.Root, identity string) error {
 	f, err := open(root, identity)
 	if err != nil {
-		return errors.Wrap(err, "cannot open record")
+		return errors.Wrap(err, "cannot open process file")
 	}
 	defer f.Close() //nolint:errcheck // Nothing is written through it.
 
@@ -93,25 +93,25 @@ func hold(root *os.Root, identity string) error {
 		_, err = unix.Dup(int(f.Fd()))
 	}
 
-	return errors.Wrap(err, "cannot lock record")
+	return errors.Wrap(err, "cannot lock process file")
 }
 
-// Wrote records the version of the Lease that this process has just written.
-func (r *Records) Wrote(version string) error {
-	if r.own == nil {
+// Wrote notes the version of the Lease that this process has just written.
+func (p *ProcessFiles) Wrote(version string) error {
+	if p.own == nil {
 		return nil
 	}
 
 	// An earlier version may be longer. What follows the end of the line does not count.
-	_, err := r.own.WriteAt([]byte(version+"\n"), 0)
+	_, err := p.own.WriteAt([]byte(version+"\n"), 0)
 
-	return errors.Wrap(err, "cannot write record")
+	return errors.Wrap(err, "cannot write process file")
 }
 
 // Last returns the version of the Lease that the process with the supplied identity wrote last.
 // It is empty unless that process and all of its children have ended.
-func (r *Records) Last(identity string) string {
-	root, err := os.OpenRoot(r.dir)
+func (p *ProcessFiles) Last(identity string) string {
+	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return ""
 	}
@@ -141,19 +141,19 @@ func (r *Records) Last(identity string) string {
 	return string(version)
 }
 
-// Remove removes the record of a process.
-func (r *Records) Remove(identity string) {
-	root, err := os.OpenRoot(r.dir)
+// Remove removes the file of a process.
+func (p *ProcessFiles) Remove(identity string) {
+	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	// A record that stays is small, and does no harm.
+	// A process file that stays is small, and does no harm.
 	_ = root.Remove(prefix + identity)
 }
 
-// open opens a record. It fails for a file that another user made, or that another kernel may
+// open opens a process file. It fails for one that another user made, or that another kernel may
 // see.
 func open(root *os.Root, identity string) (*os.File, error) {
 	f, err := root.OpenFile(prefix+identity, os.O_RDONLY|unix.O_NONBLOCK, 0)

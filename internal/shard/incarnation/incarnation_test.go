@@ -27,7 +27,7 @@ const (
 	// identity of the process that a test starts.
 	identity = "pod-0_abc"
 
-	// variable names the directory of the records of that process.
+	// variable names the directory of the process files of that process.
 	variable = "INCARNATION_TEST_DIR"
 
 	written = "uid/1234"
@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run()) //nolint:forbidigo // It is the main of the tests.
 }
 
-// play makes a record and starts a child, whose child goes on when both have ended. It does not
-// end by itself.
+// play makes a process file and starts a child, whose child goes on when both have ended. It does
+// not end by itself.
 func play(dir string) error {
 	r := New(dir)
 	if err := errors.Join(r.Begin(identity), r.Wrote(written+"0"), r.Wrote(written)); err != nil {
@@ -95,7 +95,7 @@ func newDiskDir(t *testing.T) string {
 }
 
 // expectLast waits until the process with the supplied identity counts as dead.
-func expectLast(t *testing.T, r *Records, want string) {
+func expectLast(t *testing.T, r *ProcessFiles, want string) {
 	t.Helper()
 
 	if err := wait.Until(t.Context(), wait.Patience, func() error {
@@ -172,11 +172,11 @@ func TestLast(t *testing.T) {
 	r.Remove(identity)
 
 	if got := r.Last(identity); got != "" {
-		t.Errorf("Last(...) without a record: got %q", got)
+		t.Errorf("Last(...) without a process file: got %q", got)
 	}
 }
 
-// TestNoProof ensures that files that are no records of a dead process prove nothing.
+// TestNoProof ensures that files that are no process files of a dead process prove nothing.
 func TestNoProof(t *testing.T) {
 	t.Parallel()
 
@@ -208,7 +208,7 @@ func TestNoProof(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			dir := filepath.Join(newDir(t), "records")
+			dir := filepath.Join(newDir(t), "files")
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +228,7 @@ func file(text string) func(*testing.T, string) error {
 	return func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(text), 0o600) }
 }
 
-// TestBegin ensures that there is no record where it would prove nothing.
+// TestBegin ensures that there is no process file where it would prove nothing.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 

@@ -50,29 +50,29 @@ func withNames(names []string, more ...string) []string {
 	return all
 }
 
-// Records are the records that the processes in this pod leave for later processes in the same pod.
-// A process reads them after a restart of its container.
-type Records interface {
-	// Begin makes the record of this process, if there is none.
+// ProcessFiles are the files of the processes in this pod: see the package incarnation. A process
+// reads that of an earlier one after a restart of its container.
+type ProcessFiles interface {
+	// Begin makes the file of this process, if there is none.
 	Begin(identity string) error
 
-	// Wrote records the version of the Lease that this process has just written.
+	// Wrote notes the version of the Lease that this process has just written.
 	Wrote(version string) error
 
 	// Last returns the version of the Lease that an earlier process wrote last. It is empty unless
 	// that process and all of its children are proven to have ended.
 	Last(identity string) string
 
-	// Remove removes the record of a process.
+	// Remove removes the file of a process.
 	Remove(identity string)
 }
 
-type noRecords struct{}
+type noProcessFiles struct{}
 
-func (noRecords) Begin(string) error { return nil }
-func (noRecords) Wrote(string) error { return nil }
-func (noRecords) Last(string) string { return "" }
-func (noRecords) Remove(string)      {}
+func (noProcessFiles) Begin(string) error { return nil }
+func (noProcessFiles) Wrote(string) error { return nil }
+func (noProcessFiles) Last(string) string { return "" }
+func (noProcessFiles) Remove(string)      {}
 
 // holders is a client of Leases that observes the Lease of this instance. It writes the
 // current holder, the earlier holders and the holder that released it to annotations. It
@@ -82,7 +82,7 @@ type holders struct {
 
 	identity string
 	timing   Timing
-	records  Records
+	files    ProcessFiles
 
 	mu   sync.Mutex
 	seen observation
@@ -96,7 +96,7 @@ type holders struct {
 }
 
 func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing) *holders {
-	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, records: noRecords{}, seen: newObservation(t)}
+	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, files: noProcessFiles{}, seen: newObservation(t)}
 }
 
 // before returns the hosts of the instances that held the Lease before this one.
@@ -168,7 +168,7 @@ func (h *holders) prove(l *coordinationv1.Lease) {
 	}
 
 	holder := ptr.Deref(l.Spec.HolderIdentity, "")
-	if holder != "" && holder != h.identity && h.records.Last(holder) == versionOf(l).String() {
+	if holder != "" && holder != h.identity && h.files.Last(holder) == versionOf(l).String() {
 		h.ended = holder
 	}
 }
@@ -181,41 +181,41 @@ func (h *holders) hasEnded(holder string) bool {
 	return holder != "" && holder == h.ended
 }
 
-// begin makes the record of this process.
+// begin makes the file of this process.
 func (h *holders) begin() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	return h.records.Begin(h.identity)
+	return h.files.Begin(h.identity)
 }
 
-// wrote records the Lease that this process has just written. If it cannot, others wait until the
+// wrote notes the Lease that this process has just written. If it cannot, others wait until the
 // Lease expires.
 func (h *holders) wrote(l *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	_ = h.records.Wrote(versionOf(l).String())
+	_ = h.files.Wrote(versionOf(l).String())
 }
 
-// clean removes the records of the earlier holders, whose Lease this process has taken.
+// clean removes the files of the earlier holders, whose Lease this process has taken.
 func (h *holders) clean() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	for _, id := range h.seen.names {
 		if id != h.identity {
-			h.records.Remove(id)
+			h.files.Remove(id)
 		}
 	}
 }
 
-// end removes the record of this process, which has released its Lease.
+// end removes the file of this process, which has released its Lease.
 func (h *holders) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	h.records.Remove(h.identity)
+	h.files.Remove(h.identity)
 }
 
 // sign adds the annotations to a Lease that this instance is about to hold or to release, and the

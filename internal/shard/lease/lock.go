@@ -107,8 +107,8 @@ func WithPause(pause func() bool, resume func()) LockOption {
 	return func(l *Lock) { l.pause, l.resume = pause, resume }
 }
 
-// WithRecords sets the records of the processes in this pod.
-func WithRecords(r Records) LockOption { return func(l *Lock) { l.holders.records = r } }
+// WithProcessFiles sets the process files of this pod.
+func WithProcessFiles(f ProcessFiles) LockOption { return func(l *Lock) { l.holders.files = f } }
 
 // WithAssignable lets Workspaces without a label be assigned to this shard.
 func WithAssignable() LockOption { return func(l *Lock) { l.holders.assignable = true } }
@@ -307,7 +307,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	return l.arm(now+l.timing.fenced(duration), start.Add(l.timing.deadline(duration)))
 }
 
-// begin makes the record of this process before it takes the Lease.
+// begin makes the file of this process before it takes the Lease.
 func (l *Lock) begin() error {
 	if l.isHeld() {
 		return nil

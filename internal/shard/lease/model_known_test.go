@@ -257,7 +257,7 @@ func (m *model) ask(k known, c content, of name) (known, State) {
 }
 
 // mayTake says whether a process that has read the Lease may take it.
-func (m *model) mayTake(k known, c content, me name, r recordOf) bool {
+func (m *model) mayTake(k known, c content, me name, r processFile) bool {
 	switch {
 	case m.without == vanishedWaits && !c.exists, m.without == emptiedWaits && c.exists && c.holder == noName:
 		return true
@@ -265,13 +265,13 @@ func (m *model) mayTake(k known, c content, me name, r recordOf) bool {
 		k.blank = 0
 	}
 
-	key := question{k: k, c: c, of: me, take: true, record: r}
+	key := question{k: k, c: c, of: me, take: true, file: r}
 	if out, ok := m.memo[key]; ok {
 		return out.take
 	}
 
 	h := m.holders(k, me)
-	h.records = r
+	h.files = r
 	h.prove(c.object())
 
 	out := h.mayTake(now()) == nil
@@ -319,7 +319,7 @@ type question struct {
 	of   name
 	take bool
 
-	record recordOf
+	file processFile
 }
 
 type reply struct {

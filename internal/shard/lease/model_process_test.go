@@ -186,7 +186,7 @@ func (m *model) lock(s *state, i int, fn func(move, *state)) {
 	l := n.lease
 
 	switch {
-	case p.status == standby && (l.holder == me || m.mayTake(p.saw, l, me, m.recordFor(&n, i))):
+	case p.status == standby && (l.holder == me || m.mayTake(p.saw, l, me, m.fileFor(&n, i))):
 		m.send(&n, i, done)
 	case p.status == leading || p.status == draining:
 		if l.exists && l.holder != me && l.holder != noName {

@@ -37,7 +37,7 @@ const (
 	backupIsNoRenewal
 	lockIsNeeded
 	childrenHoldLock
-	recordIsOfPod
+	fileIsOfPod
 	versionIsNeeded
 
 	rules
@@ -197,7 +197,7 @@ func TestModelWithoutRule(t *testing.T) {
 			faults: faults{starts: 1, kills: 1},
 			want:   twoWriters,
 		},
-		recordIsOfPod: {
+		fileIsOfPod: {
 			name:   "RecordIsOfPod",
 			reason: "Another pod can have the same name.",
 			world:  "RestartedElsewhere",

@@ -111,7 +111,7 @@ type process struct {
 	// rank of its writes to the Lease.
 	rank uint8
 
-	// recorded says that its record has the latest version of the Lease.
+	// recorded says that its process file has the latest version of the Lease.
 	recorded bool
 
 	saw     known

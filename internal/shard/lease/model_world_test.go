@@ -30,7 +30,7 @@ type spec struct {
 	role  role
 	start status
 
-	// place is the pod that it runs in. Without one, it leaves no record, and its runs end with
+	// place is the pod that it runs in. Without one, it leaves no process file, and its runs end with
 	// it: nothing can happen in between.
 	place uint8
 }

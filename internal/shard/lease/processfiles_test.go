@@ -14,23 +14,23 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// stubRecords are those of one pod.
-type stubRecords struct {
+// stubFiles are those of one pod.
+type stubFiles struct {
 	mu    sync.Mutex
 	wrote map[string]string
 	ended map[string]bool
 }
 
-// of returns the records as the process with the supplied identity uses them.
-func (r *stubRecords) of(identity string) Records { return &ownRecords{stubRecords: r, me: identity} }
+// of returns the files as the process with the supplied identity uses them.
+func (r *stubFiles) of(identity string) ProcessFiles { return &ownFiles{stubFiles: r, me: identity} }
 
-type ownRecords struct {
-	*stubRecords
+type ownFiles struct {
+	*stubFiles
 
 	me string
 }
 
-func (r *ownRecords) Begin(identity string) error {
+func (r *ownFiles) Begin(identity string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -41,7 +41,7 @@ func (r *ownRecords) Begin(identity string) error {
 	return nil
 }
 
-func (r *ownRecords) Wrote(version string) error {
+func (r *ownFiles) Wrote(version string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -50,7 +50,7 @@ func (r *ownRecords) Wrote(version string) error {
 	return nil
 }
 
-func (r *ownRecords) Last(identity string) string {
+func (r *ownFiles) Last(identity string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -61,21 +61,21 @@ func (r *ownRecords) Last(identity string) string {
 	return r.wrote[identity]
 }
 
-func (r *ownRecords) Remove(identity string) {
+func (r *ownFiles) Remove(identity string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	delete(r.wrote, identity)
 }
 
-func (r *stubRecords) end(identity string) {
+func (r *stubFiles) end(identity string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	r.ended[identity] = true
 }
 
-func (r *stubRecords) names() []string {
+func (r *stubFiles) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -112,18 +112,18 @@ func TestRestart(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{}
-				here := &stubRecords{wrote: map[string]string{}, ended: map[string]bool{}}
-				there := &stubRecords{wrote: map[string]string{}, ended: map[string]bool{}}
+				here := &stubFiles{wrote: map[string]string{}, ended: map[string]bool{}}
+				there := &stubFiles{wrote: map[string]string{}, ended: map[string]bool{}}
 
 				a := newCandidate(s, rival, standard())
-				WithRecords(here.of(rival))(a.Lock)
+				WithProcessFiles(here.of(rival))(a.Lock)
 				a.start(t)
 
 				b := newCandidate(s, me, standard())
 				if tc.other {
-					WithRecords(there.of(me))(b.Lock)
+					WithProcessFiles(there.of(me))(b.Lock)
 				} else {
-					WithRecords(here.of(me))(b.Lock)
+					WithProcessFiles(here.of(me))(b.Lock)
 				}
 
 				until(outage)
@@ -148,10 +148,10 @@ func TestRestart(t *testing.T) {
 					t.Errorf("%s\nPredecessors(): %q", tc.reason, hosts)
 				}
 
-				// Old records do not pile up.
+				// Old files do not pile up.
 				if !tc.other {
 					if diff := cmp.Diff([]string{me}, here.names()); diff != "" {
-						t.Errorf("%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+						t.Errorf("%s\nfiles: -want, +got:\n%s", tc.reason, diff)
 					}
 				}
 
@@ -162,7 +162,7 @@ func TestRestart(t *testing.T) {
 				}
 
 				if got := append(here.names(), there.names()...); !tc.other && len(got) > 0 {
-					t.Errorf("%s\nrecords after the release: %q", tc.reason, got)
+					t.Errorf("%s\nfiles after the release: %q", tc.reason, got)
 				}
 			})
 		})

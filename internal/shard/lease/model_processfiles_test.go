@@ -4,16 +4,16 @@
 
 package lease
 
-// A recordOf is the record of the holder of the Lease, as another process in its pod reads it.
-type recordOf struct {
-	noRecords
+// A processFile is that of the holder of the Lease, as another process in its pod reads it.
+type processFile struct {
+	noProcessFiles
 
 	// found says that there is one and its lock is free. latest says that it has the latest
 	// version of the Lease.
 	found, latest bool
 }
 
-func (r recordOf) Last(string) string {
+func (r processFile) Last(string) string {
 	switch {
 	case !r.found:
 		return ""
@@ -24,28 +24,28 @@ func (r recordOf) Last(string) string {
 	}
 }
 
-// recordFor returns the record of the holder of the Lease, as process i finds it.
-func (m *model) recordFor(s *state, i int) recordOf {
+// fileFor returns the process file of the holder of the Lease, as process i finds it.
+func (m *model) fileFor(s *state, i int) processFile {
 	h := s.lease.holder
 	if h == noName || h == ancestor || m.procs[h-1].place == 0 || m.procs[i].place == 0 {
-		return recordOf{}
+		return processFile{}
 	}
 
 	of := &s.procs[h-1]
 	here := m.procs[i].place == m.procs[h-1].place
 
-	// The names of hosts may be equal, and so the names of the records.
-	if !here && m.without == recordIsOfPod {
-		return recordOf{found: true, latest: true}
+	// The names of hosts may be equal, and so the names of the files.
+	if !here && m.without == fileIsOfPod {
+		return processFile{found: true, latest: true}
 	}
 
-	return recordOf{
+	return processFile{
 		found:  here && m.isUnlocked(of),
 		latest: of.recorded || m.without == versionIsNeeded,
 	}
 }
 
-// isUnlocked says whether the lock on the record of a process is free.
+// isUnlocked says whether the lock on the file of a process is free.
 func (m *model) isUnlocked(p *process) bool {
 	switch m.without {
 	case lockIsNeeded:
