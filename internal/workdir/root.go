@@ -34,7 +34,7 @@ type Root struct {
 	host    string
 	longest time.Duration
 
-	// seen holds the records of other machines, by UID.
+	// seen holds the marks of other machines, by UID.
 	mu   sync.Mutex
 	seen map[string]sighting
 }
@@ -204,7 +204,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 		return false, errors.Wrap(err, "cannot remove working directory")
 	}
 
-	// Otherwise the sighting of an expired record of another machine would stay in memory.
+	// Otherwise the sighting of an expired mark of another machine would stay in memory.
 	r.dropSighting(uid)
 
 	return true, sweep(root)

@@ -17,7 +17,7 @@ import (
 
 const (
 	// useName is the file that a process locks while it uses the directory, and in which it
-	// records the use. The lock ends with the process in any case, the record does not.
+	// marks the use. The lock ends with the process in any case, the mark does not.
 	useName = ".crossplane-use"
 
 	// useRetry is the interval of attempts while a sweep, which is short, has the directory.
@@ -27,7 +27,7 @@ const (
 // Use prevents Sweep and Remove, of this process and of others, from touching the directory until
 // the returned function is called. Another machine may not see the lock: there the directory is
 // protected no longer than the longest use of the root. On a file system without locks Sweep does
-// nothing, but Remove relies on the records of other machines.
+// nothing, but Remove relies on the marks of other machines.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	f, err := d.openUse()
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	for {
 		err := lock(f, unix.LOCK_SH)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
-			erase, err := d.record()
+			erase, err := d.markUse()
 			if err != nil {
 				_ = f.Close()
 
@@ -108,7 +108,7 @@ func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duratio
 		return 0, nil
 	}
 
-	if left := r.usedFor(uid, readRecord(f)); left > 0 {
+	if left := r.usedFor(uid, readMark(f)); left > 0 {
 		return left, nil
 	}
 

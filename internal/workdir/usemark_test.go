@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// useElsewhere uses a directory on another machine: its record is visible here, its lock is not.
+// useElsewhere uses a directory on another machine: its mark is visible here, its lock is not.
 func useElsewhere(t *testing.T, d *Dir, host string, longest time.Duration) (done func()) {
 	t.Helper()
 
 	other := &Dir{root: &Root{host: host, longest: longest}, dir: d.dir}
 
-	done, err := other.record()
+	done, err := other.markUse()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestOtherHost(t *testing.T) {
 			},
 		},
 		"Absurd": {
-			reason: "A record that a module can write does not count for ever.",
+			reason: "A mark that a module can write does not count for ever.",
 			leave: func(t *testing.T, d *Dir) {
 				t.Helper()
 				useElsewhere(t, d, "other", 1000*longest)
@@ -137,7 +137,7 @@ func TestOtherHost(t *testing.T) {
 }
 
 // TestRecord ensures that a use is recorded from its beginning to its end, and that its end does
-// not change the record of another use.
+// not change the mark of another use.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 
@@ -149,7 +149,7 @@ func TestRecord(t *testing.T) {
 		}
 		defer f.Close()
 
-		return len(readRecord(f)) > 0
+		return len(readMark(f)) > 0
 	}
 
 	var got []bool

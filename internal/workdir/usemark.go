@@ -16,21 +16,20 @@ import (
 )
 
 const (
-	// maxUse is the longest duration in a valid record of a use: the content of a directory is not
-	// trusted.
+	// maxUse is the longest duration in a valid mark: the content of a directory is not trusted.
 	maxUse = 24 * time.Hour
 
-	// maxRecord is the size of the largest record of a use.
-	maxRecord = 4 << 10
+	// maxMark is the size of the largest mark.
+	maxMark = 4 << 10
 
 	// bootID changes whenever the machine starts. It is the same in all its containers.
 	bootID = "/proc/sys/kernel/random/boot_id"
 )
 
-// A use is the record in a directory while it is used. On some file systems, several machines see
-// the same files but not the locks of one another. A record of another machine is honored even if
-// the lock seems to be free.
-type use struct {
+// A useMark is in a directory while it is used. On some file systems, several machines see the same
+// files but not the locks of one another. The mark of another machine is honored even if the lock
+// seems to be free.
+type useMark struct {
 	// Host is the machine whose kernel holds the lock while the machine runs.
 	Host string `json:"host"`
 
@@ -52,30 +51,30 @@ func hostID() string {
 	return rand.Text()
 }
 
-// record writes the record of a use to the locked file, and returns a function that erases it.
-func (d *Dir) record() (erase func(), err error) {
-	u := use{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}
+// markUse writes the mark of a use to the locked file, and returns a function that erases it.
+func (d *Dir) markUse() (erase func(), err error) {
+	u := useMark{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}
 
 	data, err := json.Marshal(u)
 	if err == nil {
-		err = d.writeRecord(data)
+		err = d.writeMark(data)
 	}
 
 	return func() {
 		// Another use may have begun in the meantime.
 		if f, err := d.openUse(); err == nil {
-			defer f.Close() //nolint:errcheck // Nothing depends on it: the record gets old.
+			defer f.Close() //nolint:errcheck // Nothing depends on it: the mark gets old.
 
-			if string(readRecord(f)) == string(data) {
+			if string(readMark(f)) == string(data) {
 				_ = f.Truncate(0)
 			}
 		}
 	}, errors.Wrap(err, "cannot record that the working directory is used")
 }
 
-// writeRecord replaces the content of the locked file, but not the file. Other machines see the
-// record when the file is closed.
-func (d *Dir) writeRecord(data []byte) error {
+// writeMark replaces the content of the locked file, but not the file. Other machines see the mark
+// when the file is closed.
+func (d *Dir) writeMark(data []byte) error {
 	f, err := d.openUse()
 	if err != nil {
 		return err
@@ -89,13 +88,13 @@ func (d *Dir) writeRecord(data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// readRecord returns the record, within its limits.
-func readRecord(f *os.File) []byte {
-	data := make([]byte, maxRecord)
+// readMark returns the mark, within its limits.
+func readMark(f *os.File) []byte {
+	data := make([]byte, maxMark)
 
 	n, err := f.ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		// A record never has this content.
+		// A mark never has this content.
 		return []byte(err.Error())
 	}
 
@@ -103,10 +102,10 @@ func readRecord(f *os.File) []byte {
 }
 
 // usedFor returns how long another machine may still use a directory that is not locked,
-// according to the supplied record. It relies on the observations of this process, not on times
+// according to the supplied mark. It relies on the observations of this process, not on times
 // that other machines have written.
 func (r *Root) usedFor(uid string, data []byte) time.Duration {
-	u := use{}
+	u := useMark{}
 	broken := json.Unmarshal(data, &u) != nil
 	// The lock covers uses on this machine.
 	if len(data) == 0 || !broken && u.Host == r.host {
@@ -120,18 +119,18 @@ func (r *Root) usedFor(uid string, data []byte) time.Duration {
 		longest = maxUse
 	}
 
-	// The sighting of an expired record stays, or the time would count anew.
+	// The sighting of an expired mark stays, or the time would count anew.
 	return max(longest-r.seenFor(uid, string(data)), 0)
 }
 
-// seenFor returns how long this record has been seen in the directory.
-func (r *Root) seenFor(uid, record string) time.Duration {
+// seenFor returns how long this mark has been seen in the directory.
+func (r *Root) seenFor(uid, mark string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	s, ok := r.seen[uid]
-	if !ok || s.record != record {
-		s = sighting{record: record, since: time.Now()}
+	if !ok || s.mark != mark {
+		s = sighting{mark: mark, since: time.Now()}
 		r.seen[uid] = s
 	}
 
@@ -146,8 +145,8 @@ func (r *Root) dropSighting(uid string) {
 	delete(r.seen, uid)
 }
 
-// A sighting is a record of another machine, and the time since which it was seen.
+// A sighting is the mark of another machine, and the time since which it was seen.
 type sighting struct {
-	record string
-	since  time.Time
+	mark  string
+	since time.Time
 }
