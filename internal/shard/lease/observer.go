@@ -31,12 +31,12 @@ type Observer struct {
 	log       logging.Logger
 
 	mu     sync.Mutex
-	leases map[client.ObjectKey]*record
+	leases map[client.ObjectKey]*trackedLease
 	listed time.Time
 }
 
-// A record is one Lease, as of the last read.
-type record struct {
+// A trackedLease is one Lease, as of the last read.
+type trackedLease struct {
 	observation
 
 	// read is the time of that read.
@@ -66,7 +66,7 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 		interval: max(t.Duration/6, t.RetryPeriod),
 		now:      time.Now,
 		log:      logging.NewNopLogger(),
-		leases:   map[client.ObjectKey]*record{},
+		leases:   map[client.ObjectKey]*trackedLease{},
 	}
 	for _, fn := range o {
 		fn(ob)
@@ -111,7 +111,7 @@ func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity s
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	return o.record(lease, l).state(identity, o.now())
+	return o.track(lease, l).state(identity, o.now())
 }
 
 // recently returns Alive if the instance was alive at the last read of its Lease, a moment ago.
@@ -141,7 +141,7 @@ func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	holder, _ := o.record(key, l).alive(o.now())
+	holder, _ := o.track(key, l).alive(o.now())
 
 	return holder, nil
 }
@@ -233,7 +233,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 		if _, ok := shard.FromLeaseName(l.GetName()); ok {
 			key := client.ObjectKey{Namespace: o.namespace, Name: l.GetName()}
 			found[key] = true
-			o.record(key, l)
+			o.track(key, l)
 		}
 	}
 
@@ -244,7 +244,7 @@ func (o *Observer) refresh(ctx context.Context) error {
 
 		// Its holder counts as dead one duration after the deletion of the Lease was noticed.
 		if key.Namespace == o.namespace {
-			o.record(key, nil)
+			o.track(key, nil)
 		}
 
 		if r.forgettable(o.now()) {
@@ -257,12 +257,12 @@ func (o *Observer) refresh(ctx context.Context) error {
 	return nil
 }
 
-// record stores the Lease that was read, or nil if there is none.
-func (o *Observer) record(key client.ObjectKey, l *coordinationv1.Lease) *record {
+// track stores the Lease that was read, or nil if there is none.
+func (o *Observer) track(key client.ObjectKey, l *coordinationv1.Lease) *trackedLease {
 	r, ok := o.leases[key]
 	if !ok {
 		// A Lease that was not there at the last list has just been written.
-		r = &record{observation: newObservation(o.timing), renewed: !o.listed.IsZero()}
+		r = &trackedLease{observation: newObservation(o.timing), renewed: !o.listed.IsZero()}
 		o.leases[key] = r
 	}
 
