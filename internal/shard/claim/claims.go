@@ -76,10 +76,14 @@ type noMetrics struct{}
 func (noMetrics) ClaimsWaiting(int)               {}
 func (noMetrics) HandedOff(string, time.Duration) {}
 
-// Claims are the claims of one instance, and what it knows of the claims of other instances.
+// Claims are the claims of one instance, and what it knows of the claims of other instances. An
+// unsharded instance has none of its own, and only respects those of others.
 type Claims struct {
-	id       shard.ID
-	me       Claim
+	id shard.ID
+
+	// me is the claim of this instance. It is the zero value unless the instance is sharded.
+	me Claim
+
 	leases   Leases
 	cache    client.Reader
 	kube     client.Client
@@ -143,7 +147,7 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 	}
 	c.notices = newNoticeLog(func(waiting int) { c.metrics.ClaimsWaiting(waiting) })
 
-	if id.Sharded() {
+	if c.sharded() {
 		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
 	}
 
@@ -185,6 +189,9 @@ func (c *Claims) Start(ctx context.Context) error {
 // holds its Lease.
 func (c *Claims) NeedLeaderElection() bool { return true }
 
+// sharded says whether this instance claims the Workspaces that it works on.
+func (c *Claims) sharded() bool { return c.id.Sharded() }
+
 // situation returns the Situation of the supplied Workspace, as read in o.
 func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	s := Situation{
@@ -198,10 +205,10 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 		s.Claimant = c.leases.State(ctx, client.ObjectKey{Namespace: s.Claimed.Namespace, Name: s.Claimed.Lease}, s.Claimed.Holder)
 	}
 
-	s.Unsharded = lease.Dead
+	s.UnshardedPeer = lease.Dead
 	// A held Workspace needs no check: see take.
-	if c.me != (Claim{}) && !s.Holds {
-		s.Unsharded = c.unsharded(ctx)
+	if c.sharded() && !s.Holds {
+		s.UnshardedPeer = c.unsharded(ctx)
 	}
 
 	return s
@@ -316,7 +323,7 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	hosts := ws.GetOwnership().PreviousHosts
 
 	// An instance that claims nothing works only on Workspaces that no live instance has claimed.
-	if previous := Of(ws); c.me == (Claim{}) && previous.Host() != "" {
+	if previous := Of(ws); !c.sharded() && previous.Host() != "" {
 		hosts = append(hosts, previous.Host())
 	}
 

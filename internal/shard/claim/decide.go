@@ -53,13 +53,17 @@ type Situation struct {
 	// Claimant is the state of the instance that Claimed names.
 	Claimant lease.State
 
-	// Unsharded is the state of the unsharded instance.
-	Unsharded lease.State
+	// UnshardedPeer is the state of the unsharded instance, as a shard sees it. It is Dead for the
+	// unsharded instance itself.
+	UnshardedPeer lease.State
 }
+
+// sharded says whether the instance claims the Workspaces that it works on. An unsharded one does
+// not.
+func (s Situation) sharded() bool { return s.Me != Claim{} }
 
 // Decide returns the action of an instance on a Workspace.
 func Decide(s Situation) Action {
-	claims := s.Me != (Claim{})
 	others := s.Claimed != (Claim{}) && s.Claimed != s.Me
 
 	switch {
@@ -69,13 +73,13 @@ func Decide(s Situation) Action {
 		return Ignore
 	case others && s.Claimant != lease.Dead:
 		return Wait
-	case !claims:
+	case !s.sharded():
 		return Proceed
 	case s.Holds && s.Claimed == s.Me:
 		// Both conditions are necessary. The last read version of the Workspace may be older than
 		// its release, and a person may have removed the claim.
 		return Proceed
-	case s.Unsharded != lease.Dead:
+	case s.UnshardedPeer != lease.Dead:
 		return WaitForUnsharded
 	default:
 		return Take

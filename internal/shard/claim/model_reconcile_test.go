@@ -185,8 +185,8 @@ func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
 	mine := &s.procs[p].work[w]
 	claims := m.roles[p] != unsharded
 	out := Situation{
-		Serves:    m.serves[m.roles[p]][mine.seen.label],
-		Unsharded: lease.Dead,
+		Serves:        m.serves[m.roles[p]][mine.seen.label],
+		UnshardedPeer: lease.Dead,
 	}
 
 	if claims {
@@ -201,7 +201,7 @@ func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
 	}
 
 	if claims && !out.Holds {
-		out.Unsharded = m.unsharded(s, p)
+		out.UnshardedPeer = m.unsharded(s, p)
 	}
 
 	if unreadable {
@@ -235,7 +235,7 @@ func (s *Situation) unreadable(dead bool) {
 	}
 
 	if s.Me != (Claim{}) && !s.Holds {
-		s.Unsharded = as
+		s.UnshardedPeer = as
 	}
 }
 

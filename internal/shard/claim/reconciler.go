@@ -33,7 +33,7 @@ func (c *Claims) Reconciler(inner reconcile.ObjectReconciler[client.Object], kin
 	r := &Reconciler{inner: inner, claims: c, reader: c.cache, object: object, kind: kind}
 	// An unsharded instance writes no claim, so no conflict would reveal a stale cache. It reads live
 	// instead.
-	if c.me == (Claim{}) {
+	if !c.sharded() {
 		r.reader = c.kube
 	}
 
@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	r.claims.notices.forget(o.GetUID())
 
-	if r.claims.me == (Claim{}) {
+	if !r.claims.sharded() {
 		return r.inner.Reconcile(ctx, o)
 	}
 

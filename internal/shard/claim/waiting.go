@@ -44,7 +44,7 @@ func (c *Claims) handedOff(o client.Object, s Situation) {
 	switch {
 	case s.Claimed == (Claim{}) && waited:
 		c.metrics.HandedOff(handOffReleased, took)
-	case s.Claimed != (Claim{}) && other && (waited || s.Me != (Claim{})):
+	case s.Claimed != (Claim{}) && other && (waited || s.sharded()):
 		c.metrics.HandedOff(handOffDead, took)
 	}
 }
@@ -58,7 +58,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 
 	switch {
 	case a == WaitForUnsharded:
-		message, warn = waitingForUnsharded(s), s.Unsharded == lease.Unknown
+		message, warn = waitingForUnsharded(s), s.UnshardedPeer == lease.Unknown
 	case s.Claimant == lease.Unknown:
 		message, warn = waitingForLease(s), true
 	case overdue:
@@ -110,7 +110,7 @@ func waitingForLease(s Situation) string {
 
 // waitingForUnsharded says why a Workspace without a claim waits.
 func waitingForUnsharded(s Situation) string {
-	if s.Unsharded == lease.Unknown {
+	if s.UnshardedPeer == lease.Unknown {
 		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
 	}
 
