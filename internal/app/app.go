@@ -67,10 +67,10 @@ type instance struct {
 	// fail ends the instance with an error.
 	fail context.CancelCauseFunc
 
-	root        *workdir.Root
-	initialized *initcache.Cache
-	drain       *drain.Drain
-	cli         *terraform.CLI
+	root      *workdir.Root
+	initCache *initcache.Cache
+	drain     *drain.Drain
+	cli       *terraform.CLI
 
 	config      *rest.Config
 	credentials *credentialsWatch
@@ -149,7 +149,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 
-	i.initialized = initcache.New(filepath.Join(i.root.Path(), initCacheDir), initcache.WithObserver(i.metrics.Cache("init")))
+	i.initCache = initcache.New(filepath.Join(i.root.Path(), initCacheDir), initcache.WithObserver(i.metrics.Cache("init")))
 
 	// The CLI refuses to run without this directory.
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {
@@ -184,7 +184,7 @@ func (i *instance) addRunnables(context.Context) error {
 	runnables := []manager.Runnable{
 		i.credentials,
 		i.drain,
-		i.initialized,
+		i.initCache,
 		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard, i.o.GCInterval, runner.RemoveSecrets, i.log),
 		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, gc.WithLogger(i.log), gc.WithMetrics(i.metrics)),
 	}
@@ -217,7 +217,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Runs: runner.Options{
 			CLI:            i.cli,
 			Fetcher:        newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir), i.metrics.Cache("module")),
-			InitCache:      i.initialized,
+			InitCache:      i.initCache,
 			ObservePackage: i.metrics.Cache("plugin"),
 			FirstInits:     &runner.FirstInits{},
 			Environ:        o.Environ,
