@@ -18,7 +18,7 @@ import (
 type Files map[string][]byte
 
 // A kind of source says how a module gets into the working directory: it is in the specification,
-// or it is fetched. One of the functions is nil.
+// or it is fetched. Exactly one of the functions is set, and that one decides.
 type kind struct {
 	// files returns the files of a module in the specification.
 	files func(p commonv1beta1.WorkspaceParameters) Files
@@ -28,7 +28,9 @@ type kind struct {
 	find func(f *Fetcher, ctx context.Context, address, namespace string) (source, error)
 }
 
-// kindOf returns the kind of a source. A new one is a case here.
+// kindOf returns the kind of a source. A new one is a case here, in the text of the error, and in
+// the enum of ModuleParameters.Source. For a kind that is fetched, source.settled says when the
+// module in the directory is up to date.
 func kindOf(s commonv1beta1.ModuleSource) (kind, error) {
 	switch s {
 	case commonv1beta1.ModuleSourceInline:
@@ -42,9 +44,9 @@ func kindOf(s commonv1beta1.ModuleSource) (kind, error) {
 	}
 }
 
-// Get returns the files of the module that p describes. It returns none if the module is not in
-// p: a Fetcher fetches such modules.
-func Get(p commonv1beta1.WorkspaceParameters) (Files, error) {
+// InlineFiles returns the files of the module in p. It returns none if the module is not in p: a
+// Fetcher fetches such modules.
+func InlineFiles(p commonv1beta1.WorkspaceParameters) (Files, error) {
 	k, err := kindOf(p.Source)
 	if err != nil || k.files == nil {
 		return nil, err

@@ -69,7 +69,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		return nil, err
 	}
 
-	files, err := module.Get(p)
+	files, err := module.InlineFiles(p)
 	if err != nil {
 		return nil, err
 	}
