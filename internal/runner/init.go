@@ -32,7 +32,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 	}
 
 	// A partly initialized directory counts as not initialized.
-	if !r.beside {
+	if !r.inStateDir {
 		if err := r.Dir.ClearInitialized(); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 		return errors.Wrap(err, "cannot initialize")
 	}
 
-	if r.beside {
+	if r.inStateDir {
 		return nil
 	}
 
@@ -97,9 +97,10 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 	}
 }
 
-// initialized calls run. If run fails because it needs other providers, other modules or another
-// backend than the initialized ones, it initializes and calls run again.
-func (r *Runner) initialized(ctx context.Context, run func() error) error {
+// withInit calls run in a directory that is initialized. If run fails because it needs other
+// providers, other modules or another backend than the initialized ones, withInit initializes again
+// and calls run once more.
+func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	if err := r.Prepare(ctx); err != nil {
 		return err
 	}

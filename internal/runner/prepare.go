@@ -28,7 +28,7 @@ const maxModuleFile = 16 * regular.MiB
 
 // fetch fetches the module, unless it is inline or up to date.
 func (r *Runner) fetch(ctx context.Context) error {
-	if r.beside {
+	if r.inStateDir {
 		return nil
 	}
 

@@ -84,9 +84,10 @@ type Runner struct {
 	// source is the address that the module was fetched from. Set by write.
 	source string
 
-	// stateOnly says that the module is left out, to reach the state although the module is
-	// broken. beside says that the commands run in a directory beside it.
-	stateOnly, beside bool
+	// stateOnly says that the module is left out, to reach the state although the module is broken.
+	// inStateDir says that the commands then run in stateOnlyDir, which has the files of the
+	// ProviderConfig and none of the module.
+	stateOnly, inStateDir bool
 
 	// done ends the use of the directory and the state. Set by write, which begins it.
 	done func()
@@ -139,7 +140,7 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 	}
 
 	// Only the result of init for the module is recorded.
-	if r.beside {
+	if r.inStateDir {
 		return r.init(ctx, terraform.InitOptions{})
 	}
 
@@ -183,7 +184,7 @@ func (r *Runner) LeaveOutModule() bool {
 	case r.Inputs.stateWithoutModule():
 	case r.Inputs.stateAnywhere():
 		r.Inputs.setEntrypoint(stateOnlyDir)
-		r.beside = true
+		r.inStateDir = true
 	default:
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 
-	err := r.initialized(ctx, func() (err error) {
+	err := r.withInit(ctx, func() (err error) {
 		p, err = r.CLI.Plan(ctx, *r.run, terraform.PlanOptions{
 			VarFiles: r.varFiles,
 			Args:     r.Inputs.parameters.PlanArgs,
@@ -110,7 +110,7 @@ func (r *Runner) AppliesPlan() bool {
 func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error) {
 	destroyed, tries := 0, 0
 
-	err := r.initialized(ctx, func() error {
+	err := r.withInit(ctx, func() error {
 		if tries++; tries > 1 {
 			if err := again(); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 	var st *terraform.State
 
-	err := r.initialized(ctx, func() (err error) {
+	err := r.withInit(ctx, func() (err error) {
 		st, err = r.CLI.PullState(ctx, *r.run)
 
 		return errors.Wrap(err, "cannot read state")
@@ -148,14 +148,14 @@ func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 
 // Unlock removes the lock of the supplied ID from the state.
 func (r *Runner) Unlock(ctx context.Context, id string) error {
-	return r.initialized(ctx, func() error {
+	return r.withInit(ctx, func() error {
 		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id), "cannot remove lock %s", id)
 	})
 }
 
 // DeleteWorkspace deletes the Terraform workspace, which must be empty.
 func (r *Runner) DeleteWorkspace(ctx context.Context) error {
-	return r.initialized(ctx, func() error {
+	return r.withInit(ctx, func() error {
 		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run), "cannot delete Terraform workspace")
 	})
 }

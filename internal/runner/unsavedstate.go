@@ -96,7 +96,7 @@ func (r *Runner) UnsavedState() (string, error) {
 
 // PushState saves the state at the supplied path, and removes it there.
 func (r *Runner) PushState(ctx context.Context, path string) error {
-	err := r.initialized(ctx, func() error {
+	err := r.withInit(ctx, func() error {
 		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path), "cannot save state")
 	})
 	if err != nil {
