@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package app contains one instance of the provider: it parses the options, and connects all parts.
+// Run is a list of steps, each of which sets fields of the instance. The reconcilers of Workspaces
+// are from the package controller/workspace. The drain and the claims are put in front of them here:
+// see withClaims.
 package app
 
 import (
@@ -84,7 +87,10 @@ type instance struct {
 	mgr        manager.Manager
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
-	sharding   *sharding
+
+	// leases and claims are nil if claims are disabled.
+	leases *lease.Observer
+	claims *claim.Claims
 
 	// close closes the connections that the controllers use.
 	close func()
@@ -96,7 +102,7 @@ func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	i := &instance{o: o, fail: fail, close: func() {}}
+	i := &instance{o: o, fail: fail, failedRuns: statelock.NewFailedRuns(), close: func() {}}
 	defer func() { i.close() }()
 
 	for _, step := range []func(context.Context) error{
@@ -111,7 +117,8 @@ func Run(ctx context.Context, o *Options) error {
 		i.newManager,
 		i.checkShardRange,
 		i.addRunnables,
-		i.addSharding,
+		i.addClaims,
+		i.addUnservedWatcher,
 		i.addAssigner,
 		i.addControllers,
 		i.run,
@@ -175,7 +182,7 @@ func (i *instance) loadConfig(context.Context) (err error) {
 	return err
 }
 
-// addRunnables adds the runnables that are not controllers.
+// addRunnables adds the probes, the drain, and what cleans up disks.
 func (i *instance) addRunnables(context.Context) error {
 	if err := addProbes(i.mgr, i.o, i.unfilled.err); err != nil {
 		return err
@@ -202,7 +209,7 @@ func (i *instance) addRunnables(context.Context) error {
 }
 
 func (i *instance) addControllers(ctx context.Context) error {
-	o, mgr, s, d := i.o, i.mgr, i.sharding, i.drain
+	o, mgr, d := i.o, i.mgr, i.drain
 
 	co, closeOptions, err := controllerOptions(o, metrics.Registry, i.log)
 	if err != nil {
@@ -228,21 +235,21 @@ func (i *instance) addControllers(ctx context.Context) error {
 		PollJitter: o.PollJitter,
 
 		Host:         lease.HostOf(i.identity),
-		Predecessors: s.predecessors,
-		IsServed:     s.isServed,
+		Predecessors: i.predecessors,
+		IsServed:     i.isServed,
 		MaxApplies:   o.MaxApplies,
 		Metrics:      i.metrics,
 		FailedRuns:   i.failedRuns,
 		StateUsers:   statelock.NewStateUsers(),
 
-		ServedByOtherBefore: s.servedByOtherBefore,
-		Served:              s.served,
+		ServedByOtherBefore: i.servedByOtherBefore,
+		Served:              i.served,
 
-		Wanted: claim.Changed(),
-		Wrap: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
-			wrapped, err := s.wrap(ctx, r, kind)
+		ClaimChanged: claim.Changed(),
+		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
+			claimed, err := i.withClaims(ctx, r, kind)
 
-			return d.Reconciler(wrapped), err
+			return d.Reconciler(claimed), err
 		},
 	}
 

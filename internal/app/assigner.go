@@ -26,7 +26,7 @@ func (i *instance) addAssigner(context.Context) error {
 		Kinds:     workspace.GroupVersionKinds(),
 		Live:      i.mgr.GetAPIReader(),
 		Kube:      i.mgr.GetClient(),
-		Leases:    i.sharding.leases,
+		Leases:    i.leases,
 		Grace:     i.o.ShardGracePeriod,
 		Rate:      i.o.AssignRate,
 		Metrics:   i.metrics,

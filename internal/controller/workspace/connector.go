@@ -49,13 +49,14 @@ type connector struct {
 	servedByOtherBefore func(o client.Object) bool
 }
 
-// Connect resolves the ProviderConfig, its credentials and the inputs of the
-// supplied Workspace, opens its working directory and observes it.
+// Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
+// opens its working directory and observes it.
 //
-// A failure to fetch the module, to initialize the directory or to reach the state is a failure
-// of Connect. This must not change, because alerts depend on the reasons of conditions. Each step
-// is tried only when it turns out to be necessary: most reconciles need none, and a plan may
-// require another init. Observe returns all other failures.
+// It also makes the plan (observeInConnect), and Observe only returns the result. A failure to
+// fetch the module, to initialize the directory or to reach the state must be a failure of Connect,
+// because alerts select by the reason of the condition. These are UnpreparedErrors, and only a plan
+// shows them: the module is fetched and the directory initialized when a run needs that. Observe
+// returns all other failures of the observation.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err == nil {

@@ -5,22 +5,30 @@
 // Package workspace has the controllers of Workspaces. All kinds have the same implementation. It
 // does not depend on shards.
 //
+// The package app puts the drain and the claims in front of its reconcilers, with
+// Options.WithClaims. The whole chain is
+//
+//	drain.Reconciler(claim.Reconciler(schedule.Reconciler(completionReconciler(managed.Reconciler(connector, external)))))
+//
 // How a Workspace is processed:
 //
 //  1. An event about it, or the end of the delay after a reconcile, adds it to the work queue
 //     (schedule.NewEventHandler, schedule.NewQueue).
-//  2. Options.Wrap passes it on unless this instance is stopping or paused, or another instance
-//     has claimed it (drain.Drain, claim.Reconciler). A shard reads it from the cache for that, and
-//     an unsharded instance from the API server. An unsharded instance first reads it from the
-//     cache, and stops here if schedule.Reconciler.Waits says that it has to wait.
-//  3. schedule.Reconciler passes it on if there is something to do now (schedule.Policy.Decide).
-//  4. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 2 has
-//     done that (statusclient.WithLatest), and connects.
-//  5. The connector gathers the inputs. Then external.observe makes a plan, unless the last
+//  2. The drain passes it on unless this instance is stopping or paused.
+//  3. The claim.Reconciler reads it, and passes it on unless another instance has claimed it. A
+//     shard reads it from the cache for that, and an unsharded instance from the API server. An
+//     unsharded instance first reads it from the cache, and stops here if
+//     schedule.Reconciler.Waits says that it has to wait.
+//  4. The schedule.Reconciler passes it on if there is something to do now
+//     (schedule.Policy.Decide).
+//  5. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 3 has
+//     done that (statusclient.WithLatest), and connects. After a creation or deletion, the
+//     completionReconciler calls it once more.
+//  6. The connector gathers the inputs. Then external.observe makes a plan, unless the last
 //     observation still holds, a variable has no value, or the Workspace is being deleted. Observe
 //     returns the result.
-//  6. Create, Update and Delete (external) change the infrastructure with a Runner.
-//  7. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
+//  7. Create, Update and Delete (external) change the infrastructure with a Runner.
+//  8. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
 //     is reconciled again.
 package workspace
 
@@ -71,7 +79,7 @@ type Options struct {
 	// MaxApplies is the maximum number of concurrent applies and destroys of Workspaces of one kind.
 	MaxApplies int
 
-	// Metrics counts them, and what reconciles have achieved.
+	// Metrics count the applies, and what reconciles have achieved.
 	Metrics Metrics
 
 	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one,
@@ -102,13 +110,14 @@ type Options struct {
 	// Workspaces.
 	StateUsers *statelock.StateUsers
 
-	// Wanted accepts the updates of Workspaces that require a reconcile although people have not
-	// changed anything: those that change the decision of Wrap.
-	Wanted predicate.Predicate
+	// ClaimChanged accepts the updates of Workspaces that require a reconcile although people have
+	// not changed anything: those that change the decision of WithClaims.
+	ClaimChanged predicate.Predicate
 
-	// Wrap wraps the reconciler of the supplied kind before it is added to its controller. The
-	// wrapper reads each Workspace and decides which to pass on.
-	Wrap func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
+	// WithClaims returns a reconciler that reads each Workspace of the supplied kind, and passes it
+	// to r if this instance may work on it now: it is not stopping or paused, and no other instance
+	// has claimed the Workspace.
+	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
 }
 
 // Metrics of the Workspace controllers.
@@ -149,7 +158,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// The release of a Workspace still needs its records of failed runs: because of them it records
 	// this host on the Workspace, for the next instance. For a Workspace that is gone there is no
 	// next instance.
-	left := func(ws client.Object) {
+	forgetDeleted := func(ws client.Object) {
 		if meta.WasDeleted(ws) {
 			o.FailedRuns.Forget(ws.GetUID())
 		}
@@ -215,7 +224,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		clientManager{Manager: mgr, client: completionClient{secretSizeClient{secretPatchClient{mgr.GetClient()}}}},
 		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	wrapped, err := o.Wrap(schedule.NewReconciler(completionReconciler{r}, policy, records, slots, left, log), kind)
+	claimed, err := o.WithClaims(schedule.NewReconciler(completionReconciler{r}, policy, records, slots, forgetDeleted, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}
@@ -230,8 +239,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, schedule.NewEventHandler(records, slots, left, o.Served, o.Wanted)).
-		Complete(wrapped), "cannot set up controller %s", name)
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, forgetDeleted, o.Served, o.ClaimChanged)).
+		Complete(claimed), "cannot set up controller %s", name)
 }
 
 // A clientManager is a manager with another client.

@@ -106,10 +106,10 @@ func TestReads(t *testing.T) {
 			cached := ws.DeepCopy()
 			cached.SetOwnership(commonv1beta1.Ownership{UID: ws.GetUID(), Claim: tc.claim})
 
-			s := &sharding{mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube)}
+			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube)}
 			kind := workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}}
 
-			r, err := s.wrap(t.Context(), stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)
+			r, err := i.withClaims(t.Context(), stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@
 package app
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,46 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
-
-func TestCheckInit(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason  string
-		pid     int
-		o       Options
-		refused bool
-	}{
-		"Init":         {reason: "A process behind an init process can be killed.", pid: 7, o: Options{Shard: shard.CatchAll()}},
-		"Shard":        {reason: "A shard that cannot be killed is a danger to others.", pid: 1, o: Options{Shard: shard.CatchAll()}, refused: true},
-		"Election":     {reason: "So is a replica.", pid: 1, o: Options{LeaderElection: new(true)}, refused: true},
-		"Unattended":   {reason: "Custom images without an init process worked before.", pid: 1},
-		"NoPreference": {reason: "An instance without a Lease needs no fence.", pid: 1, o: Options{LeaderElection: new(false)}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			err := checkInit(tc.pid, &tc.o, logging.NewNopLogger())
-			if tc.refused != (err != nil) {
-				t.Errorf("%s\ncheckInit(%d, ...): refused %t, got %v", tc.reason, tc.pid, tc.refused, err)
-			}
-
-			if err != nil && (!strings.Contains(err.Error(), "tini") || !strings.Contains(err.Error(), "shareProcessNamespace")) {
-				t.Errorf("%s\nwant the error to name the remedy, got %v", tc.reason, err)
-			}
-		})
-	}
-}
 
 // TestIsServed ensures that an instance may be working on a Workspace if it has claimed it and is
 // not known to be dead. This is true on its host only.
@@ -94,12 +58,12 @@ func TestIsServed(t *testing.T) {
 
 			kube := fake.NewClientBuilder().WithObjects(held.DeepCopy()).Build()
 			timing := lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 5 * time.Second}
-			s := &sharding{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing)}
+			i := &instance{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing)}
 
 			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
 			ws.SetOwnership(commonv1beta1.Ownership{Claim: tc.claim})
 
-			if got := s.isServed(t.Context(), ws, tc.host); got != tc.want {
+			if got := i.isServed(t.Context(), ws, tc.host); got != tc.want {
 				t.Errorf("\n%s\nisServed(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
