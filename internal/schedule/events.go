@@ -48,9 +48,9 @@ func changed() predicate.Predicate {
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
 // the queue if people have changed it, or if one of the supplied predicates accepts it. The
-// handler calls left with each Workspace that has left the cache. served returns when the previous
+// handler calls onLeave with each Workspace that has left the cache. served returns when the previous
 // instance last served these Workspaces, or zero if that is not known.
-func NewEventHandler(r *Records, s *Slots, left func(o client.Object), served func() time.Time, also ...predicate.Predicate) handler.EventHandler {
+func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served func() time.Time, also ...predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
@@ -83,7 +83,7 @@ func NewEventHandler(r *Records, s *Slots, left func(o client.Object), served fu
 			// This goes first, so that a reconcile that ends now sees it.
 			r.Forget(e.Object)
 			s.Cancel(request(e.Object))
-			left(e.Object)
+			onLeave(e.Object)
 			q.Add(request(e.Object))
 		},
 	}

@@ -23,15 +23,15 @@ type Reconciler struct {
 	policy  Policy
 	records *Records
 	slots   *Slots
-	left    func(o client.Object)
+	onLeave func(o client.Object)
 	now     func() time.Time
 	log     logging.Logger
 }
 
-// NewReconciler returns a Reconciler in front of inner. At the end of a reconcile, it calls left
+// NewReconciler returns a Reconciler in front of inner. At the end of a reconcile, it calls onLeave
 // if the Workspace has left the cache in the meantime.
-func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, left func(o client.Object), log logging.Logger) *Reconciler {
-	return &Reconciler{inner: inner, policy: p, records: r, slots: s, left: left, now: time.Now, log: log}
+func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, onLeave func(o client.Object), log logging.Logger) *Reconciler {
+	return &Reconciler{inner: inner, policy: p, records: r, slots: s, onLeave: onLeave, now: time.Now, log: log}
 }
 
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 
 	result, err := r.inner.Reconcile(ctx, req)
 	if r.records.Get(ws).UID == "" {
-		r.left(ws)
+		r.onLeave(ws)
 	}
 
 	// The queue decides after an error, and warns about a result beside it.
