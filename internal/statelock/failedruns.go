@@ -54,8 +54,8 @@ func (f *FailedRuns) Record(uid types.UID, r Run) {
 	}
 }
 
-// Forget all runs on a Workspace, because its state turned out not to be locked, or another
-// instance serves the Workspace now.
+// Forget all runs on a Workspace, because its state turned out not to be locked, the Workspace was
+// released for another instance, or it was deleted.
 func (f *FailedRuns) Forget(uid types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,8 +25,8 @@ const (
 
 // An Error is a run that failed. It matches the error of the context that interrupted it, if any.
 type Error struct {
-	// Op is the subcommand: init, plan, apply, destroy, "state pull", "workspace
-	// delete", version.
+	// Op is the subcommand: init, plan, apply, destroy, "state pull", "state push",
+	// "workspace delete", force-unlock, version.
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
