@@ -138,7 +138,7 @@ func TestApply(t *testing.T) {
 
 			var want *terraform.Applied
 			if tc.err == "" {
-				want = &terraform.Applied{Outputs: map[string]terraform.Output{"o": {Value: []byte("1"), Type: []byte(`"number"`)}}}
+				want = &terraform.Applied{Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}}
 			}
 
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -110,21 +110,21 @@ func TestOutputs(t *testing.T) {
 		ws := newWorkspace(t, map[string]string{"main.tf": outputsOfAllTypes})
 
 		want := map[string]Output{}
-		for name, o := range map[string][2]string{
-			"string":    {`"\u003cé \u0026 \"quotes\"\u003e\n"`, `"string"`},
-			"empty":     {`""`, `"string"`},
-			"integer":   {`12345678901234567890`, `"number"`},
-			"fraction":  {`0.1`, `"number"`},
-			"large":     {`1000000000000000000000000000000`, `"number"`},
-			"bool":      {`true`, `"bool"`},
-			"list":      {`["b","a"]`, `["list","string"]`},
-			"set":       {`["a","b"]`, `["set","string"]`},
-			"tuple":     {`[1,"a",null]`, `["tuple",["number","string","dynamic"]]`},
-			"map":       {`{"a":1,"b":12345678901234567890}`, `["map","number"]`},
-			"object":    {`{"a":1.5,"z":[{"n":null}]}`, `["object",{"a":"number","z":["tuple",[["object",{"n":"dynamic"}]]]}]`},
-			"sensitive": {`{"n":12345678901234567890,"password":"12345678901234567890"}`, `["object",{"n":"number","password":"string"}]`},
+		for name, value := range map[string]string{
+			"string":    `"\u003cé \u0026 \"quotes\"\u003e\n"`,
+			"empty":     `""`,
+			"integer":   `12345678901234567890`,
+			"fraction":  `0.1`,
+			"large":     `1000000000000000000000000000000`,
+			"bool":      `true`,
+			"list":      `["b","a"]`,
+			"set":       `["a","b"]`,
+			"tuple":     `[1,"a",null]`,
+			"map":       `{"a":1,"b":12345678901234567890}`,
+			"object":    `{"a":1.5,"z":[{"n":null}]}`,
+			"sensitive": `{"n":12345678901234567890,"password":"12345678901234567890"}`,
 		} {
-			want[name] = Output{Value: json.RawMessage(o[0]), Type: json.RawMessage(o[1]), Sensitive: name == "sensitive"}
+			want[name] = Output{Value: json.RawMessage(value), Sensitive: name == "sensitive"}
 		}
 
 		applied := mustApply(t, c, ws)

@@ -76,7 +76,7 @@ func TestInit(t *testing.T) {
 
 		ws.Log = func(line string) { log = append(log, line) }
 
-		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) {
+		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); !NeedsInit(err) {
 			t.Fatalf("want the plan to need an init, got %v", err)
 		}
 
@@ -97,7 +97,7 @@ func TestInit(t *testing.T) {
 
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "terraform {\n  backend \"local\" { path = \"other\" }\n}\n"})
 
-		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"})
+		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
 		if !NeedsInit(err) {
 			t.Errorf("want the plan to need an init after the backend has changed, got %v", err)
 		}
@@ -155,7 +155,7 @@ func TestNeedsInit(t *testing.T) {
 				"main.tf":   `module "m" { source = "./m" }`,
 				"m/main.tf": `output "a" { value = 1 }`,
 			})
-			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) || NeedsStateInit(err) {
+			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); !NeedsInit(err) || NeedsStateInit(err) {
 				t.Fatalf("want the plan to need an init, got %v", err)
 			}
 
@@ -167,7 +167,7 @@ func TestNeedsInit(t *testing.T) {
 		})
 		t.Run("Provider", func(t *testing.T) {
 			ws := newWorkspace(t, map[string]string{"main.tf": `resource "time_static" "x" {}`})
-			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) || NeedsStateInit(err) {
+			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); !NeedsInit(err) || NeedsStateInit(err) {
 				t.Errorf("want the plan to need an init, got %v", err)
 			}
 		})
@@ -178,7 +178,7 @@ func TestNeedsInit(t *testing.T) {
 			ws := newWorkspace(t, map[string]string{"main.tf": "", "terraform.tfstate.d/ws/terraform.tfstate": state})
 
 			ws.Env = emptyMirror(t)
-			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); !NeedsInit(err) || !NeedsStateInit(err) {
+			if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); !NeedsInit(err) || !NeedsStateInit(err) {
 				t.Errorf("want the plan to need an init for the state, got %v", err)
 			}
 

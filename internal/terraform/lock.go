@@ -16,12 +16,9 @@ import (
 // be empty.
 type Lock struct {
 	ID        string
-	Path      string
 	Operation string // OperationTypeApply, for example.
 	Who       string // USER@HOST
-	Version   string // Of the CLI.
 	Created   string // As written by the holder.
-	Info      string
 }
 
 // Host returns the host of the holder of the lock. It is empty if the host is not known.
@@ -81,16 +78,13 @@ func (d Diagnostic) locked() bool {
 }
 
 // lockField matches a line of the lock information, which all backends print in the same form.
-var lockField = regexp.MustCompile(`^\s*(ID|Path|Operation|Who|Version|Created|Info):\s+(.*)$`)
+var lockField = regexp.MustCompile(`^\s*(ID|Operation|Who|Created):\s+(.*)$`)
 
 // parseLock returns the lock that is described in text.
 func parseLock(text string) Lock {
 	var l Lock
 
-	fields := map[string]*string{
-		"ID": &l.ID, "Path": &l.Path, "Operation": &l.Operation, "Who": &l.Who,
-		"Version": &l.Version, "Created": &l.Created, "Info": &l.Info,
-	}
+	fields := map[string]*string{"ID": &l.ID, "Operation": &l.Operation, "Who": &l.Who, "Created": &l.Created}
 
 	_, info, _ := strings.Cut(text, "Lock Info:")
 	for line := range strings.Lines(info) {

@@ -7,6 +7,7 @@ package terraform
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,7 @@ Lock Info:
 OpenTofu acquires a state lock to protect the state from being written
 by multiple users at the same time.`,
 			want: Lock{
-				ID: "3937d8ce-99e6-f005-7582-6c1d9c7feb75", Path: "terraform.tfstate.d/ws/terraform.tfstate",
-				Operation: "OperationTypeApply", Who: "root@vm", Version: "1.12.6",
+				ID: "3937d8ce-99e6-f005-7582-6c1d9c7feb75", Operation: "OperationTypeApply", Who: "root@vm",
 				Created: "2026-11-21 10:51:21.563908972 +0000 UTC",
 			},
 		},
@@ -209,14 +209,14 @@ func TestLocked(t *testing.T) {
 				t.Errorf("%s: want to know who has it since when, got %+v", op, l)
 			}
 
-			if diff := cmp.Diff([]string{"OperationTypeApply", c.Version(), host}, []string{l.Operation, l.Version, l.Host()}); diff != "" {
+			if diff := cmp.Diff([]string{"OperationTypeApply", host}, []string{l.Operation, l.Host()}); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", op, diff)
 			}
 
 			expectSince(t, l, begin)
 		}
 
-		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err != nil {
+		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); err != nil {
 			t.Errorf("a plan takes no lock, got %v", err)
 		}
 

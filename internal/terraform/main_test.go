@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -167,7 +168,7 @@ func newWorkspace(t *testing.T, files map[string]string) Workspace {
 func mustPlan(t *testing.T, c *CLI, ws Workspace, args ...string) *Plan {
 	t.Helper()
 
-	p, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", Args: args})
+	p, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: args})
 	if err != nil {
 		t.Fatalf("plan: %v", err)
 	}

@@ -7,7 +7,6 @@ package terraform
 import (
 	"context"
 	"os"
-	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -25,8 +24,7 @@ type PlanOptions struct {
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
-	// Out is the file for the plan, as an absolute path or relative to the directory of the
-	// workspace. An existing file is replaced.
+	// Out is the absolute path of the file for the plan. An existing file is replaced.
 	Out string
 }
 
@@ -48,23 +46,18 @@ type Plan struct {
 // Plan compares the configuration with the infrastructure. It needs no lock: a change by another
 // apply makes the plan stale. A plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
-	path := o.Out
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(ws.Dir, path)
-	}
-
-	if err := createPrivate(path); err != nil {
+	if err := createPrivate(o.Out); err != nil {
 		return nil, errors.Wrapf(err, "cannot create plan file %q", o.Out)
 	}
 
 	p, err := c.plan(ctx, ws, o)
 	if err != nil {
-		_ = os.Remove(path) // The CLI writes one even then.
+		_ = os.Remove(o.Out) // The CLI writes one even then.
 
 		return nil, err
 	}
 
-	p.Prior = readPlanFile(path)
+	p.Prior = readPlanFile(o.Out)
 
 	return p, nil
 }

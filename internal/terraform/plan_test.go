@@ -77,7 +77,7 @@ output "v" { value = var.v }`,
 		plan := func(files ...string) *Plan {
 			t.Helper()
 
-			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", VarFiles: files})
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), VarFiles: files})
 			if err != nil {
 				t.Fatalf("plan: %v", err)
 			}
@@ -86,12 +86,12 @@ output "v" { value = var.v }`,
 		}
 		lineage := cmpopts.IgnoreFields(State{}, "Lineage", "Serial")
 		text := func(s string) Output {
-			return Output{Value: json.RawMessage(`"` + s + `"`), Type: json.RawMessage(`"string"`)}
+			return Output{Value: json.RawMessage(`"` + s + `"`)}
 		}
 
 		// The infrastructure does not exist yet.
 		want := &Plan{
-			File: "plan", Changes: true, Summary: Summary{Add: 2},
+			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 2},
 			Prior: &State{},
 		}
 
@@ -109,12 +109,12 @@ output "v" { value = var.v }`,
 			t.Errorf("want the plan nowhere else, got %d bytes, %v", len(b), err)
 		}
 
-		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: "plan"}); err != nil {
+		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: want.File}); err != nil {
 			t.Fatalf("apply: %v", err)
 		}
 
 		// Nothing has changed.
-		want = &Plan{File: "plan", Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
+		want = &Plan{File: filepath.Join(ws.Dir, "plan"), Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
 
 		got = plan("one.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
@@ -127,7 +127,7 @@ output "v" { value = var.v }`,
 
 		// The configuration has.
 		want = &Plan{
-			File: "plan", Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
+			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
 			Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 
@@ -202,7 +202,7 @@ func TestPlanFails(t *testing.T) {
 				t.Parallel()
 				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old"})
 
-				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan", Args: tc.args})
+				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: tc.args})
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 					t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
 				}
@@ -251,7 +251,7 @@ data "terraform_remote_state" "other" {
   config  = { address = "http://` + l.Addr().String() + `", retry_max = "0" }
 }`})
 
-		_, err = c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+		_, err = c.Plan(ctx, ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("want %v, got %v", context.Canceled, err)
 		}
@@ -276,12 +276,12 @@ func TestPlanAnswers(t *testing.T) {
 		"Changes": {
 			reason: "code 2 means changes",
 			stdout: summary, code: "2",
-			want: &Plan{File: "plan", Changes: true, Summary: Summary{Add: 1}},
+			want: &Plan{Changes: true, Summary: Summary{Add: 1}},
 		},
 		"NoChanges": {
 			reason: "code 0 means none",
 			stdout: summary, code: "0",
-			want: &Plan{File: "plan", Summary: Summary{Add: 1}},
+			want: &Plan{Summary: Summary{Add: 1}},
 		},
 		"Panic": {
 			reason: "a Go program that panics ends with code 2 too",
@@ -297,8 +297,8 @@ func TestPlanAnswers(t *testing.T) {
 			t.Parallel()
 			ws := stubWorkspace(t, "say", "STUB_STDOUT="+tc.stdout, "STUB_CODE="+tc.code)
 
-			got, err := findStub(t).Plan(t.Context(), ws, PlanOptions{Out: "plan"})
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			got, err := findStub(t).Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Plan{}, "File")); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 

@@ -56,7 +56,7 @@ func TestReadPlanFile(t *testing.T) {
 			reason:  "recorded resources and outputs, with the identity that only the other entry has",
 			content: zipped(t, map[string]string{entryRead: stateRead, entryRefreshed: stateRefreshed}),
 			want: &State{Lineage: "l", Serial: 7, Resources: 1, Outputs: map[string]Output{
-				"o": {Value: []byte("1"), Type: []byte(`"number"`)},
+				"o": {Value: []byte("1")},
 			}},
 		},
 		"NotAZip":     {reason: "an encrypted plan is JSON", content: []byte(`{"meta":{},"encrypted_data":"x"}`)},

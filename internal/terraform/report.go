@@ -32,9 +32,7 @@ type Progress struct {
 type Output struct {
 	// Value as compact JSON, with all digits of numbers. It is nil if the CLI did not print it:
 	// apply omits sensitive values.
-	Value json.RawMessage
-	// Type in the JSON form of the CLIs, such as "string" or ["list","string"].
-	Type      json.RawMessage
+	Value     json.RawMessage
 	Sensitive bool
 }
 
@@ -87,7 +85,7 @@ type jsonOutput struct {
 // output returns the value in a form that does not depend on its source: states are indented,
 // messages are not.
 func (o jsonOutput) output() Output {
-	return Output{Value: compact(o.Value), Type: compact(o.Type), Sensitive: o.Sensitive}
+	return Output{Value: compact(o.Value), Sensitive: o.Sensitive}
 }
 
 func compact(raw json.RawMessage) json.RawMessage {

@@ -85,8 +85,8 @@ func TestReport(t *testing.T) {
 				Text:    []string{"s", "o", "s", "o"},
 				Summary: &Summary{Add: 1},
 				Outputs: map[string]Output{
-					"n": {Value: json.RawMessage(`12345678901234567890`), Type: json.RawMessage(`"number"`)},
-					"s": {Type: json.RawMessage(`["list","string"]`), Sensitive: true},
+					"n": {Value: json.RawMessage(`12345678901234567890`)},
+					"s": {Sensitive: true},
 				},
 			},
 		},
@@ -163,8 +163,8 @@ func FuzzReport(f *testing.F) {
 		r.add(line)
 
 		for name, o := range r.outputs {
-			if len(o.Value) > 0 && !json.Valid(o.Value) || !json.Valid(o.Type) {
-				t.Errorf("output %q is not JSON: %q of type %q", name, o.Value, o.Type)
+			if len(o.Value) > 0 && !json.Valid(o.Value) {
+				t.Errorf("output %q is not JSON: %q", name, o.Value)
 			}
 		}
 

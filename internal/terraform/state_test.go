@@ -38,7 +38,6 @@ func TestParseState(t *testing.T) {
 }`,
 			want: &State{Lineage: "l", Serial: 18446744073709551615, Outputs: map[string]Output{"s": {
 				Value:     json.RawMessage(`{"a":"se\u003ccret\u003e","n":[1,12345678901234567890.5]}`),
-				Type:      json.RawMessage(`["object",{"a":"string"}]`),
 				Sensitive: true,
 			}}},
 		},

@@ -74,7 +74,7 @@ func TestInterruptedWithSuccess(t *testing.T) {
 		"Plan": {
 			reason: "a plan that was interrupted may be incomplete",
 			run: func(ctx context.Context, ws Workspace) error {
-				_, err := c.Plan(ctx, ws, PlanOptions{Out: "plan"})
+				_, err := c.Plan(ctx, ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
 
 				return err
 			},

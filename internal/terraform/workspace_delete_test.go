@@ -127,7 +127,7 @@ output "o" { value = "v" }`})
 			t.Fatalf("init: %v", err)
 		}
 
-		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: "plan"}); err == nil || !strings.Contains(err.Error(), "workspaces not supported") {
+		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")}); err == nil || !strings.Contains(err.Error(), "workspaces not supported") {
 			t.Errorf("want the CLI to say why there can be no plan, got %v", err)
 		}
 
