@@ -189,9 +189,7 @@ func (r *Runner) env(path string) []string {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
-	// The Runner decides where the CLI keeps its data and which Terraform workspace it uses. These
-	// variables would change both.
-	env := environ.Without(terraform.Environ(base, r.Inputs.env...), "TF_DATA_DIR", "TF_WORKSPACE")
+	env := terraform.Environ(base, r.Inputs.env...)
 	if !r.Inputs.pluginCache {
 		env = environ.Without(env, plugincache.Variable)
 	}

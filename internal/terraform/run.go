@@ -39,13 +39,7 @@ type command struct {
 // environ returns the environment of the command in ws. It is never nil: os/exec would then use
 // the environment of this process.
 func (cmd command) environ(ws Workspace) []string {
-	env := make([]string, 0, len(ws.Env)+1)
-	for _, kv := range ws.Env {
-		if !strings.HasPrefix(kv, "TF_WORKSPACE=") {
-			env = append(env, kv)
-		}
-	}
-
+	env := append([]string{}, ws.Env...)
 	if cmd.inWorkspace {
 		env = append(env, "TF_WORKSPACE="+ws.name())
 	}

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -50,13 +49,6 @@ func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 // select`: the selection would apply to runs without TF_WORKSPACE, and a selected workspace
 // cannot be deleted. If it cannot be dropped, the next run reports the error.
 func (ws Workspace) forgetSelection() {
-	dataDir := ".terraform"
-
-	for _, kv := range ws.Env {
-		if dir, ok := strings.CutPrefix(kv, "TF_DATA_DIR="); ok && dir != "" {
-			dataDir = dir
-		}
-	}
 	// A Root is necessary, because the module decides where .terraform points to.
 	root, err := os.OpenRoot(ws.Dir)
 	if err != nil {
@@ -64,18 +56,17 @@ func (ws Workspace) forgetSelection() {
 	}
 	defer root.Close() //nolint:errcheck // Nothing was written.
 
-	_ = root.Remove(filepath.Join(dataDir, "environment"))
+	_ = root.Remove(".terraform/environment")
 }
 
 // Environ returns the environment of a run: base, then variables with which the CLI neither asks
 // for input nor checks for new versions, then extra. The last value of a key takes precedence. The
 // result is sorted, without duplicates, and equal for equal arguments.
 //
-// base is the environment of this process, without the variables that would change the state or
-// the files of a run (TF_WORKSPACE, TF_DATA_DIR). The operator of this process sets the rest,
-// such as proxies, TF_LOG, TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS and similar variables: the CLI
-// puts those before the arguments of the run, which therefore take precedence. extra may set
-// anything except the workspace, which is always that of the Workspace.
+// Variables that would change the state or the files of a run (TF_WORKSPACE, TF_DATA_DIR) are left
+// out. base is the environment of this process. Its operator sets the rest, such as proxies, TF_LOG,
+// TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS and similar variables: the CLI puts those before the
+// arguments of the run, which therefore take precedence.
 func Environ(base []string, extra ...string) []string {
 	env := map[string]string{}
 	set := func(kvs ...string) {
@@ -86,10 +77,10 @@ func Environ(base []string, extra ...string) []string {
 		}
 	}
 	set(base...)
-	delete(env, "TF_WORKSPACE")
-	delete(env, "TF_DATA_DIR")
 	set("TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
 	set(extra...)
+	delete(env, "TF_WORKSPACE")
+	delete(env, "TF_DATA_DIR")
 
 	keys := slices.Sorted(maps.Keys(env))
 	for i, k := range keys {

@@ -29,9 +29,10 @@ func TestEnviron(t *testing.T) {
 			reason: "these settings always tell the CLI that it runs in automation",
 			want:   always,
 		},
-		"DroppedFromBase": {
-			reason: "a variable of the process must not choose the state or the files of a run",
+		"Dropped": {
+			reason: "a variable must not choose the state or the files of a run",
 			base:   []string{"TF_WORKSPACE=x", "TF_DATA_DIR=x", "TF_INPUT=1", "TF_IN_AUTOMATION=", "CHECKPOINT_DISABLE="},
+			extra:  []string{"TF_WORKSPACE=y", "TF_DATA_DIR=y"},
 			want:   always,
 		},
 		"KeptFromBase": {
@@ -50,8 +51,8 @@ func TestEnviron(t *testing.T) {
 		},
 		"ExtraDecides": {
 			reason: "extra may set variables that base may not",
-			extra:  []string{"TF_DATA_DIR=d", "TF_INPUT=1"},
-			want:   []string{"CHECKPOINT_DISABLE=1", "TF_DATA_DIR=d", "TF_INPUT=1", "TF_IN_AUTOMATION=1"},
+			extra:  []string{"TF_INPUT=1"},
+			want:   []string{"CHECKPOINT_DISABLE=1", "TF_INPUT=1", "TF_IN_AUTOMATION=1"},
 		},
 		"NotVariables": {
 			reason: "entries that are not KEY=VALUE are dropped",
@@ -76,7 +77,6 @@ func TestForgetSelection(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		env    []string
 		file   string // Relative to the directory of the workspace.
 		link   string // A link to make, to a directory outside.
 		kept   bool
@@ -84,11 +84,6 @@ func TestForgetSelection(t *testing.T) {
 		"Default": {
 			reason: "the selection is in .terraform",
 			file:   ".terraform/environment",
-		},
-		"DataDir": {
-			reason: "the environment may name another directory",
-			env:    []string{"TF_DATA_DIR=data"},
-			file:   "data/environment",
 		},
 		"Link": {
 			reason: "a link in a module does not lead to another directory",
@@ -101,7 +96,7 @@ func TestForgetSelection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := Workspace{Dir: t.TempDir(), Env: tc.env}
+			ws := Workspace{Dir: t.TempDir()}
 			if tc.link != "" {
 				if err := os.Symlink(outside, filepath.Join(ws.Dir, tc.link)); err != nil {
 					t.Fatal(err)
