@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +21,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -273,16 +273,11 @@ func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
 		return errors.Wrapf(err, "cannot use spec.forProvider.entrypoint %q", entrypoint)
 	}
 
-	if slices.ContainsFunc(dir.TreeFiles(), func(name string) bool { return path.Dir(name) == rel && isConfiguration(name) }) {
-		return nil
+	for _, name := range dir.TreeFiles() {
+		if _, ok := terraform.ConfigurationFile(path.Base(name)); ok && path.Dir(name) == rel {
+			return nil
+		}
 	}
 
 	return errors.Errorf("cannot use spec.forProvider.entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
-}
-
-// isConfiguration says whether one of the CLIs reads the file as configuration.
-func isConfiguration(name string) bool {
-	base := strings.TrimSuffix(name, ".json")
-
-	return strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tofu")
 }

@@ -112,7 +112,7 @@ func TestGitErrors(t *testing.T) {
 	s := newGitServer(t)
 	r := s.repo(t, "repo", files{"main.tf": "m", "out.tf": "-> /etc/passwd", "sub/main.tf": "s", "sub/up.tf": "-> ../main.tf", "dir/x.txt": "x"})
 	r.git(t, "branch", "bad")
-	r.commit(t, files{"main.tf": "m", "sub/main.tf": "s", "sub/up.tf": "-> ../main.tf", "dir/x.txt": "x"})
+	r.commit(t, files{"main.tf": "m", "sub/main.tf": "s", "sub/up.tf": "-> ../main.tf", "dir/x.txt": "x", "dir/.x.tf": "x", "dir/x.tf~": "x"})
 	newRepo(t, filepath.Join(s.root, "empty"), nil)
 
 	web := "git::" + s.url

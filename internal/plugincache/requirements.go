@@ -20,6 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // maxModuleFile is the size of the largest file of a module that is parsed here.
@@ -187,6 +188,10 @@ func (m *moduleReader) read(dir string) {
 
 	entries, _ := fs.ReadDir(m.fsys, dir)
 	for _, e := range entries {
+		if _, ok := terraform.ConfigurationFile(e.Name()); !ok {
+			continue
+		}
+
 		f := m.parse(path.Join(dir, e.Name()))
 		f.readRequired(required)
 		f.readUsed(used)
@@ -233,14 +238,9 @@ func (m *moduleReader) address(name, source string) string {
 func (m *moduleReader) parse(name string) moduleFile {
 	f := moduleFile{}
 	parse := hclparse.NewParser().ParseHCL
-	plain, isJSON := strings.CutSuffix(name, ".json")
 
-	if isJSON {
+	if strings.HasSuffix(name, ".json") {
 		parse = hclparse.NewParser().ParseJSON
-	}
-
-	if !strings.HasSuffix(plain, ".tf") && !strings.HasSuffix(plain, ".tofu") {
-		return f
 	}
 
 	src, err := fs.ReadFile(m.fsys, name)

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // A Kind says how the CLI parses the text of a variable.
@@ -51,7 +53,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 	var files, overrides []string
 
 	for _, e := range entries {
-		base, ok := configuration(e.Name())
+		base, ok := terraform.ConfigurationFile(e.Name())
 		switch {
 		case e.IsDir() || !ok:
 		case base == "override" || strings.HasSuffix(base, "_override"):
@@ -72,23 +74,6 @@ func Declared(dir fs.FS) (Declarations, error) {
 	}
 
 	return d, nil
-}
-
-// configuration returns the name of a file without its extension if the CLI reads it as a part of
-// the module.
-func configuration(name string) (string, bool) {
-	// Hidden files and backup files of editors.
-	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
-		return "", false
-	}
-
-	for _, extension := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
-		if base, ok := strings.CutSuffix(name, extension); ok {
-			return base, true
-		}
-	}
-
-	return "", false
 }
 
 // read returns the types of the variables that one file declares, or nil for no type. If the list

@@ -151,7 +151,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module",
-			to:   []string{"apis/common/...", "internal/dircache", "internal/module/fetch", "internal/workdir"},
+			to:   []string{"apis/common/...", "internal/dircache", "internal/module/fetch", "internal/terraform", "internal/workdir"},
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{
@@ -161,7 +161,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/vars",
-			to:   []string{"apis/common/...", "internal/keyref"},
+			to:   []string{"apis/common/...", "internal/keyref", "internal/terraform"},
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{
@@ -193,7 +193,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/plugincache",
-			to:    []string{"internal/dircache", "internal/environ", "internal/periodic", "internal/regular"},
+			to:    []string{"internal/dircache", "internal/environ", "internal/periodic", "internal/regular", "internal/terraform"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it depends on the CLI, and not on Workspaces",
 		},
