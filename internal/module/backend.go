@@ -12,10 +12,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 )
 
-// DeclaresBackend says whether the supplied configuration, in HCL, declares a backend. It is
-// false for configuration that cannot be parsed.
-func DeclaresBackend(src []byte) bool { return Backend(src) != "" }
-
 // Backend returns the type of the backend that the supplied configuration, in HCL, declares. It
 // is "cloud" for a cloud block, and empty if there is no backend or the configuration cannot be
 // parsed.

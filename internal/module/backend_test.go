@@ -51,10 +51,6 @@ func TestBackend(t *testing.T) {
 			if got := Backend([]byte(tc.src)); got != tc.want {
 				t.Errorf("\n%s\nBackend(...): want %q, got %q", tc.reason, tc.want, got)
 			}
-
-			if got := DeclaresBackend([]byte(tc.src)); got != (tc.want != "") {
-				t.Errorf("\n%s\nDeclaresBackend(...): want %t, got %t", tc.reason, tc.want != "", got)
-			}
 		})
 	}
 }

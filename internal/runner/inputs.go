@@ -167,7 +167,7 @@ func (in *Inputs) stateWithoutModule() bool {
 		return false
 	}
 
-	if f, ok := in.config.files[configurationFile]; ok && module.DeclaresBackend(f.Data) {
+	if f, ok := in.config.files[configurationFile]; ok && module.Backend(f.Data) != "" {
 		return true
 	}
 
