@@ -6,18 +6,16 @@ package runner
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // backendRecordFile is where init records which backend it has configured, relative to the
 // directory that the CLI runs in.
 const backendRecordFile = dataDir + "/terraform.tfstate"
-
-// maxBackendRecord limits its size. Real records are smaller.
-const maxBackendRecord = 1 << 20
 
 // A backendRecord says which backend init has configured. The zero value stands for a directory
 // without a backend.
@@ -61,7 +59,8 @@ func readBackendRecord(dir string) (backendRecord, error) {
 	}
 	defer root.Close() //nolint:errcheck // Nothing was written.
 
-	info, err := root.Stat(backendRecordFile)
+	// Real records are smaller.
+	data, err := regular.ReadIn(root, backendRecordFile, regular.MiB)
 	if errors.Is(err, os.ErrNotExist) {
 		return backendRecord{}, nil
 	}
@@ -70,21 +69,11 @@ func readBackendRecord(dir string) (backendRecord, error) {
 		return backendRecord{}, err
 	}
 
-	if !info.Mode().IsRegular() || info.Size() > maxBackendRecord {
-		return backendRecord{}, errors.Errorf("%s is not a record of a backend", backendRecordFile)
-	}
-
-	f, err := root.Open(backendRecordFile)
-	if err != nil {
-		return backendRecord{}, err
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-
 	record := struct {
 		Backend backendRecord `json:"backend"`
 	}{}
 
-	err = json.NewDecoder(io.LimitReader(f, maxBackendRecord)).Decode(&record)
+	err = json.Unmarshal(data, &record)
 
 	return record.Backend, errors.Wrapf(err, "cannot parse %s", backendRecordFile)
 }
