@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -51,7 +52,7 @@ func (i *instance) withClaims(ctx context.Context, r scheduler, kind workspace.K
 			}
 		}
 
-		return claimed.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+		return claimed.Reconcile(ctx, schedule.RequestFor(o))
 	}), kind), nil
 }
 

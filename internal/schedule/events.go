@@ -54,9 +54,6 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
-	request := func(o client.Object) reconcile.Request {
-		return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
-	}
 
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
@@ -68,7 +65,7 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 				}
 			}
 
-			q.Add(request(e.Object))
+			q.Add(RequestFor(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
 			if ws, ok := e.ObjectNew.(workspace.Workspace); ok {
@@ -76,15 +73,15 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 			}
 
 			if wanted.Update(e) {
-				q.Add(request(e.ObjectNew))
+				q.Add(RequestFor(e.ObjectNew))
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
 			// This goes first, so that a reconcile that ends now sees it.
 			r.Forget(e.Object)
-			s.Cancel(request(e.Object))
+			s.Cancel(RequestFor(e.Object))
 			onLeave(e.Object)
-			q.Add(request(e.Object))
+			q.Add(RequestFor(e.Object))
 		},
 	}
 }

@@ -43,7 +43,7 @@ func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 		return 0, false
 	}
 
-	return r.delay(requestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
+	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 
 // delay says whether a Workspace has to wait, and for how long. The function slot says whether it
@@ -61,8 +61,9 @@ func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reco
 	}
 }
 
-func requestFor(ws workspace.Workspace) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
+// RequestFor returns the request for a Workspace.
+func RequestFor(o client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
 // Reconcile a Workspace, as its caller has read it: from the cache or, in an unsharded instance,
@@ -73,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", o))
 	}
 
-	req, f := requestFor(ws), r.policy.Facts(ws)
+	req, f := RequestFor(ws), r.policy.Facts(ws)
 	d := r.policy.Decide(f, r.records.Get(ws), r.now())
 
 	if after, waits := r.delay(req, d, r.slots.Acquire); waits {

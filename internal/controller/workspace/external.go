@@ -11,7 +11,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -148,7 +147,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	// Expected changes already hold an apply slot. Unexpected drift waits for one without
 	// blocking a worker.
-	if err == nil && !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(requestFor(ws)) {
+	if err == nil && !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(schedule.RequestFor(ws)) {
 		return managed.ExternalObservation{}, errNoSlot
 	}
 
@@ -158,10 +157,6 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 // holds says whether the last observation of a Workspace is still valid.
 func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
 	return e.policy.Stale(e.policy.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
-}
-
-func requestFor(ws workspace.Workspace) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}
 }
 
 // planned observes the infrastructure with a plan.
