@@ -186,9 +186,6 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	holder := ""
 	if err == nil {
 		holder = r.HolderIdentity
-	}
-
-	if err == nil {
 		l.see(r.RenewTime.Time)
 	}
 
