@@ -156,7 +156,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 
-	i.initCache = initcache.New(filepath.Join(i.root.Path(), initCacheDir), initcache.WithObserver(i.metrics.Cache("init")))
+	i.initCache = initcache.New(filepath.Join(i.root.Path(), initCacheDir), i.metrics.Cache("init"))
 
 	// The CLI refuses to run without this directory.
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {
@@ -193,7 +193,7 @@ func (i *instance) addRunnables(context.Context) error {
 		i.drain,
 		i.initCache,
 		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard, i.o.GCInterval, runner.RemoveSecrets, i.log),
-		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, gc.WithLogger(i.log), gc.WithMetrics(i.metrics)),
+		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
 	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
 		runnables = append(runnables, plugincache.NewPruner(dir, i.root.Initialized))
@@ -296,10 +296,10 @@ func (i *instance) run(ctx context.Context) error {
 // newFetcher returns a fetcher that reads Flux sources from the API server. The right to watch
 // them may be missing, and a cache would wait for it without an error.
 func newFetcher(mgr manager.Manager, o *Options, shared string, observe func(hit bool)) *module.Fetcher {
-	fo := []module.Option{module.WithSharedModules(shared), module.WithObserver(observe)}
+	var fo []module.Option
 	if o.NoCrossNamespaceRefs {
 		fo = append(fo, module.WithoutCrossNamespaceRefs())
 	}
 
-	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), fo...)
+	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), shared, observe, fo...)
 }

@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
@@ -49,7 +51,7 @@ func newFixture(t *testing.T, env *envtest.Environment) *fixture {
 func (f *fixture) collect(t *testing.T, reader client.Reader) ([]string, error) {
 	t.Helper()
 
-	c := New(f.dirs, reader, workspace.GroupVersionKinds(), time.Hour)
+	c := New(f.dirs, reader, workspace.GroupVersionKinds(), time.Hour, logging.NewNopLogger(), &counts{})
 	c.pageSize = 1
 
 	return c.Collect(t.Context())

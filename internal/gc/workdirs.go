@@ -24,9 +24,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
-// defaultPageSize is the number of Workspaces in one request.
-const defaultPageSize = 500
-
 var (
 	_ manager.Runnable               = &Collector{}
 	_ manager.LeaderElectionRunnable = &Collector{}
@@ -50,12 +47,6 @@ type Metrics interface {
 	StatesUnsaved(n int)
 }
 
-type nopMetrics struct{}
-
-func (nopMetrics) WorkdirDeleted()   {}
-func (nopMetrics) GCFailed()         {}
-func (nopMetrics) StatesUnsaved(int) {}
-
 // A Collector deletes a working directory if its UID is missing from a complete list of all
 // Workspaces, of all kinds and shards, that began after the directory was seen. A UID is never
 // used twice, so such a directory cannot be needed again. Several Collectors may work on one
@@ -70,38 +61,11 @@ type Collector struct {
 	metrics  Metrics
 }
 
-// An Option configures a Collector.
-type Option func(*Collector)
-
-// WithLogger sets the logger for deletions.
-func WithLogger(l logging.Logger) Option {
-	return func(c *Collector) { c.log = l }
-}
-
-// WithMetrics sets the metrics for deletions.
-func WithMetrics(m Metrics) Option {
-	return func(c *Collector) { c.metrics = m }
-}
-
 // New returns a Collector that does one round per interval. The reader must read from the API
 // server: a cache has the Workspaces of one shard only, and the directories of all others would
 // be deleted. kinds are all kinds of Workspaces that may own a directory.
-func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, o ...Option) *Collector {
-	c := &Collector{
-		dirs:     dirs,
-		live:     live,
-		kinds:    kinds,
-		interval: interval,
-		pageSize: defaultPageSize,
-		log:      logging.NewNopLogger(),
-		metrics:  nopMetrics{},
-	}
-
-	for _, fn := range o {
-		fn(c)
-	}
-
-	return c
+func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, log logging.Logger, m Metrics) *Collector {
+	return &Collector{dirs: dirs, live: live, kinds: kinds, interval: interval, pageSize: listing.PageSize, log: log, metrics: m}
 }
 
 // NeedLeaderElection returns true: standby replicas do not collect.

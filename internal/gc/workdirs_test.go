@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
 // TestCollect has the faults that a real API server or a real directory does not have on demand.
@@ -131,7 +132,7 @@ func TestCollect(t *testing.T) {
 
 			var got want
 
-			c := New(tc.dirs, tc.reader, tc.kinds, time.Hour, WithMetrics(&got.Metrics))
+			c := New(tc.dirs, tc.reader, tc.kinds, time.Hour, logging.NewNopLogger(), &got.Metrics)
 			got.Deleted, got.Err = c.Collect(t.Context())
 			got.Left = tc.dirs.uids
 			got.Pages = tc.reader.asked
@@ -155,7 +156,7 @@ func TestCollectBornMeanwhile(t *testing.T) {
 		return nil
 	}}
 
-	deleted, err := New(dirs, reader, []schema.GroupVersionKind{{Kind: "Apple"}}, time.Hour).Collect(t.Context())
+	deleted, err := New(dirs, reader, []schema.GroupVersionKind{{Kind: "Apple"}}, time.Hour, logging.NewNopLogger(), &counts{}).Collect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestStart(t *testing.T) {
 				// Each round finds another directory.
 				dirs := &fakeDirectories{refill: "orphan"}
 				reader := &fakeReader{pages: map[string][]page{"AppleList": {{err: tc.err}}}}
-				c := New(dirs, reader, []schema.GroupVersionKind{fruit("Apple")}, tc.interval, WithMetrics(&got), WithLogger(&log))
+				c := New(dirs, reader, []schema.GroupVersionKind{fruit("Apple")}, tc.interval, &log, &got)
 
 				ctx, cancel := context.WithTimeout(t.Context(), tc.after)
 				defer cancel()
@@ -266,7 +267,7 @@ func TestStartShutdown(t *testing.T) {
 			return ctx.Err()
 		}}
 
-		c := New(&fakeDirectories{uids: []string{"a"}}, reader, []schema.GroupVersionKind{fruit("Apple")}, time.Hour, WithMetrics(&got), WithLogger(&log))
+		c := New(&fakeDirectories{uids: []string{"a"}}, reader, []schema.GroupVersionKind{fruit("Apple")}, time.Hour, &log, &got)
 		if err := c.Start(ctx); err != nil {
 			t.Error(err)
 		}

@@ -58,7 +58,7 @@ func TestOtherDevice(t *testing.T) {
 
 	const program = ".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0"
 
-	c := New(filepath.Join(filesystem.Other(t), "cache"))
+	c := New(filepath.Join(filesystem.Other(t), "cache"), func(bool) {})
 	src, dir := t.TempDir(), t.TempDir()
 	filesystem.Write(t, src, initialized())
 

@@ -19,7 +19,7 @@ import (
 func TestNew(t *testing.T) {
 	t.Parallel()
 
-	c := New(t.TempDir()).entries
+	c := New(t.TempDir(), func(bool) {}).entries
 	if c.MaxAge <= 0 || c.MaxEntries <= 0 || c.MaxBytes <= 0 {
 		t.Errorf("New(...): want bounds, got an age of %s, %d entries and %d bytes", c.MaxAge, c.MaxEntries, c.MaxBytes)
 	}

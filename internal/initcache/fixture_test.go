@@ -41,7 +41,7 @@ func newCache(t *testing.T) (*Cache, *time.Time) {
 	t.Helper()
 
 	now := time.Now()
-	c := New(filepath.Join(t.TempDir(), "cache"))
+	c := New(filepath.Join(t.TempDir(), "cache"), func(bool) {})
 	c.entries.Now = func() time.Time { return now }
 
 	return c, &now

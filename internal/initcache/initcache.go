@@ -45,25 +45,14 @@ type Cache struct {
 	observe func(hit bool)
 }
 
-// An Option configures a Cache.
-type Option func(*Cache)
-
-// WithObserver sets a function that is called for each Restore into a fresh directory, with whether
-// there was a result.
-func WithObserver(observe func(hit bool)) Option { return func(c *Cache) { c.observe = observe } }
-
 // New returns the Cache in a directory, which is created when needed. It should be in the file
-// system of the directories in which init runs.
-func New(dir string, o ...Option) *Cache {
-	c := &Cache{
+// system of the directories in which init runs. observe is called for each Restore into a fresh
+// directory, with whether there was a result.
+func New(dir string, observe func(hit bool)) *Cache {
+	return &Cache{
 		entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now},
-		observe: func(bool) {},
+		observe: observe,
 	}
-	for _, fn := range o {
-		fn(c)
-	}
-
-	return c
 }
 
 // Fresh says whether init never ran in a directory. Only then the result of init does not depend

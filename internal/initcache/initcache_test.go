@@ -215,7 +215,7 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 
 	for range 4 {
-		c := New(caches)
+		c := New(caches, func(bool) {})
 
 		wg.Go(func() {
 			for range 50 {

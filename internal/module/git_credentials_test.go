@@ -170,7 +170,7 @@ func TestGitTenants(t *testing.T) {
 		s.users[name] = fmt.Sprintf("user-%d:password-%d", i, i)
 	}
 
-	fetcher := NewFetcher(nil, nil)
+	fetcher := NewFetcher(nil, nil, t.TempDir(), func(bool) {})
 
 	var wg sync.WaitGroup
 

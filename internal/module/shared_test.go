@@ -22,7 +22,7 @@ func newStorePlace(t *testing.T, shared, address string, env []string) *place {
 	t.Helper()
 
 	p := newPlace(t, address)
-	p.fetcher = NewFetcher(nil, nil, WithSharedModules(shared))
+	p.fetcher = NewFetcher(nil, nil, shared, func(bool) {})
 	p.request.Env = env
 
 	return p
@@ -113,7 +113,7 @@ func TestSharedObserved(t *testing.T) {
 
 	fetched := func() {
 		p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
-		WithObserver(func(hit bool) { hits = append(hits, hit) })(p.fetcher)
+		p.fetcher.observe = func(hit bool) { hits = append(hits, hit) }
 		p.ensure(t)
 	}
 

@@ -36,7 +36,7 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 
-	p := &place{root: root, initCache: initcache.New(filepath.Join(root.Path(), ".initialized")), bin: t.TempDir(), outside: t.TempDir()}
+	p := &place{root: root, initCache: initcache.New(filepath.Join(root.Path(), ".initialized"), func(bool) {}), bin: t.TempDir(), outside: t.TempDir()}
 	p.writeFile(t, "backend.hcl", "path = 1")
 
 	return p
