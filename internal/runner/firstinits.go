@@ -10,8 +10,14 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/utils/lru"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
+
+// maxBackends is the number of backends whose first init is remembered. Each key takes about 200
+// bytes.
+const maxBackends = 1000
 
 // FirstInits make the first init with a backend run alone. Some backends create an empty state when
 // they are first read, and lock it during that time: another init fails then. The zero value is
@@ -19,9 +25,14 @@ import (
 type FirstInits struct {
 	mu sync.Mutex
 
-	// ended are the first inits, by backend. Each channel is closed when the init has ended. A
-	// backend whose first init has failed is missing.
-	ended map[string]chan struct{}
+	// running are the first inits in progress, by backend. Each channel is closed when the init has
+	// ended.
+	running map[string]chan struct{}
+
+	// succeeded has the backends with a first init that has succeeded. The ones that were not used
+	// for the longest time are forgotten, because each change of a credential makes another key. The
+	// next init with a forgotten backend runs alone again.
+	succeeded *lru.Cache
 }
 
 // begin waits until the first init with the supplied backend has ended. If there was none, the
@@ -32,30 +43,27 @@ type FirstInits struct {
 // time. Otherwise a registry that does not answer would block each of them in turn.
 func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, end func(error), err error) {
 	f.mu.Lock()
-	first, ok := f.ended[backend]
 
-	if !ok {
-		first = make(chan struct{})
+	if f.running == nil {
+		f.running, f.succeeded = map[string]chan struct{}{}, lru.New(maxBackends)
+	}
 
-		if f.ended == nil {
-			f.ended = map[string]chan struct{}{}
-		}
+	first, running := f.running[backend]
+	_, succeeded := f.succeeded.Get(backend)
 
-		f.ended[backend] = first
+	if !running && !succeeded {
+		f.running[backend] = make(chan struct{})
 	}
 
 	f.mu.Unlock()
 
-	if !ok {
-		return false, func(err error) { f.end(backend, err) }, nil
-	}
-
 	none := func(error) {}
 
-	select {
-	case <-first:
+	switch {
+	case succeeded:
 		return false, none, nil
-	default:
+	case !running:
+		return false, func(err error) { f.end(backend, err) }, nil
 	}
 
 	select {
@@ -71,10 +79,11 @@ func (f *FirstInits) end(backend string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	close(f.ended[backend])
+	close(f.running[backend])
+	delete(f.running, backend)
 
-	if err != nil {
-		delete(f.ended, backend)
+	if err == nil {
+		f.succeeded.Add(backend, nil)
 	}
 }
 

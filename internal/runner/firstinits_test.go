@@ -105,6 +105,43 @@ func TestFirstInitsStop(t *testing.T) {
 	}
 }
 
+// TestFirstInitsForget ensures that old backends are forgotten, but neither one that is in use nor
+// one whose first init is in progress.
+func TestFirstInitsForget(t *testing.T) {
+	t.Parallel()
+
+	f := &FirstInits{}
+	if _, _, err := f.begin(t.Context(), "in progress"); err != nil {
+		t.Fatal(err)
+	}
+
+	for n := range 2 * maxBackends {
+		for _, backend := range []string{"in use", fmt.Sprint(n)} {
+			_, end, err := f.begin(t.Context(), backend)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			end(nil)
+		}
+	}
+
+	if got := f.succeeded.Len(); got != maxBackends {
+		t.Errorf("want %d backends to be remembered, got %d", maxBackends, got)
+	}
+
+	if _, ok := f.succeeded.Get("in use"); !ok {
+		t.Error("want a backend that is in use to be remembered")
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if _, _, err := f.begin(ctx, "in progress"); !errors.Is(err, context.Canceled) {
+		t.Errorf("want an init to wait for the first one, which is in progress, got %v", err)
+	}
+}
+
 // TestFirstInitOfMany initializes many directories at the same time, with a stub that makes an
 // empty state as the kubernetes backend does. No init fails, and the result of the first one is
 // used where it fits.
