@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -101,11 +100,6 @@ func (e *external) clusterState(ctx context.Context, ws workspace.Workspace) (*c
 	}
 
 	return secret, state
-}
-
-// stateKeyOf returns the key of the Secret with the state of the named Terraform workspace.
-func stateKeyOf(b runner.KubernetesBackend, name string) client.ObjectKey {
-	return client.ObjectKey{Namespace: b.Namespace, Name: "tfstate-" + name + "-" + b.Suffix}
 }
 
 // owns says whether a state is the one that the Workspace has recorded as its own.

@@ -5,10 +5,7 @@
 package workspace
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"io"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,9 +26,6 @@ const (
 	// labelStateSuffix is a label of the objects of the kubernetes backend. They have another
 	// label with the name of the Terraform workspace.
 	labelStateSuffix = "tfstateSecretSuffix"
-
-	// stateKey is the key of a Secret under which that backend keeps a state.
-	stateKey = "tfstate"
 
 	// maxEmptyState is much more than the size of an empty state.
 	maxEmptyState = 64 << 10
@@ -140,20 +134,4 @@ func (s emptyStates) delete(ctx context.Context, o client.Object) error {
 	err := s.kube.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version})
 
 	return errors.Wrapf(resource.IgnoreNotFound(err), "cannot delete %T %q", o, client.ObjectKeyFromObject(o))
-}
-
-// parseSecret returns the state in a Secret, as the backend compresses it. A state with more than
-// limit bytes is an error.
-func parseSecret(s *corev1.Secret, limit int64) (*terraform.State, error) {
-	r, err := gzip.NewReader(bytes.NewReader(s.Data[stateKey]))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot decompress state")
-	}
-
-	data, err := io.ReadAll(io.LimitReader(r, limit))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot decompress state")
-	}
-
-	return terraform.ParseState(data)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -113,9 +112,6 @@ func isLater(s *commonv1beta1.StateSummary, than commonv1beta1.StateSummary) boo
 	return s != nil && s.Lineage == than.Lineage && s.Serial > than.Serial
 }
 
-// taken is when this instance took the Workspace.
-func (e *external) taken(ws workspace.Workspace) time.Time { return e.locks.Predecessors(ws).Until }
-
 // retrySaveState keeps trying to save a state that the run that just failed could not save. The
 // next instance of the Workspace may not have this disk.
 func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
@@ -126,14 +122,5 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
 		return e.saveState(ctx, ws) == nil, nil
-	})
-}
-
-// writeRunRecord records which state of the Workspace a run is about to change.
-func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) error {
-	return e.runner.WriteRunRecord(runner.RunRecord{
-		StateSummary:    *summarizeState(s),
-		Taken:           e.taken(ws),
-		CreationStarted: ws.GetOwnership().CreationStarted,
 	})
 }

@@ -69,10 +69,6 @@ type external struct {
 	// checksum of the specification, for the status.
 	checksum string
 
-	// suspect says that a lock may have been left on the state. locked says that the state was
-	// locked when the plan was made.
-	suspect, locked bool
-
 	// observation is the result of observeInConnect, which Observe returns.
 	observation func() (managed.ExternalObservation, error)
 
@@ -131,10 +127,10 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return e.report(ctx, ws, r.Observation)
 	}
 
-	e.suspect = e.mayBeLocked(ws)
+	suspect := e.mayBeLocked(ws)
 	e.records.ForgetObservation(ws)
 
-	o, err := e.planned(ctx, ws)
+	o, err := e.planned(ctx, ws, suspect)
 	if err != nil {
 		notReadyIfChanged(ws)
 
@@ -159,13 +155,14 @@ func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
 	return e.policy.Stale(e.policy.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
 }
 
-// planned observes the infrastructure with a plan.
-func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
+// planned observes the infrastructure with a plan. suspect says that a lock may have been left on
+// the state.
+func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect bool) (schedule.Observation, error) {
 	if err := e.saveState(ctx, ws); err != nil {
 		return schedule.Observation{}, err
 	}
 
-	p, state, err := e.makePlan(ctx, ws)
+	p, state, locked, err := e.makePlan(ctx, ws, suspect)
 
 	// Nothing else removes these states: a Workspace that was never observed, or may not be
 	// deleted from, is deleted without a run.
@@ -202,7 +199,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace) (schedul
 		// created over and over again.
 		Exists:   !state.Empty() || !p.Changes,
 		UpToDate: !p.Changes,
-		Locked:   e.locked,
+		Locked:   locked,
 		Plan:     s,
 		Outputs:  state.Outputs,
 		State:    summarizeState(state),
@@ -218,8 +215,8 @@ func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
 	return p.Changes || s.Empty() || s.Lineage == ""
 }
 
-// makePlan returns a plan and the state that it is made from.
-func (e *external) makePlan(ctx context.Context, ws workspace.Workspace) (p *terraform.Plan, state *terraform.State, err error) {
+// makePlan returns a plan, the state that it is made from, and whether that state was locked.
+func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect bool) (p *terraform.Plan, state *terraform.State, locked bool, err error) {
 	plan := func(lock bool) error {
 		run := e.withoutLock
 		if lock {
@@ -235,15 +232,15 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace) (p *ter
 
 	// After an instance that died, a plan that takes the lock detects a lock that was left.
 	// Otherwise that lock would stay until there is something to apply.
-	err = plan(e.suspect)
+	err = plan(suspect)
 
-	e.locked = e.suspect && terraform.IsLocked(err)
-	if e.locked {
+	locked = suspect && terraform.IsLocked(err)
+	if locked {
 		// Another process works with the state. A plan without a lock does not disturb it.
 		err = plan(false)
 	}
 
-	return p, state, err
+	return p, state, locked, err
 }
 
 // report writes an observation to the status.

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// writeRunRecord records which state of the Workspace a run is about to change.
+func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) error {
+	return e.runner.WriteRunRecord(runner.RunRecord{
+		StateSummary:    *summarizeState(s),
+		Taken:           e.taken(ws),
+		CreationStarted: ws.GetOwnership().CreationStarted,
+	})
+}
+
+// beganHere says whether the directory of the Workspace is the one in which the creation of
+// its infrastructure began.
+func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
+	n, err := e.runner.RunRecord()
+	if err != nil || n == nil {
+		return false, err
+	}
+
+	return n.CreationStarted.Equal(ws.GetOwnership().CreationStarted), nil
+}
+
+// taken is when this instance took the Workspace.
+func (e *external) taken(ws workspace.Workspace) time.Time { return e.locks.Predecessors(ws).Until }
