@@ -44,13 +44,3 @@ func initCommand(o InitOptions) command {
 
 	return command{op: opInit, args: append(args, o.Args...), inWorkspace: o.State}
 }
-
-// varFileArgs returns the arguments that name the files with variables.
-func varFileArgs(files []string) []string {
-	args := make([]string, 0, len(files))
-	for _, f := range files {
-		args = append(args, "-var-file="+f)
-	}
-
-	return args
-}

@@ -47,6 +47,16 @@ func (cmd command) environ(ws Workspace) []string {
 	return env
 }
 
+// varFileArgs returns the arguments that name the files with variables.
+func varFileArgs(files []string) []string {
+	args := make([]string, 0, len(files))
+	for _, f := range files {
+		args = append(args, "-var-file="+f)
+	}
+
+	return args
+}
+
 // run runs a command that answers with plain text, and returns that text. It is
 // not logged: a state is full of secrets.
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
