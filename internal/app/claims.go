@@ -46,7 +46,7 @@ func (i *instance) addClaims(context.Context) error {
 		return errors.Wrap(err, "cannot make client of claims")
 	}
 
-	i.leases = lease.NewObserver(kube, o.LeaseNamespace, o.Lease, lease.WithLogger(i.log))
+	i.leases = lease.NewObserver(kube, o.LeaseNamespace, o.Lease, i.log)
 	// Outside of a cluster, the namespace of Leases may be unknown.
 	if o.LeaseNamespace != "" {
 		if err := mgr.Add(i.leases); err != nil {
@@ -54,14 +54,14 @@ func (i *instance) addClaims(context.Context) error {
 		}
 	}
 
-	i.claims = claim.New(o.Shard, i.identity, i.leases, mgr.GetCache(), kube,
-		claim.WithLocks(i.failedRuns),
-		claim.WithLogger(i.log),
-		claim.WithMetrics(i.metrics),
-		claim.WithRetryPeriod(o.Lease.RetryPeriod),
-		claim.WithLongestRun(o.Timeout+reconcileMargin),
-		claim.WithRecorder(i.claimsRecorder()),
-	)
+	i.claims = claim.New(o.Shard, i.identity, i.leases, mgr.GetCache(), kube, claim.Options{
+		Locks:       i.failedRuns,
+		Recorder:    i.claimsRecorder(),
+		Metrics:     i.metrics,
+		Log:         i.log,
+		RetryPeriod: o.Lease.RetryPeriod,
+		LongestRun:  o.Timeout + reconcileMargin,
+	})
 
 	return errors.Wrap(mgr.Add(i.claims), "cannot add claims")
 }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
@@ -58,7 +60,7 @@ func TestIsServed(t *testing.T) {
 
 			kube := fake.NewClientBuilder().WithObjects(held.DeepCopy()).Build()
 			timing := lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 5 * time.Second}
-			i := &instance{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing)}
+			i := &instance{identity: me, claims: &claim.Claims{}, leases: lease.NewObserver(kube, "ns", timing, logging.NewNopLogger())}
 
 			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
 			ws.SetOwnership(commonv1beta1.Ownership{Claim: tc.claim})

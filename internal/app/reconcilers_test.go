@@ -21,6 +21,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
@@ -106,7 +107,7 @@ func TestReads(t *testing.T) {
 			cached := ws.DeepCopy()
 			cached.SetOwnership(commonv1beta1.Ownership{UID: ws.GetUID(), Claim: tc.claim})
 
-			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube)}
+			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube, claim.Options{Metrics: metrics.NewNop()})}
 			kind := workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}}
 
 			r, err := i.withClaims(t.Context(), stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)

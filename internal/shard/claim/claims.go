@@ -56,11 +56,6 @@ type Locks interface {
 	Forget(uid types.UID)
 }
 
-type noLocks struct{}
-
-func (noLocks) Any(types.UID) bool { return false }
-func (noLocks) Forget(types.UID)   {}
-
 // Metrics counts the Workspaces that this instance waits for.
 type Metrics interface {
 	// ClaimsWaiting is called with the number of Workspaces that wait for another instance.
@@ -71,91 +66,64 @@ type Metrics interface {
 	HandedOff(previous string, took time.Duration)
 }
 
-type noMetrics struct{}
+// Options of Claims. All are required.
+type Options struct {
+	// Locks that this instance may have left. At its release, a Workspace gets a record of possible
+	// locks for the next instance.
+	Locks Locks
 
-func (noMetrics) ClaimsWaiting(int)               {}
-func (noMetrics) HandedOff(string, time.Duration) {}
+	Recorder event.Recorder
+	Metrics  Metrics
+	Log      logging.Logger
+
+	// RetryPeriod is the time after which a written claim is expected to be visible. A Workspace that
+	// another instance has claimed is checked again after five to ten times as long: its release is
+	// an event, and only the death of its holder is not.
+	RetryPeriod time.Duration
+
+	// LongestRun is longer than any reconcile of a Workspace takes. If a Workspace waits for longer
+	// than that, the holder of its claim will not release it.
+	LongestRun time.Duration
+}
 
 // Claims are the claims of one instance, and what it knows of the claims of other instances. An
 // unsharded instance has none of its own, and only respects those of others.
 type Claims struct {
+	Options
+
 	id shard.ID
 
 	// me is the claim of this instance. It is the zero value unless the instance is sharded.
 	me Claim
 
-	leases   Leases
-	cache    client.Reader
-	kube     client.Client
-	locks    Locks
-	recorder event.Recorder
-	metrics  Metrics
-	log      logging.Logger
-	retry    time.Duration
-
-	// longestRun is longer than any reconcile of a Workspace takes.
-	longestRun time.Duration
+	leases Leases
+	cache  client.Reader
+	kube   client.Client
 
 	held    *holdings
 	queue   workqueue.TypedRateLimitingInterface[ref]
 	notices *noticeLog
 }
 
-// An Option configures Claims.
-type Option func(*Claims)
-
-// WithLogger sets the logger.
-func WithLogger(l logging.Logger) Option { return func(c *Claims) { c.log = l } }
-
-// WithLocks sets the source of locks. At its release, a Workspace gets a record of possible locks
-// for its next owner.
-func WithLocks(l Locks) Option { return func(c *Claims) { c.locks = l } }
-
-// WithRecorder sets the recorder of events.
-func WithRecorder(r event.Recorder) Option { return func(c *Claims) { c.recorder = r } }
-
-// WithMetrics sets the metrics.
-func WithMetrics(m Metrics) Option { return func(c *Claims) { c.metrics = m } }
-
-// WithRetryPeriod sets the time after which a written claim is expected to be visible. A
-// Workspace that another instance has claimed is checked again after five to ten times as long:
-// its release is an event, and only the death of its owner is not.
-func WithRetryPeriod(d time.Duration) Option { return func(c *Claims) { c.retry = d } }
-
-// WithLongestRun sets the time that no reconcile of a Workspace exceeds. If a Workspace waits for
-// longer than that, the holder of its claim will not release it.
-func WithLongestRun(d time.Duration) Option { return func(c *Claims) { c.longestRun = d } }
-
 // New returns the claims of the instance that serves id and holds its Lease with the supplied
 // identity. An unsharded instance claims nothing, and its identity is not used. The cache holds
 // the Workspaces that the instance is to serve. kube reads from the API server.
-func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o ...Option) *Claims {
+func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o Options) *Claims {
 	c := &Claims{
-		id:       id,
-		leases:   leases,
-		cache:    cache,
-		kube:     kube,
-		locks:    noLocks{},
-		recorder: event.NewNopRecorder(),
-		metrics:  noMetrics{},
-		log:      logging.NewNopLogger(),
-		retry:    2 * time.Second,
-
-		longestRun: time.Hour,
-
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		Options: o,
+		id:      id,
+		leases:  leases,
+		cache:   cache,
+		kube:    kube,
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		notices: newNoticeLog(o.Metrics.ClaimsWaiting),
 	}
-	c.notices = newNoticeLog(func(waiting int) { c.metrics.ClaimsWaiting(waiting) })
 
 	if c.sharded() {
 		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
 	}
 
 	c.held = newHoldings(func(r ref) { c.queue.Add(r) })
-
-	for _, fn := range o {
-		fn(c)
-	}
 
 	return c
 }
@@ -175,7 +143,7 @@ func (c *Claims) Start(ctx context.Context) error {
 		}
 
 		if err := c.release(ctx, r); err != nil {
-			c.log.Info("Cannot release Workspace", "workspace", r.key, "error", err)
+			c.Log.Info("Cannot release Workspace", "workspace", r.key, "error", err)
 			c.queue.AddRateLimited(r)
 		} else {
 			c.queue.Forget(r)
@@ -365,7 +333,7 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 		return errors.Wrap(err, "cannot remove claim")
 	}
 
-	c.locks.Forget(uid)
+	c.Locks.Forget(uid)
 	c.held.remove(r)
 
 	return nil
@@ -412,7 +380,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	own := o.GetOwnership()
 	own.Claim, own.ClaimedAt = nil, nil
 
-	if c.locks.Any(uid) {
+	if c.Locks.Any(uid) {
 		own.PreviousHosts = shard.AddHost(own.PreviousHosts, c.me.Host())
 	}
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/background"
@@ -66,7 +70,9 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 	}))
 
 	f.ws = f.create(t)
-	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, WithRecorder(counter{f}))
+	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, Options{
+		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.NewNop(), Log: logging.NewNopLogger(), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
+	})
 	f.reconciler = f.claims.Reconciler(reconcile.TypedFunc[client.Object](func(context.Context, client.Object) (reconcile.Result, error) {
 		f.mu.Lock()
 		f.runs++

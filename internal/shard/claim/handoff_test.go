@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
@@ -148,7 +150,7 @@ func TestHandOffs(t *testing.T) {
 			t.Parallel()
 
 			now, got := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), &handOffs{}
-			c := New(tc.id, identity, &stubLeases{}, nil, nil, WithMetrics(got))
+			c := New(tc.id, identity, &stubLeases{}, nil, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
 			c.notices.now = func() time.Time { return now }
 
 			t.Cleanup(c.queue.ShutDown)

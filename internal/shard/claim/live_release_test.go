@@ -106,7 +106,7 @@ func testLeavesLock(t *testing.T, f *fixture) {
 
 	locks := &stubLocks{}
 	locks.left.Store(f.ws.GetUID(), true)
-	f.claims.locks = locks
+	f.claims.Locks = locks
 	f.start(t)
 	f.expectReconciled(t)
 	f.leave()

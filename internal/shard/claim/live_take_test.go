@@ -210,14 +210,14 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 
 	now := time.Now()
 	f.claims.notices.now = func() time.Time { return now }
-	f.claims.longestRun = 20 * time.Minute
+	f.claims.LongestRun = 20 * time.Minute
 
 	f.leases.state = lease.Alive
 	f.claimFor(t, another("host-1_1f33"))
 	f.expectReconciled(t)
 	f.expectWarnings(t, "It may be working.", 0)
 
-	for i, after := range []time.Duration{f.claims.longestRun + 1, repeatWarning} {
+	for i, after := range []time.Duration{f.claims.LongestRun + 1, repeatWarning} {
 		now = now.Add(after)
 
 		f.expectReconciled(t)

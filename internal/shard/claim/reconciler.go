@@ -75,11 +75,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			r.claims.handedOff(o, s)
 		}
 
-		return reconcile.Result{RequeueAfter: r.claims.retry}, err
+		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, err
 	case Wait, WaitForUnsharded:
 		r.claims.notify(o, a, s)
 
-		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.retry, 1)}, nil
+		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
 	case Release:
 		r.claims.held.leave(name)
 	case Ignore:

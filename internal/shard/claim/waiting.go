@@ -43,9 +43,9 @@ func (c *Claims) handedOff(o client.Object, s Situation) {
 
 	switch {
 	case s.Claimed == (Claim{}) && waited:
-		c.metrics.HandedOff(handOffReleased, took)
+		c.Metrics.HandedOff(handOffReleased, took)
 	case s.Claimed != (Claim{}) && other && (waited || s.sharded()):
-		c.metrics.HandedOff(handOffDead, took)
+		c.Metrics.HandedOff(handOffDead, took)
 	}
 }
 
@@ -53,7 +53,7 @@ func (c *Claims) handedOff(o client.Object, s Situation) {
 // has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
 // is not served.
 func (c *Claims) notify(o client.Object, a Action, s Situation) {
-	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.longestRun
+	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.LongestRun
 	message, warn := c.waiting(s), false
 
 	switch {
@@ -71,7 +71,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 	}
 
 	if c.notices.due(o.GetUID(), message, again) {
-		c.recorder.Event(o, e)
+		c.Recorder.Event(o, e)
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 func (c *Claims) reportRefusal(o client.Object, err error) {
 	refused := errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 	if refused && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
-		c.recorder.Event(o, event.Warning(reasonCannotClaim, err))
+		c.Recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
 
@@ -95,13 +95,13 @@ func claimant(s Situation) string {
 }
 
 func (c *Claims) waiting(s Situation) string {
-	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s: after that, restart that instance", claimant(s), c.longestRun)
+	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s: after that, restart that instance", claimant(s), c.LongestRun)
 }
 
 // waitingForEver says why a Workspace waits for longer than any run takes. The holder of the
 // claim may not know of it: then the claim is released when that instance ends, not before.
 func (c *Claims) waitingForEver(s Situation) string {
-	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant(s), c.longestRun)
+	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant(s), c.LongestRun)
 }
 
 func waitingForLease(s Situation) string {

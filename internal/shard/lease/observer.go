@@ -47,17 +47,11 @@ type trackedLease struct {
 	renewed, assignable bool
 }
 
-// An ObserverOption configures an Observer.
-type ObserverOption func(*Observer)
-
-// WithLogger sets the logger.
-func WithLogger(l logging.Logger) ObserverOption { return func(o *Observer) { o.log = l } }
-
 // NewObserver returns an Observer that reads with live, which must not be a cache: a cache may be
 // older than the Lease in question. t is the timing of the Leases. An answer of alive may be as old
 // as its retry period.
-func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOption) *Observer {
-	ob := &Observer{
+func NewObserver(live client.Reader, namespace string, t Timing, log logging.Logger) *Observer {
+	return &Observer{
 		live:      live,
 		namespace: namespace,
 		timing:    t,
@@ -65,14 +59,9 @@ func NewObserver(live client.Reader, namespace string, t Timing, o ...ObserverOp
 		// constant watch.
 		interval: max(t.Duration/6, t.RetryPeriod),
 		now:      time.Now,
-		log:      logging.NewNopLogger(),
+		log:      log,
 		leases:   map[client.ObjectKey]*trackedLease{},
 	}
-	for _, fn := range o {
-		fn(ob)
-	}
-
-	return ob
 }
 
 // Start observes all Leases until ctx is done, so that the time of the last change of each is

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
@@ -126,7 +127,7 @@ func TestObserver(t *testing.T) {
 
 			now := time.Unix(1e9, 0)
 			l := &leases{lease: tc.before}
-			o := NewObserver(l, namespace, timing)
+			o := NewObserver(l, namespace, timing, logging.NewNopLogger())
 			o.now = func() time.Time { return now }
 
 			if err := o.refresh(t.Context()); err != nil {
@@ -152,7 +153,7 @@ func TestObserverDeleted(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	key := client.ObjectKey{Namespace: namespace, Name: shard.CatchAll().LeaseName()}
 	l := &leases{lease: newLease(named(key.Name))}
-	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second})
+	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
 
 	for _, at := range []time.Duration{0, 5 * time.Second, 9 * time.Second} {
 		o.now = func() time.Time { return start.Add(at) }
@@ -200,7 +201,7 @@ func TestObserverOtherNamespace(t *testing.T) {
 			t.Parallel()
 
 			now := time.Unix(1e9, 0)
-			o := NewObserver(&leases{namespace: asked, lease: tc.lease, err: tc.err}, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second})
+			o := NewObserver(&leases{namespace: asked, lease: tc.lease, err: tc.err}, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
 			o.now = func() time.Time { return now }
 
 			for _, want := range []State{tc.first, tc.then} {
@@ -224,7 +225,7 @@ func TestObserverHolder(t *testing.T) {
 
 	name := shard.ID{}.LeaseName()
 	l := &leases{lease: newLease(named(name))}
-	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
+	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour}, logging.NewNopLogger())
 
 	for i, want := range []string{me, rival, ""} {
 		l.lease = newLease(named(name), heldBy(want), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
@@ -251,7 +252,7 @@ func TestObserverHosts(t *testing.T) {
 
 	name := shard.ID{}.LeaseName()
 	l := &leases{}
-	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour})
+	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour}, logging.NewNopLogger())
 
 	for _, step := range []struct {
 		reason string
@@ -286,7 +287,7 @@ func TestObserverStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := shard.CatchAll().LeaseName()
 		l := &leases{lease: newLease(named(name))}
-		o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: time.Second})
+		o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
 
 		if _, ok := o.Serving(); ok {
 			t.Error("Serving(): an answer before anything was read")
