@@ -25,12 +25,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A connector makes an external client for one reconcile of a Workspace.
-type connector struct {
+// shared is what a connector shares with its externals.
+type shared struct {
 	kube      client.Client
-	configs   *providerconfig.Resolver
-	runs      runner.Options
-	root      *workdir.Root
 	policy    schedule.Policy
 	records   *schedule.Records
 	slots     *schedule.Slots
@@ -46,7 +43,18 @@ type connector struct {
 	// server is the address of the API server of kube.
 	server string
 
+	// servedByOtherBefore says whether another instance, not an earlier incarnation of this
+	// one, served a Workspace before.
 	servedByOtherBefore func(o client.Object) bool
+}
+
+// A connector makes an external client for one reconcile of a Workspace.
+type connector struct {
+	shared
+
+	configs *providerconfig.Resolver
+	runs    runner.Options
+	root    *workdir.Root
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
@@ -114,26 +122,15 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		target.Log = func(line string) { log.Info(in.Secrets().Line(line)) }
 	}
 
-	r := runner.New(c.runs, target)
+	e := &external{
+		shared:   c.shared,
+		runner:   runner.New(c.runs, target),
+		secrets:  in.Secrets(),
+		now:      time.Now,
+		stop:     c.runs.Stop,
+		checksum: checksum(ws),
+	}
+	e.recorder = redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()}
 
-	return &external{
-		kube:      c.kube,
-		recorder:  redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()},
-		runner:    r,
-		secrets:   in.Secrets(),
-		stop:      c.runs.Stop,
-		policy:    c.policy,
-		records:   c.records,
-		slots:     c.slots,
-		conflicts: c.conflicts,
-		locks:     c.locks,
-		now:       time.Now,
-		log:       c.log,
-		metrics:   c.metrics,
-		name:      c.name,
-		checksum:  checksum(ws),
-		server:    c.server,
-
-		servedByOtherBefore: c.servedByOtherBefore,
-	}, nil
+	return e, nil
 }

@@ -50,12 +50,14 @@ func TestUnrecordedCreation(t *testing.T) {
 	r := &fakeRunner{}
 	policy := schedule.Policy{Interval: time.Minute}
 	e := &external{
-		kube:    kube,
-		policy:  policy,
-		records: schedule.NewRecords(policy, time.Now),
+		shared: shared{
+			kube:    kube,
+			policy:  policy,
+			records: schedule.NewRecords(policy, time.Now),
+			log:     logging.NewNopLogger(),
+			locks:   statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},
+		},
 		now:     time.Now,
-		log:     logging.NewNopLogger(),
-		locks:   statelock.Detector{Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} }},
 		runner:  r,
 		secrets: redact.New(),
 		stop:    t.Context(),

@@ -10,18 +10,15 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
-	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -40,28 +37,11 @@ const (
 
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
-	kube      client.Client
-	recorder  event.Recorder
-	runner    workspaceRunner
-	secrets   *redact.Secrets
-	policy    schedule.Policy
-	records   *schedule.Records
-	slots     *schedule.Slots
-	conflicts *stateConflicts
-	locks     statelock.Detector
-	now       func() time.Time
-	log       logging.Logger
-	metrics   ReconcileMetrics
+	shared
 
-	// name of the controller.
-	name string
-
-	// server is the address of the API server of kube.
-	server string
-
-	// servedByOtherBefore says whether another instance, not an earlier incarnation of this
-	// one, served a Workspace before.
-	servedByOtherBefore func(o client.Object) bool
+	runner  workspaceRunner
+	secrets *redact.Secrets
+	now     func() time.Time
 
 	// stop is the lifetime of all runs.
 	stop context.Context //nolint:containedctx // See above.

@@ -119,28 +119,30 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 	records.Begin(ws)
 
 	r.external = &external{
-		kube:      kube,
-		recorder:  r.events,
-		runner:    r.runner,
-		secrets:   redact.New([]byte("sesame-sesame")),
-		stop:      stopped(t),
-		policy:    policy,
-		records:   records,
-		slots:     schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
-		conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
-		locks: statelock.Detector{
-			Host:         "host-0",
-			Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
-			FailedRuns:   statelock.NewFailedRuns(),
-			Users:        statelock.NewStateUsers(),
-		},
-		now:      time.Now,
-		log:      logging.NewNopLogger(),
-		metrics:  r.counts,
-		name:     "test",
-		checksum: "checksum",
+		shared: shared{
+			kube:      kube,
+			policy:    policy,
+			records:   records,
+			slots:     schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
+			conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
+			locks: statelock.Detector{
+				Host:         "host-0",
+				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
+				FailedRuns:   statelock.NewFailedRuns(),
+				Users:        statelock.NewStateUsers(),
+			},
+			recorder: r.events,
+			log:      logging.NewNopLogger(),
+			metrics:  r.counts,
+			name:     "test",
 
-		servedByOtherBefore: func(client.Object) bool { return false },
+			servedByOtherBefore: func(client.Object) bool { return false },
+		},
+		runner:   r.runner,
+		secrets:  redact.New([]byte("sesame-sesame")),
+		now:      time.Now,
+		stop:     stopped(t),
+		checksum: "checksum",
 	}
 
 	return r

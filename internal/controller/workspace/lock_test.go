@@ -108,11 +108,11 @@ func TestLocking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{recorder: event.NewNopRecorder(), metrics: &counts{}, locks: statelock.Detector{
+			e := &external{shared: shared{recorder: event.NewNopRecorder(), metrics: &counts{}, locks: statelock.Detector{
 				Host:         host,
 				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
 				FailedRuns:   statelock.NewFailedRuns(),
-			}}
+			}}}
 			tc.do(t, e)
 
 			if got := e.locks.FailedRuns.Any("a"); got != tc.want {
@@ -164,11 +164,11 @@ func TestWhyLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{locks: statelock.Detector{
+			e := &external{shared: shared{locks: statelock.Detector{
 				Host:         host,
 				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} },
 				Users:        statelock.NewStateUsers(),
-			}}
+			}}}
 
 			for _, user := range tc.users {
 				e.locks.Users.Use(user)

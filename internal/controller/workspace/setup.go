@@ -27,7 +27,7 @@
 //  6. The connector gathers the inputs. Then external.observe makes a plan, unless the last
 //     observation still holds, a variable has no value, or the Workspace is being deleted. Observe
 //     returns the result.
-//  7. Create, Update and Delete (external) change the infrastructure with a Runner.
+//  7. Create, Update and Delete (external) change the infrastructure with a runner.Runner.
 //  8. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
 //     is reconciled again.
 package workspace
@@ -174,22 +174,24 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
-			kube:      mgr.GetClient(),
-			configs:   o.Configs,
-			runs:      o.Runs,
-			root:      o.Root,
-			policy:    policy,
-			records:   records,
-			slots:     slots,
-			conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
-			locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
-			recorder:  recorder,
-			log:       log,
-			metrics:   o.Metrics,
-			name:      name,
-			server:    mgr.GetConfig().Host,
+			shared: shared{
+				kube:      mgr.GetClient(),
+				policy:    policy,
+				records:   records,
+				slots:     slots,
+				conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
+				locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
+				recorder:  recorder,
+				log:       log,
+				metrics:   o.Metrics,
+				name:      name,
+				server:    mgr.GetConfig().Host,
 
-			servedByOtherBefore: o.ServedByOtherBefore,
+				servedByOtherBefore: o.ServedByOtherBefore,
+			},
+			configs: o.Configs,
+			runs:    o.Runs,
+			root:    o.Root,
 		}),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),
