@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package story is the life of an installation of the provider in a real cluster, from its first
+// instance to the end, in steps. Each step does what the documentation says, and is followed by
+// the same checks of all Workspaces, instances and logs: see settle.
+package story
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/e2e/infrastructure"
+)
+
+// system is the namespace of Crossplane and of the instances.
+const system = "crossplane-system"
+
+// A Cluster is the cluster of the story, which has Crossplane already, and a node that runs
+// containers.
+type Cluster struct {
+	// Client may do anything, and knows the kinds of Kubernetes, of the provider, and of Crossplane's
+	// packages.
+	Client client.WithWatch
+
+	// Config of clients that may do anything.
+	Config *rest.Config
+
+	// Listen returns a listener at an address that pods can reach.
+	Listen func() (net.Listener, error)
+
+	// Publish builds a Crossplane package of the directory, with the image of the provider in it,
+	// and pushes it to a registry of the cluster. It returns the reference with the version as the
+	// tag. Packages of different versions have different digests.
+	Publish func(ctx context.Context, version, dir string) (string, error)
+
+	// Kill sends SIGKILL to a container.
+	Kill func(ctx context.Context, pod *corev1.Pod, container string) error
+
+	// Log returns what a container has written, before its restarts as well. The pod may be gone.
+	Log func(pod *corev1.Pod, container string) (string, error)
+
+	// Root is the directory of the repository.
+	Root string
+}
+
+// A Step of the story.
+type Step struct {
+	// Name says what happens.
+	Name string
+
+	// Run does it, and checks the results.
+	Run func(ctx context.Context) error
+}
+
+// A Story is told once. Each step depends on those before it.
+type Story struct {
+	Cluster
+
+	things infrastructure.Infrastructure
+	server *http.Server
+
+	// base is the address of the things and modules.
+	base string
+
+	// dir has the directories of packages and overlays that the story makes.
+	dir string
+
+	witness *witness
+
+	// first and second are references of two versions of the package.
+	first, second string
+
+	// workspaces are those that exist, and deleted the names of those that are gone.
+	workspaces map[string]subject
+	deleted    []string
+
+	// kills says how often the story has killed the container of a pod.
+	kills map[types.UID]int32
+
+	// expectedRefusals are parts of lines of logs.
+	expectedRefusals []string
+
+	// before has the names of all objects before the first step.
+	before map[string]bool
+}
+
+// New prepares a story. The caller has to close it.
+func New(ctx context.Context, c Cluster) (*Story, error) {
+	s := &Story{Cluster: c, workspaces: map[string]subject{}, kills: map[types.UID]int32{}}
+
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+
+		return nil, errors.Wrap(err, "cannot prepare the story")
+	}
+
+	return s, nil
+}
+
+func (s *Story) prepare(ctx context.Context) error {
+	var err error
+
+	if s.dir, err = os.MkdirTemp("", "story-"); err != nil {
+		return err
+	}
+
+	if err := s.serve(); err != nil {
+		return err
+	}
+
+	s.witness, err = watch(ctx, s.Config)
+
+	return err
+}
+
+// serve answers the requests of modules.
+func (s *Story) serve() error {
+	l, err := s.Listen()
+	if err != nil {
+		return err
+	}
+
+	s.base = "http://" + l.Addr().String()
+
+	fetch, err := modules()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+
+	mux := http.NewServeMux()
+	mux.Handle("/", s.things.Handler())
+	mux.HandleFunc("GET "+archive, fetch)
+
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+
+	go func() {
+		// It ends when the story is closed.
+		_ = s.server.Serve(l)
+	}()
+
+	return nil
+}
+
+// Close ends what the story has started outside of the cluster.
+func (s *Story) Close() {
+	if s.witness != nil {
+		s.witness.stop()
+	}
+
+	if s.server != nil {
+		// Requests that are held would wait for ever.
+		_ = s.server.Close()
+	}
+
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// Steps of the story, in order.
+func (s *Story) Steps() []Step {
+	steps := []Step{
+		{Name: "one instance of the package creates Workspaces of both kinds", Run: s.single},
+		{Name: "static shards take over from it, and from each other", Run: s.static},
+		{Name: "a pod is deleted during two applies: one ends, and the next pod repeats the other", Run: s.stopped},
+		{Name: "a container is killed during an apply, and the next one finishes it", Run: s.killed},
+		{Name: "the node is drained, one instance at a time", Run: s.drained},
+		{Name: "the package and the shards are upgraded during an apply", Run: s.upgraded},
+		{Name: "a package that Crossplane cannot establish takes no rights from the shards, and is rolled back", Run: s.unestablished},
+		{Name: "elastic shards take over, and are scaled down and up", Run: s.elastic},
+		{Name: "a namespace with Workspaces is deleted", Run: s.namespace},
+		{Name: "the provider is uninstalled", Run: s.uninstalled},
+	}
+
+	for i, step := range steps {
+		steps[i].Run = func(ctx context.Context) error {
+			if err := step.Run(ctx); err != nil {
+				return err
+			}
+
+			return errors.Wrap(s.settle(ctx), "after the step")
+		}
+	}
+
+	return steps
+}
