@@ -35,7 +35,13 @@ func (s *Story) killed(ctx context.Context) error {
 
 	s.kills[p.GetUID()]++
 
-	if err := s.expectInterrupted(ctx, name, pod); err != nil {
+	if _, err := s.expectWorking(ctx, name, 0); err != nil {
+		return err
+	}
+
+	if err := wait.UntilTrue(ctx, "the kubelet has started the container again", func() bool {
+		return s.witness.restarts(p.GetUID()) == s.kills[p.GetUID()]
+	}); err != nil {
 		return err
 	}
 

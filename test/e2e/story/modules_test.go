@@ -45,7 +45,7 @@ func TestModules(t *testing.T) {
 				run := func(args ...string) {
 					cmd := exec.CommandContext(t.Context(), path, args...)
 					cmd.Dir = dir
-					cmd.Env = append(os.Environ(), "TF_VAR_url="+urlOf(s.base, "thing"))
+					cmd.Env = append(cmd.Environ(), "TF_VAR_url="+urlOf(s.base, "thing"))
 
 					if out, err := cmd.CombinedOutput(); err != nil {
 						t.Fatalf("%q: %v: %s", args, err, out)

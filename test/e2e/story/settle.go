@@ -93,10 +93,8 @@ func (s *Story) checkRestarts() error {
 	var all []error
 
 	for _, p := range s.witness.seenPods() {
-		for _, c := range p.Status.ContainerStatuses {
-			if c.RestartCount != s.kills[p.GetUID()] {
-				all = append(all, errors.Errorf("pod %q: want its container to be started again %d times, got %d: %s", p.GetName(), s.kills[p.GetUID()], c.RestartCount, describe(*p)))
-			}
+		if want, got := s.kills[p.GetUID()], s.witness.restarts(p.GetUID()); want != got {
+			all = append(all, errors.Errorf("pod %q: want its container to be started again %d times, got %d: %s", p.GetName(), want, got, describe(*p)))
 		}
 	}
 

@@ -108,6 +108,22 @@ func (w *witness) seenPods() []*corev1.Pod {
 	return slices.SortedFunc(maps.Values(w.pods), func(a, b *corev1.Pod) int { return strings.Compare(a.GetName(), b.GetName()) })
 }
 
+// restarts returns how often the containers of a pod were started again.
+func (w *witness) restarts(uid types.UID) int32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	sum := int32(0)
+
+	if p := w.pods[uid]; p != nil {
+		for _, c := range p.Status.ContainerStatuses {
+			sum += c.RestartCount
+		}
+	}
+
+	return sum
+}
+
 // count returns how often an Event with the supplied reason, and the supplied text in its message,
 // was recorded for an object.
 func (w *witness) count(uid types.UID, reason, text string) int {
