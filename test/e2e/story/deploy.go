@@ -50,7 +50,7 @@ type change struct {
 
 // overlay makes an overlay of one of examples/deploy, as a user does, and returns its objects.
 func (s *Story) overlay(example, ref string, changes ...change) ([]*unstructured.Unstructured, error) {
-	dir, err := os.MkdirTemp(s.dir, example+"-")
+	dir, err := os.MkdirTemp(s.Dir, example+"-")
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,10 @@ import (
 	"context"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,6 +74,10 @@ func (s *Story) instances(ctx context.Context) ([]corev1.Pod, error) {
 // the image of the supplied version, and no others are left.
 func (s *Story) expectInstances(ctx context.Context, want int, ref string) error {
 	return errors.Wrapf(wait.Until(ctx, wait.Patience, func() error {
+		if err := s.rolledOut(ctx); err != nil {
+			return err
+		}
+
 		l := &corev1.PodList{}
 		if err := s.Client.List(ctx, l, client.InNamespace(system), client.MatchingLabels(ours())); err != nil {
 			return err
@@ -93,6 +99,26 @@ func (s *Story) expectInstances(ctx context.Context, want int, ref string) error
 
 		return nil
 	}), "want %d instances of %q", want, ref)
+}
+
+// rolledOut returns an error if a Deployment of instances has pods of an earlier specification.
+func (s *Story) rolledOut(ctx context.Context) error {
+	l := &appsv1.DeploymentList{}
+	if err := s.Client.List(ctx, l, client.InNamespace(system)); err != nil {
+		return err
+	}
+
+	for _, d := range l.Items {
+		if !ours().AsSelector().Matches(labels.Set(d.Spec.Template.GetLabels())) {
+			continue
+		}
+
+		if st := d.Status; st.ObservedGeneration < d.GetGeneration() || st.Replicas != ptr.Deref(d.Spec.Replicas, 1) || st.UpdatedReplicas != st.Replicas {
+			return errors.Errorf("Deployment %q has %d replicas, %d of them updated", d.GetName(), st.Replicas, st.UpdatedReplicas)
+		}
+	}
+
+	return nil
 }
 
 func isReady(p corev1.Pod) bool {

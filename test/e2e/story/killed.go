@@ -29,7 +29,7 @@ func (s *Story) killed(ctx context.Context) error {
 		return err
 	}
 
-	if err := s.Kill(ctx, p, p.Spec.Containers[0].Name); err != nil {
+	if err := s.Kill(p, p.Spec.Containers[0].Name); err != nil {
 		return err
 	}
 

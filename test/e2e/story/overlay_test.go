@@ -35,7 +35,7 @@ func TestOverlay(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			s := &Story{Cluster: Cluster{Root: repository(t)}, dir: root}
+			s := &Story{Cluster: Cluster{Root: repository(t), Dir: root}}
 
 			objects, err := s.overlay(example, ref, change{kind: "DeploymentRuntimeConfig", op: "replace", path: inPackage + "/replicas", value: 7})
 			if err != nil {

@@ -11,7 +11,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,19 +39,19 @@ type Cluster struct {
 	// Listen returns a listener at an address that pods can reach.
 	Listen func() (net.Listener, error)
 
-	// Publish builds a Crossplane package of the directory, with the image of the provider in it,
-	// and pushes it to a registry of the cluster. It returns the reference with the version as the
-	// tag. Packages of different versions have different digests.
+	// Publish builds a Crossplane package of the directory, whose last element is "package", with the
+	// image of the provider in it, and pushes it to a registry of the cluster. It returns the reference,
+	// with the version as the tag. Packages of different versions have different digests.
 	Publish func(ctx context.Context, version, dir string) (string, error)
 
 	// Kill sends SIGKILL to a container.
-	Kill func(ctx context.Context, pod *corev1.Pod, container string) error
+	Kill func(pod *corev1.Pod, container string) error
 
 	// Log returns what a container has written, before its restarts as well. The pod may be gone.
 	Log func(pod *corev1.Pod, container string) (string, error)
 
-	// Root is the directory of the repository.
-	Root string
+	// Root is the directory of the repository, and Dir one for files of the story.
+	Root, Dir string
 }
 
 // A Step of the story.
@@ -61,7 +60,7 @@ type Step struct {
 	Name string
 
 	// Run does it, and checks the results.
-	Run func(ctx context.Context) error
+	Run func(ctx context.Context, s *Story) error
 }
 
 // A Story is told once. Each step depends on those before it.
@@ -73,9 +72,6 @@ type Story struct {
 
 	// base is the address of the things and modules.
 	base string
-
-	// dir has the directories of packages and overlays that the story makes.
-	dir string
 
 	witness *witness
 
@@ -96,7 +92,7 @@ type Story struct {
 	before map[string]bool
 }
 
-// New prepares a story. The caller has to close it.
+// New prepares a story. The caller has to close it: it lasts longer than the context.
 func New(ctx context.Context, c Cluster) (*Story, error) {
 	s := &Story{Cluster: c, workspaces: map[string]subject{}, kills: map[types.UID]int32{}}
 
@@ -110,17 +106,13 @@ func New(ctx context.Context, c Cluster) (*Story, error) {
 }
 
 func (s *Story) prepare(ctx context.Context) error {
-	var err error
-
-	if s.dir, err = os.MkdirTemp("", "story-"); err != nil {
-		return err
-	}
-
 	if err := s.serve(); err != nil {
 		return err
 	}
 
-	s.witness, err = watch(ctx, s.Config)
+	var err error
+
+	s.witness, err = watch(context.WithoutCancel(ctx), s.Config)
 
 	return err
 }
@@ -164,35 +156,31 @@ func (s *Story) Close() {
 		_ = s.server.Close()
 	}
 
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
+}
+
+// Steps of a story, in order.
+func Steps() []Step {
+	return []Step{
+		step("one instance of the package creates Workspaces of both kinds", (*Story).single),
+		step("static shards take over from it, and from each other", (*Story).static),
+		step("a pod is deleted during two applies", (*Story).stopped),
+		step("a container is killed during an apply", (*Story).killed),
+		step("the node is drained", (*Story).drained),
+		step("the package and the shards are upgraded during an apply", (*Story).upgraded),
+		step("a package cannot be established, and is rolled back", (*Story).unestablished),
+		step("elastic shards take over, and are scaled down and up", (*Story).elastic),
+		step("a namespace with Workspaces is deleted", (*Story).namespace),
+		step("the provider is uninstalled as docs/install.md says", (*Story).uninstalled),
 	}
 }
 
-// Steps of the story, in order.
-func (s *Story) Steps() []Step {
-	steps := []Step{
-		{Name: "one instance of the package creates Workspaces of both kinds", Run: s.single},
-		{Name: "static shards take over from it, and from each other", Run: s.static},
-		{Name: "a pod is deleted during two applies: one ends, and the next pod repeats the other", Run: s.stopped},
-		{Name: "a container is killed during an apply, and the next one finishes it", Run: s.killed},
-		{Name: "the node is drained, one instance at a time", Run: s.drained},
-		{Name: "the package and the shards are upgraded during an apply", Run: s.upgraded},
-		{Name: "a package that Crossplane cannot establish takes no rights from the shards, and is rolled back", Run: s.unestablished},
-		{Name: "elastic shards take over, and are scaled down and up", Run: s.elastic},
-		{Name: "a namespace with Workspaces is deleted", Run: s.namespace},
-		{Name: "the provider is uninstalled", Run: s.uninstalled},
-	}
-
-	for i, step := range steps {
-		steps[i].Run = func(ctx context.Context) error {
-			if err := step.Run(ctx); err != nil {
-				return err
-			}
-
-			return errors.Wrap(s.settle(ctx), "after the step")
+// step adds the checks after every step.
+func step(name string, run func(*Story, context.Context) error) Step {
+	return Step{Name: name, Run: func(ctx context.Context, s *Story) error {
+		if err := run(s, ctx); err != nil {
+			return err
 		}
-	}
 
-	return steps
+		return errors.Wrap(s.settle(ctx), "after the step")
+	}}
 }

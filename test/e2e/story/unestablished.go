@@ -172,7 +172,7 @@ func (s *Story) packageDir() string { return filepath.Join(s.Root, "package") }
 
 // publishForeign publishes the package with the foreign CRD.
 func (s *Story) publishForeign(ctx context.Context) (string, error) {
-	dir := filepath.Join(s.dir, "package")
+	dir := filepath.Join(s.Dir, "package")
 	if err := os.CopyFS(dir, os.DirFS(s.packageDir())); err != nil {
 		return "", err
 	}
