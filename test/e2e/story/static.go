@@ -69,7 +69,7 @@ func (s *Story) handOver(ctx context.Context) error {
 	}
 
 	ws := s.workspaces[name]
-	if err := s.read(ctx, ws); err != nil {
+	if err := s.read(ctx, ws.Workspace); err != nil {
 		return err
 	}
 

@@ -105,7 +105,7 @@ func (s *Story) each(ctx context.Context, fn func(subject) error) error {
 	for _, name := range slices.Sorted(maps.Keys(s.workspaces)) {
 		ws := s.workspaces[name]
 
-		if err := s.read(ctx, ws); err != nil {
+		if err := s.read(ctx, ws.Workspace); err != nil {
 			return err
 		}
 
@@ -133,7 +133,7 @@ func (s *Story) relabel(ctx context.Context, name, to string) error {
 		return err
 	}
 
-	return errors.Wrapf(s.Client.Patch(ctx, s.workspaces[name], client.RawPatch(types.MergePatchType, patch)), "cannot label Workspace %q", name)
+	return errors.Wrapf(s.Client.Patch(ctx, s.workspaces[name].Workspace, client.RawPatch(types.MergePatchType, patch)), "cannot label Workspace %q", name)
 }
 
 // expectReady waits until the supplied Workspaces are Ready and Synced.
@@ -142,7 +142,7 @@ func (s *Story) expectReady(ctx context.Context, names ...string) error {
 		ws := s.workspaces[name]
 
 		if err := wait.Until(ctx, wait.Patience, func() error {
-			if err := s.read(ctx, ws); err != nil {
+			if err := s.read(ctx, ws.Workspace); err != nil {
 				return err
 			}
 
