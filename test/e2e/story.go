@@ -24,7 +24,10 @@ type step struct {
 // tell runs a story. It prints each step with the time that it has taken. If a step fails, it prints what
 // may explain that.
 func tell(ctx context.Context, o *options, out io.Writer) error {
-	steps := smoke()
+	steps := full()
+	if o.smoke {
+		steps = smoke()
+	}
 
 	e := newEnv(o)
 	defer e.stop()

@@ -60,6 +60,13 @@ func (s *Story) uninstalled(ctx context.Context) error {
 		return err
 	}
 
+	// The rights are deleted before the last instance has ended.
+	if err := s.checkLogs(); err != nil {
+		return err
+	}
+
+	s.expectedRefusals = []string{""}
+
 	objects, err := s.overlay("elastic-package", s.second)
 	if err != nil {
 		return err
