@@ -85,6 +85,7 @@ type instance struct {
 	lock *lease.Lock
 
 	mgr        manager.Manager
+	setups     setups
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 
@@ -253,7 +254,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		},
 	}
 
-	return setupControllers(ctx, mgr, wm, wo, i.fail)
+	return setupControllers(ctx, mgr, wm, wo, &i.setups, i.fail)
 }
 
 // run runs the manager until ctx is done.

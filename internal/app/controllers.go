@@ -75,10 +75,10 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 }
 
 // setupControllers adds a controller for every kind. If the instance may list and watch
-// CustomResourceDefinitions, each controller is added when those of its kind exist, and an error
-// of that is passed to fail. Otherwise all are added at once. Workspaces are reconciled with wm,
+// CustomResourceDefinitions, each controller is added when those of its kind exist, as a late setup,
+// and an error of that is passed to fail. Otherwise all are added at once. Workspaces are reconciled with wm,
 // everything else with mgr.
-func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, fail context.CancelCauseFunc) error {
+func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, late *setups, fail context.CancelCauseFunc) error {
 	missing, err := missingCRDRight(ctx, mgr.GetClient())
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 
 		start = func(setup func() error, needs ...schema.GroupVersionKind) error {
 			g.Register(func() {
-				if err := setup(); err != nil {
+				if err := late.do(setup); err != nil {
 					fail(err)
 				}
 			}, needs...)

@@ -42,6 +42,9 @@ func (i *instance) start(ctx context.Context) error {
 		return errors.Wrap(err, "cannot add observer of caches")
 	}
 
+	ctx, cancel := i.setups.stopAfter(ctx)
+	defer cancel()
+
 	return i.waitFor(ctx, i.mgr, f)
 }
 
