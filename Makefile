@@ -61,6 +61,13 @@ build: ## Build the provider into _output/bin and print its version
 	@go build -buildvcs=auto -o $(provider) ./cmd/provider
 	@$(provider) --version
 
+.PHONY: image-documents
+image-documents: ## Write the SBOMs and the license notices of the image to _output/documents
+	@$(call with-tools,opentofu terraform) export CGO_ENABLED=0; rm -rf _output/documents; \
+	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o $(provider) ./cmd/provider; \
+	hack/progress.sh 'the documents' hack/documents.sh _output/documents $(provider) "$$1/tofu" "$$2/terraform"
+	@echo _output/documents
+
 ##@ Check
 
 .PHONY: verify
@@ -79,9 +86,9 @@ unit: ## Run the tests that need no tools, no network and no API server, with th
 # the CPU.
 .PHONY: test
 test: ## Run every test, with the race detector, on a real API server and both CLIs
-	@$(call with-tools,controlplane opentofu terraform provider-time) \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CGO_ENABLED=1 GOGC=400 \
-	exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
+	@$(call with-tools,controlplane opentofu terraform provider-time cyclonedx-gomod) \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CYCLONEDX_GOMOD="$$5/cyclonedx-gomod" \
+	CGO_ENABLED=1 GOGC=400 exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time
@@ -148,7 +155,7 @@ format: ## Format the Go code as the linters want it
 
 .PHONY: clean
 clean: ## Remove build outputs, but not the tools of hack/
-	rm -rf $(bin) _output/demo _output/chaos _output/e2e _output/log
+	rm -rf $(bin) _output/documents _output/demo _output/chaos _output/e2e _output/log
 
 .PHONY: distclean
 distclean: ## Remove _output, tools included: they take minutes to build again

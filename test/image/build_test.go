@@ -60,19 +60,24 @@ func newPackage(t *testing.T) string {
 	return deb
 }
 
-// newImage builds an image of the Dockerfile with one package and one program, whose file has the
-// supplied time.
+// newImage builds an image of the Dockerfile with one package, one program and one document. The
+// files have the supplied time.
 func newImage(t *testing.T, deb string, modified time.Time) v1.Image {
 	t.Helper()
 
 	program := write(t, filepath.Join(t.TempDir(), provider), "the provider", 0o700)
-	if err := os.Chtimes(program, modified, modified); err != nil {
-		t.Fatal(err)
+	dir := filepath.Join(t.TempDir(), "documents")
+	license := write(t, filepath.Join(dir, "licenses/example.org/a@v1.0.0/LICENSE"), "terms of a", 0o600)
+
+	for _, path := range []string{program, license, filepath.Dir(license), dir} {
+		if err := os.Chtimes(path, modified, modified); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	_, shipped := read(t)
 
-	img, err := build(t.Context(), shipped, dockerfile, t.TempDir(), []string{deb}, []string{program})
+	img, err := build(t.Context(), shipped, dockerfile, t.TempDir(), []string{deb}, []string{program, dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +103,41 @@ func TestReproducible(t *testing.T) {
 
 	if diff := cmp.Diff(digests[0], digests[1]); diff != "" {
 		t.Errorf("Two builds in other directories and at other times have the same digest.\n-first, +second:\n%s", diff)
+	}
+}
+
+// TestChangedDocuments builds the image again in the same directory after one document has moved.
+func TestChangedDocuments(t *testing.T) {
+	t.Parallel()
+
+	dir, cache := filepath.Join(t.TempDir(), "documents"), t.TempDir()
+	first := write(t, filepath.Join(dir, "a/LICENSE"), "terms", 0o600)
+	_, shipped := read(t)
+
+	var digests []string
+
+	for range 2 {
+		img, err := build(t.Context(), shipped, dockerfile, cache, nil, []string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		d, err := img.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		digests = append(digests, d.String())
+
+		write(t, filepath.Join(dir, "b/LICENSE"), "terms", 0o600)
+
+		if err := os.RemoveAll(filepath.Dir(first)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if digests[0] == digests[1] {
+		t.Errorf("The layer of the first build must not be used again. Got %q twice", digests[0])
 	}
 }
 
@@ -135,18 +175,20 @@ func TestFiles(t *testing.T) {
 	}
 
 	want := map[string]entry{
-		"bin":                               {mode: 0o777, link: "usr/bin"},
-		"usr/bin/example":                   {mode: 0o755, contents: "program"},
-		"usr/local/bin/" + provider:         {mode: 0o755, contents: "the provider"},
-		"usr/share/doc/example/copyright":   {mode: 0o644, contents: "terms"},
-		"etc/ssl/certs/ca-certificates.crt": {mode: 0o644, contents: "AUTHORITY\n"},
-		"etc/group":                         {mode: 0o644, contents: "root:x:0:\nprovider:x:65532:\ncrossplane:x:2000:\n"},
-		"tf":                                {mode: 0o1777},
-		"tf/plugin-cache":                   {mode: 0o1777},
-		"home/provider":                     {mode: 0o1777},
-		certificates + "mozilla/a.crt":      {mode: 0o644, contents: "AUTHORITY\n"},
-		"usr/share/doc/example/changelog":   {},
-		"usr/share/man/man1/example.1":      {},
+		"bin":                              {mode: 0o777, link: "usr/bin"},
+		"usr/bin/example":                  {mode: 0o755, contents: "program"},
+		"usr/local/bin/" + provider:        {mode: 0o755, contents: "the provider"},
+		"usr/share/doc/example/copyright":  {mode: 0o644, contents: "terms"},
+		"usr/share/doc/provider-terraform": {mode: 0o755},
+		"usr/share/doc/provider-terraform/licenses/example.org/a@v1.0.0/LICENSE": {mode: 0o644, contents: "terms of a"},
+		"etc/ssl/certs/ca-certificates.crt":                                      {mode: 0o644, contents: "AUTHORITY\n"},
+		"etc/group":                                                              {mode: 0o644, contents: "root:x:0:\nprovider:x:65532:\ncrossplane:x:2000:\n"},
+		"tf":                                                                     {mode: 0o1777},
+		"tf/plugin-cache":                                                        {mode: 0o1777},
+		"home/provider":                                                          {mode: 0o1777},
+		certificates + "mozilla/a.crt":                                           {mode: 0o644, contents: "AUTHORITY\n"},
+		"usr/share/doc/example/changelog":                                        {},
+		"usr/share/man/man1/example.1":                                           {},
 		"etc/passwd": {mode: 0o644, contents: "root:x:0:0:root:/root:/bin/bash\n" +
 			"provider:x:65532:65532::/home/provider:/usr/sbin/nologin\ncrossplane:x:2000:2000::/home/provider:/usr/sbin/nologin\n"},
 	}

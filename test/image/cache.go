@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"golang.org/x/mod/sumdb/dirhash"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -54,7 +55,7 @@ func cached(cache, name string, inputs []string, fill func(*layer) error) (v1.La
 	return tarball.LayerFromFile(path)
 }
 
-// digest of the names and the contents of files.
+// digest of the names and the contents of files and directories.
 func digest(paths ...string) (string, error) {
 	h := sha256.New()
 
@@ -68,6 +69,15 @@ func digest(paths ...string) (string, error) {
 }
 
 func hashFile(h io.Writer, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+
+	if info.IsDir() {
+		return hashDir(h, path)
+	}
+
 	f, err := os.Open(path) //nolint:gosec // The caller chooses the file.
 	if err != nil {
 		return err
@@ -79,6 +89,18 @@ func hashFile(h io.Writer, path string) error {
 	}
 
 	_, err = io.Copy(h, f)
+
+	return err
+}
+
+// hashDir hashes the names and the contents of all files in a directory.
+func hashDir(h io.Writer, path string) error {
+	sum, err := dirhash.HashDir(path, filepath.Base(path), dirhash.Hash1)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.WriteString(h, sum)
 
 	return err
 }

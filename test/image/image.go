@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -25,10 +26,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// documents is the directory of the documents that hack/documents.sh writes.
+const documents = "usr/share/doc/provider-terraform"
+
 // Provider builds the image that the supplied Dockerfile describes, with packages of this
-// machine's Debian. The programs are those that the first stage of the Dockerfile builds.
-// Downloads and layers are kept in the directory cache.
-func Provider(ctx context.Context, dockerfile, cache string, programs ...string) (v1.Image, error) {
+// machine's Debian. The outputs are those of the first stage of the Dockerfile: programs, and the
+// directory that hack/documents.sh has written for them. Downloads and layers are kept in the
+// directory cache.
+func Provider(ctx context.Context, dockerfile, cache string, outputs ...string) (v1.Image, error) {
 	_, shipped, err := stages(dockerfile)
 	if err != nil {
 		return nil, err
@@ -44,11 +49,11 @@ func Provider(ctx context.Context, dockerfile, cache string, programs ...string)
 		return nil, err
 	}
 
-	return build(ctx, shipped, dockerfile, cache, packages, programs)
+	return build(ctx, shipped, dockerfile, cache, packages, outputs)
 }
 
-// build builds the image of a stage from the supplied packages and programs.
-func build(ctx context.Context, shipped stage, dockerfile, cache string, packages, programs []string) (v1.Image, error) {
+// build builds the image of a stage from the supplied packages and outputs.
+func build(ctx context.Context, shipped stage, dockerfile, cache string, packages, outputs []string) (v1.Image, error) {
 	config, err := shipped.config()
 	if err != nil {
 		return nil, err
@@ -64,10 +69,8 @@ func build(ctx context.Context, shipped stage, dockerfile, cache string, package
 	layers := []v1.Layer{base}
 
 	// A layer for each of them: only the provider changes often.
-	for _, p := range programs {
-		l, err := cached(cache, filepath.Base(p), []string{p}, func(l *layer) error {
-			return l.copy(path.Join("usr/local/bin", filepath.Base(p)), p)
-		})
+	for _, o := range outputs {
+		l, err := cached(cache, filepath.Base(o), []string{o}, func(l *layer) error { return l.output(o) })
 		if err != nil {
 			return nil, err
 		}
@@ -142,6 +145,20 @@ func (l *layer) base(ctx context.Context, shipped stage, packages []string) erro
 		l.users(shipped),
 		l.directories(shipped),
 	)
+}
+
+// output adds a program or the directory of documents.
+func (l *layer) output(from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+
+	if info.IsDir() {
+		return l.copy(documents, from)
+	}
+
+	return l.copy(path.Join("usr/local/bin", filepath.Base(from)), from)
 }
 
 // users writes the users of the stage, and root.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,10 +77,10 @@ func TestShipped(t *testing.T) {
 			name:   "EXPOSE",
 			want:   []string{"8080 8081"},
 		},
-		"Programs": {
-			reason: "All that was built is on PATH.",
+		"Outputs": {
+			reason: "All programs that were built are on PATH, and their documents are where those of Debian packages are.",
 			name:   "COPY",
-			want:   []string{"--from=build /out/ /usr/local/bin/"},
+			want:   []string{"--from=build /out/ /usr/local/bin/", "--from=build /documents/ /" + documents + "/"},
 		},
 		"NoCommand": {
 			reason: "Arguments of the container are those of the provider. The image has no default arguments.",
@@ -121,8 +122,20 @@ func TestEntrypoint(t *testing.T) {
 	}
 }
 
-// TestPrograms checks the programs that are built for the image: both CLIs and the
-// provider.
+// TestBases checks the names of the base images. Tools other than Docker know no default registry.
+func TestBases(t *testing.T) {
+	t.Parallel()
+
+	build, shipped := read(t)
+
+	want := []string{"--platform=$BUILDPLATFORM docker.io/library/golang:${GO_VERSION} AS build", "docker.io/library/debian:12-slim"}
+	if diff := cmp.Diff(want, slices.Concat(build.all("FROM"), shipped.all("FROM"))); diff != "" {
+		t.Errorf("FROM: -want, +got:\n%s", diff)
+	}
+}
+
+// TestPrograms checks what is built for the image: both CLIs, the provider and the documents. The
+// checksums of all modules are verified.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 
@@ -133,6 +146,11 @@ func TestPrograms(t *testing.T) {
 		`cp "$terraform/terraform" /out/`,
 		`cp "$opentofu/tofu" /out/`,
 		"-o /out/" + provider + " ./cmd/provider",
+		"hack/documents.sh /documents /out/*",
+		"(cd hack/terraform && go mod verify)",
+		"(cd hack/opentofu && go mod verify)",
+		"(cd hack/cyclonedx-gomod && go mod verify)",
+		"go mod download && go mod verify",
 	} {
 		if !strings.Contains(run, want) {
 			t.Errorf("want %q in %q", want, run)
