@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 
-	var all []string
+	all := []string{"-out=" + t.TempDir()}
 	for name := range (&tools{}).flags() {
 		all = append(all, "-"+name+"="+t.TempDir())
 	}

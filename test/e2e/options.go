@@ -6,6 +6,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,7 +101,11 @@ func (o *options) resolve() error {
 		paths = append(paths, path)
 	}
 
-	for _, path := range paths {
+	if err := os.MkdirAll(o.out, 0o755); err != nil { //nolint:gosec // Containers read from it as other users.
+		return err
+	}
+
+	for _, path := range append(paths, &o.out) {
 		abs, err := filepath.Abs(*path)
 		if err != nil {
 			return err
@@ -111,11 +116,7 @@ func (o *options) resolve() error {
 		}
 	}
 
-	// It need not exist.
-	abs, err := filepath.Abs(o.out)
-	o.out = abs
-
-	return err
+	return nil
 }
 
 // logs is the directory for the output of all programs.

@@ -30,10 +30,6 @@ func prepare(ctx context.Context, o *options, args []string, out io.Writer) erro
 		return err
 	}
 
-	if err := os.MkdirAll(o.out, 0o755); err != nil { //nolint:gosec // Containers read from it as other users.
-		return err
-	}
-
 	lock := flock.New(filepath.Join(o.out, "lock"))
 
 	switch locked, err := lock.TryLock(); {

@@ -35,13 +35,16 @@ func tell(ctx context.Context, o *options, out io.Writer) error {
 	began := time.Now()
 
 	err := runSteps(ctx, e, append([]step{{name: "start the node", run: start}}, steps...), out)
-	if err != nil {
-		e.explain(context.WithoutCancel(ctx), out)
-	} else {
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case err != nil:
+		e.explain(ctx, out)
+	default:
 		printStep(out, "all", began)
 	}
 
-	if o.keep && ctx.Err() == nil {
+	if o.keep {
 		e.wait(ctx, out)
 	}
 

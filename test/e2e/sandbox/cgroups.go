@@ -20,11 +20,15 @@ type hierarchy struct {
 	// root is where the hierarchy is mounted, and name that of the cgroup below.
 	root, name string
 
-	// unified says that the hierarchy is of cgroup version 2 and has all controllers.
-	unified bool
+	// version of the hierarchy, 1 or 2.
+	version int
+
+	// controllers says that the hierarchy has controllers. In the one of version 2 beside those of version 1,
+	// runc creates cgroups, too.
+	controllers bool
 }
 
-// hierarchies returns those of this machine that have controllers.
+// hierarchies returns those of this machine.
 func hierarchies(name string) ([]hierarchy, error) {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -45,32 +49,39 @@ func parseHierarchies(mounts, name string) ([]hierarchy, error) {
 		switch {
 		case len(fields) < 3:
 		case fields[2] == "cgroup":
-			one = append(one, hierarchy{root: fields[1], name: name})
+			one = append(one, hierarchy{root: fields[1], name: name, version: 1, controllers: true})
 		case fields[2] == "cgroup2":
-			two = append(two, hierarchy{root: fields[1], name: name, unified: true})
+			two = append(two, hierarchy{root: fields[1], name: name, version: 2})
 		}
 	}
 
-	if len(one) > 0 {
-		return one, nil
-	}
+	switch {
+	case len(one) > 0:
+		return append(one, two...), nil
+	case len(two) == 1:
+		two[0].controllers = true
 
-	if len(two) != 1 {
+		return two, nil
+	default:
 		return nil, errors.Errorf("want one hierarchy of cgroups, found %d", len(two))
 	}
-
-	return two, nil
 }
 
 func (h hierarchy) path() string { return filepath.Join(h.root, h.name) }
 
+// create creates the cgroup if it needs controllers.
 func (h hierarchy) create() error {
-	if err := os.Mkdir(h.path(), 0o755); err != nil { //nolint:gosec // The mode of all cgroups.
-		return errors.Wrap(err, "cannot create a cgroup")
+	switch {
+	case !h.controllers:
+		return nil
+	case h.version == 2:
+		if err := h.enable(); err != nil {
+			return err
+		}
 	}
 
-	if h.unified {
-		return h.needControllers()
+	if err := os.Mkdir(h.path(), 0o755); err != nil { //nolint:gosec // The mode of all cgroups.
+		return errors.Wrap(err, "cannot create a cgroup")
 	}
 
 	// In version 1, a new cgroup has no CPUs until it is given some.
@@ -92,45 +103,58 @@ func (h hierarchy) create() error {
 	return nil
 }
 
-// needControllers returns an error unless the cgroup has the controllers that a kubelet needs. To enable
-// one changes the cgroups of the whole machine.
-func (h hierarchy) needControllers() error {
-	for _, file := range []string{h.root, h.path()} {
-		if _, err := os.Stat(filepath.Join(file, "cgroup.controllers")); err != nil {
-			return err
-		}
-	}
+// delegated is the file of a cgroup of version 2 with the controllers of the cgroups below. To add one changes the
+// cgroups of the whole machine.
+const delegated = "cgroup.subtree_control"
 
+// enable gives the cgroups below the root the controllers that a kubelet needs, if this kernel has them.
+func (h hierarchy) enable() error {
 	available, err := os.ReadFile(filepath.Join(h.root, "cgroup.controllers"))
 	if err != nil {
 		return err
 	}
 
-	enabled, err := os.ReadFile(filepath.Join(h.path(), "cgroup.controllers"))
+	file := filepath.Join(h.root, delegated)
+
+	before, err := os.ReadFile(file) //nolint:gosec // One of the kernel.
 	if err != nil {
 		return err
 	}
 
-	if missing := missingControllers(string(available), string(enabled)); len(missing) > 0 {
-		return errors.Errorf("the controllers %s are not enabled for cgroups: write +NAME of each of them to %s",
-			strings.Join(missing, ", "), filepath.Join(h.root, "cgroup.subtree_control"))
-	}
-
-	return nil
+	return writeControllers(file, "+", missing(strings.Fields(string(before)), needed(strings.Fields(string(available)))))
 }
 
-// missingControllers returns the controllers that a kubelet needs if they are available, and that are not
-// enabled.
-func missingControllers(available, enabled string) []string {
-	var missing []string
+// disable takes the controllers from the cgroups below the root that they did not have before.
+func (h hierarchy) disable(before string) error {
+	file := filepath.Join(h.root, delegated)
 
-	for _, c := range []string{"cpu", "cpuset", "hugetlb", "memory", "pids"} {
-		if slices.Contains(strings.Fields(available), c) && !slices.Contains(strings.Fields(enabled), c) {
-			missing = append(missing, c)
-		}
+	after, err := os.ReadFile(file) //nolint:gosec // One of the kernel.
+	if err != nil {
+		return err
 	}
 
-	return missing
+	return writeControllers(file, "-", missing(strings.Fields(before), strings.Fields(string(after))))
+}
+
+// needed returns the controllers that a kubelet needs if they are available.
+func needed(available []string) []string {
+	return slices.DeleteFunc([]string{"cpu", "cpuset", "hugetlb", "memory", "pids"}, func(c string) bool { return !slices.Contains(available, c) })
+}
+
+// missing returns the items of wanted that are not in all.
+func missing(all, wanted []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(c string) bool { return slices.Contains(all, c) })
+}
+
+// writeControllers adds or removes controllers.
+func writeControllers(file, sign string, controllers []string) error {
+	if len(controllers) == 0 {
+		return nil
+	}
+
+	text := sign + strings.Join(controllers, " "+sign)
+
+	return errors.Wrapf(os.WriteFile(file, []byte(text), 0o600), "cannot write %q to %s", text, file) //nolint:gosec // One of the kernel.
 }
 
 // remove removes the cgroup, and those below. It waits for the end of their processes.

@@ -31,9 +31,15 @@ func traces() []string {
 	}
 }
 
-// look returns the state of this machine. The directory is that of the sandbox.
-func look(dir string) (machine, error) {
+// look returns the state of this machine. The directory and the cgroups are those of the sandbox.
+func look(dir string, groups []hierarchy) (machine, error) {
 	m := machine{}
+
+	for _, g := range groups {
+		if err := m.cgroups(g); err != nil {
+			return nil, err
+		}
+	}
 
 	for name := range sysctls() {
 		if err := m.sysctl(name); err != nil {
@@ -70,6 +76,25 @@ func look(dir string) (machine, error) {
 	return m, m.mounts(dir)
 }
 
+// cgroups reads what a hierarchy has of the sandbox.
+func (m machine) cgroups(h hierarchy) error {
+	if _, err := os.Stat(h.path()); !errors.Is(err, fs.ErrNotExist) {
+		m["cgroup "+h.path()] = "exists"
+	}
+
+	if h.version != 2 {
+		return nil
+	}
+
+	value, err := os.ReadFile(filepath.Join(h.root, delegated))
+	m[controllersOf(h)] = strings.TrimSpace(string(value))
+
+	return err
+}
+
+// controllersOf returns the name of the controllers of a hierarchy.
+func controllersOf(h hierarchy) string { return "controllers of cgroups in " + h.root }
+
 func (m machine) sysctl(name string) error {
 	value, err := os.ReadFile(filepath.Join("/proc/sys", name)) //nolint:gosec // One of the kernel.
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,17 +127,24 @@ func (m machine) mounts(dir string) error {
 	return nil
 }
 
-// compare returns an error if this machine has changed, or has cgroups of the sandbox.
-func (m machine) compare(dir string, groups []hierarchy) error {
-	after, err := look(dir)
-	if err != nil {
-		return err
-	}
+// restore restores the controllers of cgroups.
+func (m machine) restore(groups []hierarchy) error {
+	var errs []error
 
 	for _, g := range groups {
-		if _, err := os.Stat(g.path()); !errors.Is(err, fs.ErrNotExist) {
-			after["cgroup "+g.path()] = "exists"
+		if g.version == 2 {
+			errs = append(errs, g.disable(m[controllersOf(g)]))
 		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// compare returns an error if this machine has changed.
+func (m machine) compare(dir string, groups []hierarchy) error {
+	after, err := look(dir, groups)
+	if err != nil {
+		return err
 	}
 
 	if changed := m.changes(after); len(changed) > 0 {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestChanges(t *testing.T) {
@@ -36,9 +38,9 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 
 	dir := t.TempDir()
-	group := hierarchy{root: dir, name: "e2e"}
+	group := hierarchy{root: dir, name: "e2e", version: 1, controllers: true}
 
-	before, err := look(dir)
+	before, err := look(dir, []hierarchy{group})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("nothing has changed: %v", err)
 	}
 
-	if err := os.MkdirAll(filepath.Join(group.path(), "kubepods"), 0o755); err != nil {
+	if err := errors.Join(group.create(), os.Mkdir(filepath.Join(group.path(), "kubepods"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 

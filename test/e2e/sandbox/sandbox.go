@@ -46,11 +46,6 @@ func Run(ctx context.Context, o Options, args ...string) (err error) {
 		return err
 	}
 
-	before, err := look(o.Dir)
-	if err != nil {
-		return err
-	}
-
 	groups, err := hierarchies(o.Cgroup)
 	if err != nil {
 		return err
@@ -61,12 +56,17 @@ func Run(ctx context.Context, o Options, args ...string) (err error) {
 		return errors.Wrap(err, "cannot remove the files of an earlier run")
 	}
 
+	before, err := look(o.Dir, groups)
+	if err != nil {
+		return err
+	}
+
 	var inside namespaces
 
 	// Also after a panic.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, inside.gone(ctx), o.remove(ctx, groups), before.compare(o.Dir, groups))
+		err = errors.Join(err, inside.gone(ctx), o.remove(ctx, groups), before.restore(groups), before.compare(o.Dir, groups))
 	}()
 
 	if err := o.create(groups); err != nil {
