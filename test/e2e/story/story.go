@@ -155,7 +155,6 @@ func (s *Story) Close() {
 		// Requests that are held would wait for ever.
 		_ = s.server.Close()
 	}
-
 }
 
 // Steps of a story, in order.
