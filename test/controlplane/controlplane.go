@@ -82,7 +82,8 @@ func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*Contr
 func StartForNodes(ctx context.Context, dir, assets, address string, log io.Writer) (*ControlPlane, error) {
 	c := newControlPlane(dir, assets, log)
 
-	return c.orStop(c.start(ctx, dir, assets, address, "--allow-privileged", "--kubelet-preferred-address-types=InternalIP"))
+	// With a client CA there is the ConfigMap that identifies the cluster, as in other clusters.
+	return c.orStop(c.start(ctx, dir, assets, address, "--allow-privileged", "--kubelet-preferred-address-types=InternalIP", "--client-ca-file="+c.CA))
 }
 
 func newControlPlane(dir, assets string, log io.Writer) *ControlPlane {

@@ -13,10 +13,6 @@ import (
 
 // namespace deletes a namespace with Workspaces, whose state is in another one.
 func (s *Story) namespace(ctx context.Context) error {
-	// The provider destroys the infrastructure, and cannot report that with an Event in this
-	// namespace.
-	s.expectedRefusals = append(s.expectedRefusals, "because it is being terminated")
-
 	if err := s.remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: teamB}}); err != nil {
 		return err
 	}

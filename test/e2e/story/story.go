@@ -85,9 +85,6 @@ type Story struct {
 	// kills says how often the story has killed the container of a pod.
 	kills map[types.UID]int32
 
-	// expectedRefusals are parts of lines of logs.
-	expectedRefusals []string
-
 	// before has the names of all objects before the first step.
 	before map[string]bool
 }
