@@ -297,10 +297,10 @@ func (i *instance) run(ctx context.Context) error {
 // newFetcher returns a fetcher that reads Flux sources from the API server. The right to watch
 // them may be missing, and a cache would wait for it without an error.
 func newFetcher(mgr manager.Manager, o *Options, shared string, observe func(hit bool)) *module.Fetcher {
-	var fo []module.Option
+	fo := []module.Option{module.WithSharedModules(shared, observe)}
 	if o.NoCrossNamespaceRefs {
 		fo = append(fo, module.WithoutCrossNamespaceRefs())
 	}
 
-	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), shared, observe, fo...)
+	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), fo...)
 }

@@ -31,9 +31,10 @@ type Fetcher struct {
 	live   client.Reader
 	mapper meta.RESTMapper
 
-	// store keeps fetched modules for other Workspaces.
+	// store keeps fetched modules for other Workspaces. It is nil if modules are not shared.
 	store *store
 
+	// observe is called for each fetch that may use the store, with whether the store had the module.
 	observe func(hit bool)
 
 	// sameNamespace forbids references to other namespaces.
@@ -49,13 +50,17 @@ func WithoutCrossNamespaceRefs() Option {
 	return func(f *Fetcher) { f.sameNamespace = true }
 }
 
+// WithSharedModules keeps fetched modules in a directory, for other Workspaces that
+// have the same module, from the same source with the same credentials. It calls observe for each
+// fetch of a module that may be shared, with whether an earlier fetch has kept it.
+func WithSharedModules(dir string, observe func(hit bool)) Option {
+	return func(f *Fetcher) { f.store, f.observe = newStore(dir), observe }
+}
+
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be a cache: a
-// cache would start to watch a kind that may be missing or forbidden, and would block for ever. It
-// keeps fetched modules in the directory shared, for other Workspaces that have the same module,
-// from the same source with the same credentials. It calls observe for each fetch of a module that
-// may be shared, with whether an earlier fetch has kept it.
-func NewFetcher(live client.Reader, mapper meta.RESTMapper, shared string, observe func(hit bool), o ...Option) *Fetcher {
-	f := &Fetcher{live: live, mapper: mapper, store: newStore(shared), observe: observe}
+// cache would start to watch a kind that may be missing or forbidden, and would block for ever.
+func NewFetcher(live client.Reader, mapper meta.RESTMapper, o ...Option) *Fetcher {
+	f := &Fetcher{live: live, mapper: mapper}
 	for _, fn := range o {
 		fn(f)
 	}
@@ -189,6 +194,10 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 // get returns the files of the source from the store. Otherwise it calls run, which fetches them
 // or only the revision. If the known revision is up to date, the result has no directory.
 func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(revisionOnly bool) (fetch.Result, error)) (fetch.Result, error) {
+	if f.store == nil {
+		return run(false)
+	}
+
 	var res fetch.Result
 
 	if a := s.request.Artifact; a != nil {

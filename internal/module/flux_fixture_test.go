@@ -88,7 +88,7 @@ func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *
 		t.Fatal(err)
 	}
 
-	return NewFetcher(live, mapper, t.TempDir(), func(bool) {}, o...)
+	return NewFetcher(live, mapper, o...)
 }
 
 func testScheme() *runtime.Scheme {

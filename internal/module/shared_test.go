@@ -22,7 +22,7 @@ func newStorePlace(t *testing.T, shared, address string, env []string) *place {
 	t.Helper()
 
 	p := newPlace(t, address)
-	p.fetcher = NewFetcher(nil, nil, shared, func(bool) {})
+	p.fetcher = NewFetcher(nil, nil, WithSharedModules(shared, func(bool) {}))
 	p.request.Env = env
 
 	return p
