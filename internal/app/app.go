@@ -4,8 +4,8 @@
 
 // Package app contains one instance of the provider: it parses the options, and connects all parts.
 // Run is a list of steps, each of which sets fields of the instance. The reconcilers of Workspaces
-// are from the package controller/workspace. The drain and the claims are put in front of them here:
-// see withClaims.
+// are from the package controller/workspace. This package puts the drain and the claims in front of
+// them: see addControllers and withClaims.
 package app
 
 import (

@@ -48,8 +48,8 @@ func changed() predicate.Predicate {
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
 // the queue if people have changed it, or if one of the supplied predicates accepts it. The
-// handler calls onLeave with each Workspace that has left the cache. served returns when the previous
-// instance last served these Workspaces, or zero if that is not known.
+// handler calls onLeave with each Workspace that has left the cache. served returns when the
+// previous instance last served these Workspaces, or zero if that is not known.
 func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served func() time.Time, also ...predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 

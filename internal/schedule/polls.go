@@ -22,9 +22,9 @@ func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 		return p.until(f, r.Observation.At, now)
 	}
 
-	// The earlier instance made all polls that were due before Since, so the first poll after Since is
-	// the next one. The function due leaves out polls within half an interval after an observation, so
-	// pass a time that is half an interval before Since.
+	// The earlier instance made all polls that were due before Since, so the first poll after
+	// Since is the next one. The function due leaves out polls within half an interval after an
+	// observation, so pass a time that is half an interval before Since.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 

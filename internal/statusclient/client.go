@@ -214,7 +214,8 @@ func (c *statusClient) unchanged(ctx context.Context, o Claimable) bool {
 
 // carryClaim copies the claim, and the hosts of earlier instances, from the status of the latest
 // version of an object. They are written independently of the rest of the status, which the
-// reconcile has read at its beginning. It returns false if another instance has claimed the object in the meantime.
+// reconcile has read at its beginning. It returns false if another instance has claimed the object
+// in the meantime.
 func carryClaim(latest, o Claimable) bool {
 	now, own := latest.GetOwnership(), o.GetOwnership()
 	if own.TakenBy(now) {

@@ -31,8 +31,9 @@
 //     It is killed before others may take the Lease: see [Timing].
 //  10. An instance takes a Lease at once if the kernel says that the holder and all of its
 //     children have ended, and if the Lease has not been written since the last write of
-//     that holder: see [ProcessFiles]. The death of the holder alone is no proof that the Lease is free.
-//     The Lease may come from a backup, and another instance may have taken it meanwhile.
+//     that holder: see [ProcessFiles]. The death of the holder alone is no proof that the Lease
+//     is free. The Lease may come from a backup, and another instance may have taken it
+//     meanwhile.
 package lease
 
 import (
