@@ -31,7 +31,7 @@ func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*t
 		return nil, err
 	}
 
-	if _, state := e.clusterState(ctx, ws); owns(ws, state) {
+	if _, state := e.clusterState(ctx, ws); ownsState(ws, state) {
 		return state, nil
 	}
 
@@ -50,7 +50,7 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 	}
 
 	// The state of a Workspace that never applied anything belongs to nothing.
-	if !owns(ws, state) && (!isBlank(state) || e.locks.Users.UsedByOthers(name)) {
+	if !ownsState(ws, state) && (!isBlank(state) || e.locks.Users.UsedByOthers(name)) {
 		return false
 	}
 
@@ -102,7 +102,7 @@ func (e *external) clusterState(ctx context.Context, ws workspace.Workspace) (*c
 	return secret, state
 }
 
-// owns says whether a state is the one that the Workspace has recorded as its own.
-func owns(ws workspace.Workspace, s *terraform.State) bool {
+// ownsState says whether a state is the one that the Workspace has recorded as its own.
+func ownsState(ws workspace.Workspace, s *terraform.State) bool {
 	return s != nil && s.Lineage != "" && s.Lineage == ws.GetOwnership().Lineage
 }

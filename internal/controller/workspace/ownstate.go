@@ -42,7 +42,7 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	case !changes && (found.Empty() || workspace.OwnershipOfFound(ws, s.Lineage) >= workspace.OwnershipRemembered):
 		return nil
 	default:
-		return e.conflicts.own(ctx, ws, s, func() error {
+		return e.conflicts.takeOver(ctx, ws, s, func() error {
 			// It has created what is in the state.
 			if ws.GetOwnership().CreationSucceeded != nil {
 				return nil

@@ -51,10 +51,10 @@ func (e foreignStateError) Error() string {
 		e.name, belongs, e.owner, remedy, meta.AnnotationKeyExternalName)
 }
 
-// own records the supplied Workspace as the owner of the state that was found, unless the state
+// takeOver records the supplied Workspace as the owner of the state that was found, unless the state
 // belongs to another one. See workspace.Contest for the reason of each step. isThere returns an
 // error unless the state is still the one that was found.
-func (c *stateConflicts) own(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary, isThere func() error) error {
+func (c *stateConflicts) takeOver(ctx context.Context, ws workspace.Workspace, found commonv1beta1.StateSummary, isThere func() error) error {
 	first, err := c.contest(ctx, ws, found.Lineage)
 	// An undecided one does not give up: the other one would take it for its own.
 	if other := first.Undecided(); other != "" {

@@ -107,7 +107,7 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	a.done, a.err = false, nil
 
 	go func() {
-		a.err = c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}, unchanged)
+		a.err = c.takeOver(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}, unchanged)
 
 		a.done = true
 		a.ready <- struct{}{}
@@ -253,8 +253,8 @@ func TestOwnStateFails(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
 			c := &stateConflicts{live: kube, kube: kube, now: time.Now}
 
-			if err := c.own(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, unchanged); !errors.Is(err, boom) {
-				t.Errorf("own(...): want error %v, got %v", boom, err)
+			if err := c.takeOver(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, unchanged); !errors.Is(err, boom) {
+				t.Errorf("takeOver(...): want error %v, got %v", boom, err)
 			}
 
 			if got := ws.GetOwnership().Lineage; got != "" {
