@@ -104,7 +104,9 @@ e2e: ## Install the provider with the real Crossplane on a real node, as root; A
 	export CGO_ENABLED=0; \
 	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
 	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin ./test/e2e ./test/e2e/pause; \
-	exec _output/e2e/bin/e2e -provider="_output/e2e/bin/$(notdir $(provider))" -pause=_output/e2e/bin/pause \
+	rm -rf _output/e2e/documents; \
+	hack/progress.sh 'the documents of the image' hack/documents.sh _output/e2e/documents "_output/e2e/bin/$(notdir $(provider))" "$$2/tofu" "$$3/terraform"; \
+	exec _output/e2e/bin/e2e -provider="_output/e2e/bin/$(notdir $(provider))" -documents=_output/e2e/documents -pause=_output/e2e/bin/pause \
 	-controlplane="$$1" -tofu="$$2/tofu" -terraform="$$3/terraform" -provider-time="$$4/mirror" -node="$$5" -containerd="$$6" -cni="$$7" \
 	-crossplane="$$8" -crossplane-cli="$$9" $(ARGS)
 

@@ -50,6 +50,9 @@ type tools struct {
 	// provider, tofu and terraform are the programs in the image of the provider.
 	provider, tofu, terraform string
 
+	// documents is the directory that hack/documents.sh has written for these programs.
+	documents string
+
 	// pause is the program of the first container of a pod.
 	pause string
 }
@@ -85,7 +88,7 @@ func (t *tools) flags() map[string]*string {
 	return map[string]*string{
 		"controlplane": &t.controlPlane, "node": &t.node, "containerd": &t.containerd, "cni": &t.cni,
 		"crossplane": &t.crossplane, "crossplane-cli": &t.crossplaneCLI, "provider-time": &t.providerTime,
-		"provider": &t.provider, "tofu": &t.tofu, "terraform": &t.terraform, "pause": &t.pause,
+		"provider": &t.provider, "tofu": &t.tofu, "terraform": &t.terraform, "documents": &t.documents, "pause": &t.pause,
 	}
 }
 

@@ -61,7 +61,7 @@ func prepare(ctx context.Context, o *options, args []string, out io.Writer) erro
 func (o *options) buildRuntime(ctx context.Context) error {
 	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
 
-	img, err := image.Provider(ctx, dockerfile, filepath.Dir(o.runtime()), o.tools.provider, o.tools.terraform, o.tools.tofu)
+	img, err := image.Provider(ctx, dockerfile, filepath.Dir(o.runtime()), o.tools.provider, o.tools.terraform, o.tools.tofu, o.tools.documents)
 	if err != nil {
 		return err
 	}
