@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -116,7 +117,7 @@ func TestFirstInitsForget(t *testing.T) {
 	}
 
 	for n := range 2 * maxBackends {
-		for _, backend := range []string{"in use", fmt.Sprint(n)} {
+		for _, backend := range []string{"in use", strconv.Itoa(n)} {
 			_, end, err := f.begin(t.Context(), backend)
 			if err != nil {
 				t.Fatal(err)

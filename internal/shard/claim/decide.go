@@ -60,7 +60,7 @@ type Situation struct {
 
 // sharded says whether the instance claims the Workspaces that it works on. An unsharded one does
 // not.
-func (s Situation) sharded() bool { return s.Me != Claim{} }
+func (s *Situation) sharded() bool { return s.Me != Claim{} }
 
 // Decide returns the action of an instance on a Workspace.
 func Decide(s Situation) Action {
