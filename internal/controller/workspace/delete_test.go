@@ -76,6 +76,16 @@ func TestDelete(t *testing.T) {
 			want:      outcome{ran: []string{pull, destroy, pull}, err: "is gone", lineage: ownLineage},
 			resources: 2,
 		},
+		"UnknownAfterwards": {
+			reason: "Without an answer of the backend, it is not known whether the state was lost meanwhile.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.pulled = func() { r.runner.stateErr = errors.New("no answer") }
+			},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "no answer", lineage: ownLineage},
+			resources: 2,
+		},
 		"Foreign": {
 			reason: "The state belongs to another Workspace and stays.",
 			ws:     with(deleted),
