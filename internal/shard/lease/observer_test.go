@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -214,6 +215,47 @@ func TestObserverOtherNamespace(t *testing.T) {
 
 			if got, _ := o.Serving(); len(got) > 0 {
 				t.Errorf("%s\nServing(): %v is none of this namespace", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestObserverShards ensures that Workspaces are assigned only to shards of this namespace that say
+// so in their Lease.
+func TestObserverShards(t *testing.T) {
+	t.Parallel()
+
+	one, err := shard.Parse("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	assignable := func(l *coordinationv1.Lease) { l.Labels = map[string]string{shard.AssignableLabelKey: "true"} }
+
+	cases := map[string]struct {
+		reason    string
+		lease     *coordinationv1.Lease
+		namespace string
+		want      map[string]Presence
+	}{
+		"Held":       {reason: "It was not seen to renew.", lease: newLease(named(one.LeaseName()), assignable), namespace: namespace, want: map[string]Presence{"one": {Alive: true}}},
+		"Released":   {reason: "Its Lease stays.", lease: newLease(named(one.LeaseName()), assignable, signedBy(me), releasedBy(me)), namespace: namespace, want: map[string]Presence{"one": {}}},
+		"Manual":     {reason: "A shard without the flag gets no Workspaces.", lease: newLease(named(one.LeaseName())), namespace: namespace},
+		"CatchAll":   {reason: "A catch-all needs no label.", lease: newLease(named(shard.CatchAll().LeaseName()), assignable), namespace: namespace},
+		"Elsewhere":  {reason: "It is a shard of another installation.", lease: newLease(named(one.LeaseName()), assignable), namespace: "elsewhere"},
+		"OtherLease": {reason: "It is not of a shard.", lease: newLease(named("other"), assignable), namespace: namespace},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			o := NewObserver(&leases{namespace: tc.namespace, lease: tc.lease}, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
+			o.State(t.Context(), client.ObjectKey{Namespace: tc.namespace, Name: tc.lease.Name}, me)
+
+			got, _ := o.Shards()
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nShards(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
