@@ -53,11 +53,22 @@ func start(ctx context.Context, e *env) error {
 	}
 
 	o := e.options
-
-	n, err := node.Start(ctx, node.Options{
+	options := node.Options{
 		ControlPlane: o.tools.controlPlane, Node: o.tools.node, Containerd: o.tools.containerd, CNI: o.tools.cni, Pause: o.tools.pause,
 		Dir: o.dir(), Logs: o.logs(), Cgroup: o.cgroup(), Scheme: s,
-	})
+	}
+
+	var (
+		n   *node.Node
+		err error
+	)
+
+	if o.level == levelProcesses {
+		n, err = node.StartWithoutContainers(ctx, options, o.programs())
+	} else {
+		n, err = node.Start(ctx, options)
+	}
+
 	if err != nil {
 		return err
 	}
@@ -81,8 +92,12 @@ func (e *env) wait(ctx context.Context, out io.Writer) {
 		return
 	}
 
-	fmt.Fprintf(out, "\nThe node runs until Ctrl-C. kubectl needs its network:\n\n"+
-		"  nsenter --net --mount --target=$(pgrep -o kubelet) kubectl --kubeconfig=%s get pods -A\n\n", e.Kubeconfig)
+	enter := "nsenter --net --mount --target=$(pgrep -o kubelet) "
+	if e.options.level == levelProcesses {
+		enter = ""
+	}
+
+	fmt.Fprintf(out, "\nThe cluster runs until Ctrl-C:\n\n  %skubectl --kubeconfig=%s get pods -A\n\n", enter, e.Kubeconfig)
 	<-ctx.Done()
 }
 

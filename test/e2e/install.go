@@ -15,6 +15,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
@@ -26,9 +27,24 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
+// The image of Crossplane in the registry of the node.
+const (
+	crossplaneRepository = "crossplane/crossplane"
+	crossplaneTag        = "e2e"
+)
+
 // chart returns the objects of Crossplane's Helm chart, with the image in the registry of the node.
 func (e *env) chart() ([]*unstructured.Unstructured, error) {
-	return crossplane.Render(filepath.Join(e.options.tools.crossplane, "chart"), crossplane.Values(e.Registry+"/crossplane/crossplane", "e2e"))
+	values := map[string]any{"image": map[string]any{"repository": e.Registry + "/" + crossplaneRepository, "tag": crossplaneTag}}
+
+	// Only a node has addresses of Services, and only in a pod is the namespace of the Lease known.
+	if e.options.level == levelProcesses {
+		values["webhooks"] = map[string]any{"enabled": false}
+		values["leaderElection"] = false
+		values["rbacManager"] = map[string]any{"leaderElection": false}
+	}
+
+	return crossplane.Render(filepath.Join(e.options.tools.crossplane, "chart"), values)
 }
 
 // installCrossplane installs Crossplane as `helm install --create-namespace --wait` does.
@@ -38,7 +54,7 @@ func installCrossplane(ctx context.Context, e *env) error {
 		return err
 	}
 
-	if _, err := e.Push(ctx, "crossplane/crossplane:e2e", img); err != nil {
+	if _, err := e.Push(ctx, crossplaneRepository+":"+crossplaneTag, img); err != nil {
 		return err
 	}
 
@@ -107,6 +123,14 @@ func (e *env) applyFile(ctx context.Context, path string) error {
 		return err
 	}
 
+	if e.options.level == levelProcesses {
+		for _, o := range objects {
+			if err := manifest.OutsideOfCluster(o); err != nil {
+				return err
+			}
+		}
+	}
+
 	return e.apply(ctx, objects...)
 }
 
@@ -147,11 +171,19 @@ func (e *env) expectPackage(ctx context.Context, version string) error {
 	return e.expectRollout(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: crossplane.Namespace, Name: p.Status.CurrentRevision}})
 }
 
-// uninstallPackage deletes what installPackage has applied, as `kubectl delete -k` does, and waits until the
-// CRDs of the package are gone.
+// uninstallPackage deletes what installPackage has applied, and waits until the CRDs of the package are gone. The
+// instances need their rights to release their Leases.
 func (e *env) uninstallPackage(ctx context.Context, dir string) error {
 	objects, err := e.render(dir, version)
 	if err != nil {
+		return err
+	}
+
+	if err := e.delete(ctx, &pkgv1.Provider{ObjectMeta: metav1.ObjectMeta{Name: "provider-terraform"}}); err != nil {
+		return err
+	}
+
+	if err := e.expectNoPods(ctx, client.MatchingLabels{"app.kubernetes.io/name": "provider-terraform"}); err != nil {
 		return err
 	}
 
@@ -179,6 +211,18 @@ func (e *env) uninstallPackage(ctx context.Context, dir string) error {
 	}
 
 	return nil
+}
+
+// expectNoPods waits until no pod of Crossplane's namespace has the supplied labels.
+func (e *env) expectNoPods(ctx context.Context, labels client.MatchingLabels) error {
+	return wait.Until(ctx, wait.Patience, func() error {
+		pods, err := e.pods(ctx, crossplane.Namespace, labels)
+		if err != nil || len(pods) == 0 {
+			return err
+		}
+
+		return errors.Errorf("%s still exists", nameOf(&pods[0]))
+	})
 }
 
 // uninstallCrossplane deletes what the Helm chart has created, and the CRDs, which stay.

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 
@@ -24,8 +23,8 @@ func required() []struct{ program, pkg string } {
 	}
 }
 
-// checkMachine returns an error if this machine lacks something that the user can change.
-func checkMachine() error {
+// checkPrograms returns an error that says how to install what is missing for a node.
+func checkPrograms() error {
 	var programs, packages []string
 
 	for _, r := range required() {
@@ -34,13 +33,9 @@ func checkMachine() error {
 		}
 	}
 
-	if len(programs) > 0 {
-		return errors.Errorf("%s missing: apt-get install --no-install-recommends %s", strings.Join(programs, ", "), strings.Join(packages, " "))
+	if len(programs) == 0 {
+		return nil
 	}
 
-	if os.Geteuid() != 0 {
-		return errors.New("a node needs root: run it as root, or with -level=processes")
-	}
-
-	return nil
+	return errors.Errorf("%s missing: apt-get install --no-install-recommends %s", strings.Join(programs, ", "), strings.Join(packages, " "))
 }

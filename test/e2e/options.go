@@ -14,18 +14,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Levels: where containers run.
-const (
-	levelAuto      = "auto"
-	levelNode      = "node"
-	levelProcesses = "processes"
-)
-
 // options of the program.
 type options struct {
 	// smoke is only the shortest story.
 	smoke bool
 
+	// level says what runs pods.
 	level string
 
 	// keep keeps the node until a signal.
@@ -62,7 +56,7 @@ func parseOptions(args []string) (*options, error) {
 
 	f := flag.NewFlagSet("e2e", flag.ContinueOnError)
 	f.BoolVar(&o.smoke, "smoke", false, "only install the provider, and create and delete one Workspace")
-	f.StringVar(&o.level, "level", levelAuto, "`where` containers run: node, processes (no containers, if the machine allows no node), or auto")
+	f.StringVar(&o.level, "level", levelAuto, "`what` runs pods: a node; processes without containers, on a machine that allows no node; or auto")
 	f.BoolVar(&o.keep, "keep", false, "keep the node until Ctrl-C, also after a failure")
 	f.BoolVar(&o.inside, "inside", false, "this is the process in the sandbox")
 	f.StringVar(&o.root, "root", ".", "the `directory` of the repository")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 	gcr "github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -24,10 +25,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/image"
 )
 
-// prepare prepares this machine, runs this program in a sandbox, and checks that nothing of it remains.
+// prepare prepares this machine and runs a story. On a node it does that in a sandbox, and checks that nothing of it
+// remains.
 func prepare(ctx context.Context, o *options, args []string, out io.Writer) error {
-	if err := checkMachine(); err != nil {
+	if err := o.chooseLevel(out); err != nil {
 		return err
+	}
+
+	if o.level == levelNode {
+		if err := checkPrograms(); err != nil {
+			return err
+		}
 	}
 
 	lock := flock.New(filepath.Join(o.out, "lock"))
@@ -52,16 +60,34 @@ func prepare(ctx context.Context, o *options, args []string, out io.Writer) erro
 
 	printStep(out, "build the image of the provider", began)
 
+	if o.level == levelProcesses {
+		return errors.Wrapf(o.tellHere(ctx, out), "logs are in %s", o.logs())
+	}
+
 	err := sandbox.Run(ctx, sandbox.Options{Dir: o.dir(), Logs: o.logs(), Cgroup: o.cgroup()}, append(slices.Clone(args), "-inside")...)
 
 	return errors.Wrapf(err, "logs are in %s", o.logs())
 }
 
-// buildRuntime builds the image of the provider with the packages of this machine's Debian.
-func (o *options) buildRuntime(ctx context.Context) error {
-	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
+// tellHere runs a story without a sandbox.
+func (o *options) tellHere(ctx context.Context, out io.Writer) (err error) {
+	if err := os.RemoveAll(o.dir()); err != nil { //nolint:gosec // The user chooses the directory.
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.dir())) }() //nolint:gosec // As above.
 
-	img, err := image.Provider(ctx, dockerfile, filepath.Dir(o.runtime()), o.tools.provider, o.tools.terraform, o.tools.tofu, o.tools.documents)
+	for _, dir := range []string{o.dir(), o.logs()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // As above.
+			return err
+		}
+	}
+
+	return tell(ctx, o, out)
+}
+
+// buildRuntime builds the image of the provider.
+func (o *options) buildRuntime(ctx context.Context) error {
+	img, err := o.runtimeImage(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +100,23 @@ func (o *options) buildRuntime(ctx context.Context) error {
 	return tarball.WriteToFile(o.runtime(), tag, img)
 }
 
-// dir is the directory of the sandbox.
+// runtimeImage returns the image of the provider, with the packages of this machine's Debian. If no container runs, it
+// has only the provider.
+func (o *options) runtimeImage(ctx context.Context) (v1.Image, error) {
+	cache := filepath.Dir(o.runtime())
+
+	if o.level == levelProcesses {
+		program := "usr/local/bin/" + filepath.Base(o.tools.provider)
+
+		return image.Files(filepath.Join(cache, "provider.tar.gz"), "65532", "/"+program, map[string]string{program: o.tools.provider})
+	}
+
+	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
+
+	return image.Provider(ctx, dockerfile, cache, o.tools.provider, o.tools.terraform, o.tools.tofu, o.tools.documents)
+}
+
+// dir is the directory of the files of a run.
 func (o *options) dir() string { return filepath.Join(o.out, "node") }
 
 // cgroup returns a name that is always the same for the same directory, so that the next run removes what

@@ -32,8 +32,8 @@ func smoke() []step {
 		{"install the package as examples/deploy/" + directory, func(ctx context.Context, e *env) error { return e.installPackage(ctx, directory, version) }},
 		{"create a Workspace", createWorkspace},
 		{"delete the Workspace", deleteWorkspace},
-		{"check that no right was missing", checkRefusals},
 		{"uninstall the provider, as docs/install.md says", uninstallProvider},
+		{"check that no right was missing", checkRefusals},
 		{"uninstall Crossplane", uninstallCrossplane},
 	}
 }
@@ -92,8 +92,7 @@ func createWorkspace(ctx context.Context, e *env) error {
 
 func deleteWorkspace(ctx context.Context, e *env) error { return e.delete(ctx, newWorkspace()) }
 
-// uninstallProvider deletes the ProviderConfigs first, as no Workspace is left. Then the rights of the provider
-// are deleted before it ends, so that it cannot release its Lease.
+// uninstallProvider deletes the ProviderConfigs first, as no Workspace is left.
 func uninstallProvider(ctx context.Context, e *env) error {
 	config := object(schema.GroupVersionKind{Group: "tf.m.upbound.io", Version: "v1beta1", Kind: "ClusterProviderConfig"}, "", "default")
 	if err := e.delete(ctx, config); err != nil {

@@ -15,7 +15,7 @@ import (
 func TestRender(t *testing.T) {
 	t.Parallel()
 
-	objects, err := Render("testdata/chart", Values("10.123.0.1:5000/crossplane/crossplane", "e2e"))
+	objects, err := Render("testdata/chart", map[string]any{"image": map[string]any{"repository": "10.123.0.1:5000/crossplane/crossplane", "tag": "e2e"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,3 @@ func Image(dir, layer string) (v1.Image, error) {
 		"webhookconfigurations": filepath.Join(dir, "webhookconfigurations"),
 	})
 }
-
-// Values returns the settings of the chart for an image in the supplied repository.
-func Values(repository, tag string) map[string]any {
-	return map[string]any{"image": map[string]any{"repository": repository, "tag": tag}}
-}

@@ -52,12 +52,16 @@ func (n *Node) Kill(pod *corev1.Pod, container string) error {
 			continue
 		}
 
-		_, id, _ := strings.Cut(s.ContainerID, "://")
+		runtime, id, _ := strings.Cut(s.ContainerID, "://")
 		if id == "" {
 			break
 		}
 
-		pid, err := firstProcess("/proc", id)
+		pid, err := strconv.Atoi(id)
+		if runtime != "process" {
+			pid, err = firstProcess("/proc", id)
+		}
+
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,9 @@ const (
 
 // A keeper keeps the logs of containers after their pods are gone.
 type keeper struct {
-	dir    string
+	// dir has the logs, and from is where containers write them, or empty if they write them to dir.
+	dir, from string
+
 	cancel context.CancelFunc
 	ended  chan struct{}
 
@@ -43,13 +45,13 @@ type keeper struct {
 func keep(ctx context.Context, dir string) *keeper {
 	// It outlives the start of the node.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	k := &keeper{dir: dir, cancel: cancel, ended: make(chan struct{})}
+	k := &keeper{dir: dir, from: podLogs, cancel: cancel, ended: make(chan struct{})}
 
 	go func() {
 		defer close(k.ended)
 
 		for k.err == nil && wait.For(ctx, 100*time.Millisecond) == nil {
-			k.err = k.link(podLogs)
+			k.err = k.link()
 		}
 	}()
 
@@ -58,21 +60,29 @@ func keep(ctx context.Context, dir string) *keeper {
 
 // stop keeps the last logs.
 func (k *keeper) stop() error {
+	if k.from == "" {
+		return nil
+	}
+
 	k.cancel()
 	<-k.ended
 
-	return errors.Join(k.err, k.link(podLogs))
+	return errors.Join(k.err, k.link())
 }
 
 // link makes the links that are missing.
-func (k *keeper) link(from string) error {
-	files, err := filepath.Glob(filepath.Join(from, "*", "*", "*.log"))
+func (k *keeper) link() error {
+	if k.from == "" {
+		return nil
+	}
+
+	files, err := filepath.Glob(filepath.Join(k.from, "*", "*", "*.log"))
 	if err != nil {
 		return err
 	}
 
 	for _, file := range files {
-		name, err := filepath.Rel(from, file)
+		name, err := filepath.Rel(k.from, file)
 		if err != nil {
 			return err
 		}
@@ -107,7 +117,7 @@ func (n *Node) Logs() ([]Log, error) {
 		return nil, nil
 	}
 
-	if err := n.keeper.link(podLogs); err != nil {
+	if err := n.keeper.link(); err != nil {
 		return nil, err
 	}
 

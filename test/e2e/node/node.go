@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/e2e/processes"
 	"github.com/crossplane-contrib/provider-terraform/test/process"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
@@ -70,6 +71,9 @@ type Node struct {
 	plane     *controlplane.ControlPlane
 	processes []*process.Process
 	keeper    *keeper
+
+	// processesOfPods is nil if pods have containers.
+	processesOfPods *processes.Kubelet
 }
 
 // Start starts a node, and waits until it is ready. The caller has to stop it.
@@ -88,7 +92,11 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 
-	if err := n.serveImages(ctx); err != nil {
+	if err := n.serve(ctx, registryAddress); err != nil {
+		return err
+	}
+
+	if err := n.pushPause(ctx); err != nil {
 		return err
 	}
 
@@ -101,7 +109,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 
-	if err := n.startControlPlane(ctx); err != nil {
+	if err := n.startControlPlane(ctx, address+":6443"); err != nil {
 		return err
 	}
 
@@ -116,7 +124,7 @@ func (n *Node) start(ctx context.Context) error {
 	return n.ready(ctx)
 }
 
-func (n *Node) startControlPlane(ctx context.Context) error {
+func (n *Node) startControlPlane(ctx context.Context, server string) error {
 	dir := n.path("controlplane")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -128,7 +136,7 @@ func (n *Node) startControlPlane(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // The processes have it open, too.
 
-	if n.plane, err = controlplane.StartForNodes(ctx, dir, n.options.ControlPlane, address+":6443", log); err != nil {
+	if n.plane, err = controlplane.StartForNodes(ctx, dir, n.options.ControlPlane, server, log); err != nil {
 		return err
 	}
 
@@ -138,17 +146,21 @@ func (n *Node) startControlPlane(ctx context.Context) error {
 	return err
 }
 
+// controllers returns the command of the controller manager.
+func (n *Node) controllers() []string {
+	return []string{
+		"kube-controller-manager", "--kubeconfig=" + n.Kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
+		"--service-account-private-key-file=" + n.plane.Key, "--root-ca-file=" + n.plane.CA,
+	}
+}
+
 // programs returns the commands of the programs that need the API server.
 func (n *Node) programs() [][]string {
 	kubeconfig := "--kubeconfig=" + n.Kubeconfig
 
 	return [][]string{
-		{
-			"kube-controller-manager", kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
-			"--service-account-private-key-file=" + n.plane.Key, "--root-ca-file=" + n.plane.CA,
-			// It creates the default.
-			"--flex-volume-plugin-dir=/var/lib/kubelet/volume-plugins",
-		},
+		// It creates the default directory.
+		append(n.controllers(), "--flex-volume-plugin-dir=/var/lib/kubelet/volume-plugins"),
 		{"kube-scheduler", kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1"},
 		{
 			"kube-proxy", kubeconfig, "--proxy-mode=nftables", "--hostname-override=" + name, "--cluster-cidr=" + pods,
@@ -228,6 +240,10 @@ func (n *Node) Running() error {
 
 // Stop kills all programs. Containers continue until the sandbox ends.
 func (n *Node) Stop() error {
+	if n.processesOfPods != nil {
+		n.processesOfPods.Stop()
+	}
+
 	for _, p := range n.processes {
 		p.Kill()
 	}

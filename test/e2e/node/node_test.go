@@ -91,11 +91,12 @@ func TestKeeper(t *testing.T) {
 	t.Parallel()
 
 	dir := t.TempDir()
-	from, k := filepath.Join(dir, "pods"), &keeper{dir: filepath.Join(dir, "kept")}
+	from := filepath.Join(dir, "pods")
+	k := &keeper{from: from, dir: filepath.Join(dir, "kept")}
 
 	filesystem.Write(t, from, filesystem.Files{"ns_pod_uid/provider/9.log": "first\n", "ns_pod_uid/provider/10.log": "second\n"})
 
-	if err := k.link(from); err != nil {
+	if err := k.link(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -106,7 +107,7 @@ func TestKeeper(t *testing.T) {
 	filesystem.Write(t, from, filesystem.Files{"ns_other_uid/provider/0.log": "other\n"})
 
 	// The links of the others exist.
-	if err := k.link(from); err != nil {
+	if err := k.link(); err != nil {
 		t.Fatal(err)
 	}
 

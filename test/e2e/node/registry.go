@@ -31,9 +31,9 @@ const (
 	pause = "pause:1"
 )
 
-// serveImages starts the registry, with the image that each pod needs.
-func (n *Node) serveImages(ctx context.Context) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", registryAddress)
+// serve starts the registry at an address.
+func (n *Node) serve(ctx context.Context, at string) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,13 @@ func (n *Node) serveImages(ctx context.Context) error {
 	}
 	go server.Serve(l) //nolint:errcheck // Clients report what they do not get.
 
-	n.Registry = registryAddress
+	n.Registry = l.Addr().String()
 
+	return nil
+}
+
+// pushPause pushes the image that each pod needs.
+func (n *Node) pushPause(ctx context.Context) error {
 	img, err := image.Files(filepath.Join(n.options.Dir, "pause.tar.gz"), "65535", "/pause", map[string]string{"pause": n.options.Pause})
 	if err != nil {
 		return err

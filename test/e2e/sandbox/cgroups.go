@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -68,6 +70,11 @@ func parseHierarchies(mounts, name string) ([]hierarchy, error) {
 }
 
 func (h hierarchy) path() string { return filepath.Join(h.root, h.name) }
+
+// writable returns an error if no cgroup can be created, as in many containers.
+func (h hierarchy) writable() error {
+	return errors.Wrapf(unix.Access(h.root, unix.W_OK), "cannot create cgroups in %s", h.root)
+}
 
 // create creates the cgroup if it needs controllers.
 func (h hierarchy) create() error {

@@ -76,6 +76,28 @@ func Run(ctx context.Context, o Options, args ...string) (err error) {
 	return o.run(ctx, &inside, args)
 }
 
+// Check returns an error if this machine does not allow a sandbox with a cgroup of the supplied name.
+func Check(cgroup string) error {
+	groups, err := hierarchies(cgroup)
+	if err != nil {
+		return err
+	}
+
+	for _, g := range groups {
+		if err := g.writable(); err != nil {
+			return err
+		}
+	}
+
+	cmd := exec.Command("true") //nolint:noctx // It ends at once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: cloneFlags}
+
+	return errors.Wrap(cmd.Run(), "cannot create namespaces")
+}
+
+// cloneFlags are the namespaces of a sandbox.
+const cloneFlags = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+
 // check returns an error if the sandbox would hide its own files.
 func (o Options) check() error {
 	program, err := os.Executable()
@@ -138,7 +160,7 @@ func (o Options) run(ctx context.Context, inside *namespaces, args []string) err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC,
+		Cloneflags: cloneFlags,
 		Pdeathsig:  syscall.SIGKILL,
 		// Ctrl-C is for this process, which then ends the other one.
 		Setsid: true,
