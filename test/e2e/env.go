@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/crossplane"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/node"
+	"github.com/crossplane-contrib/provider-terraform/test/e2e/sandbox"
 )
 
 // An env is what the steps of a story share.
@@ -92,7 +93,7 @@ func (e *env) wait(ctx context.Context, out io.Writer) {
 		return
 	}
 
-	enter := "nsenter --net --mount --target=$(pgrep -o kubelet) "
+	enter := "nsenter --net --mount --target=$(cat " + filepath.Join(e.options.dir(), sandbox.PIDFile) + ") "
 	if e.options.level == levelProcesses {
 		enter = ""
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +26,10 @@ import (
 
 // patience is how long the program may take to end after SIGTERM.
 const patience = 30 * time.Second
+
+// PIDFile is the name of the file in the directory of a sandbox that has the PID of its first process. Programs outside
+// can enter its namespaces.
+const PIDFile = "pid"
 
 // Options of a sandbox.
 type Options struct {
@@ -166,13 +171,25 @@ func (o Options) run(ctx context.Context, inside *namespaces, args []string) err
 		Setsid: true,
 	}
 
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+
 	if err := cmd.Start(); err != nil {
 		return errors.Wrap(err, "cannot create namespaces")
 	}
 
-	err = inside.of(cmd.Process.Pid)
+	errs := []error{
+		inside.of(cmd.Process.Pid),
+		os.WriteFile(filepath.Join(o.Dir, PIDFile), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600),
+	}
 
-	return errors.Join(err, cmd.Wait())
+	// A program that succeeds after a signal has not failed.
+	if err := cmd.Wait(); !cmd.ProcessState.Success() {
+		errs = append(errs, err)
+	}
+
+	return errors.Join(errs...)
 }
 
 // environment returns the environment of the program. It has no settings of a proxy: all servers
