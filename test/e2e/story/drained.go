@@ -66,11 +66,7 @@ func (s *Story) drained(ctx context.Context) error {
 		}
 	}
 
-	if err := s.expectInstances(ctx, len(instances), s.first); err != nil {
-		return err
-	}
-
-	return s.expectServed(ctx)
+	return s.expectInstances(ctx, len(instances), s.first)
 }
 
 // cordon sets whether the nodes take no new pods.

@@ -21,6 +21,7 @@ import (
 //
 //   - every Workspace is Ready, and its infrastructure was created once and not destroyed,
 //   - the infrastructure of every deleted Workspace was created once and destroyed once,
+//   - every Workspace is claimed by the instance that its labels select, once there are shards,
 //   - no two runs worked on one thing at the same time, and no two Workspaces have one state,
 //   - each creation was reported by one Event,
 //   - no container was restarted that the story has not killed,
@@ -28,6 +29,12 @@ import (
 func (s *Story) settle(ctx context.Context) error {
 	if err := s.expectReady(ctx, slices.Sorted(maps.Keys(s.workspaces))...); err != nil {
 		return err
+	}
+
+	if s.sharded {
+		if err := s.expectServed(ctx); err != nil {
+			return err
+		}
 	}
 
 	return errors.Join(s.checkInfrastructure(), s.checkStates(ctx), s.checkCreations(ctx), s.checkRestarts(), s.checkLogs())

@@ -26,6 +26,8 @@ func (s *Story) static(ctx context.Context) error {
 		return err
 	}
 
+	s.sharded = true
+
 	// The catch-all has all of them now.
 	if err := s.expectServed(ctx); err != nil {
 		return err

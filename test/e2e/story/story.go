@@ -82,6 +82,9 @@ type Story struct {
 	workspaces map[string]subject
 	deleted    []string
 
+	// sharded says that shards have taken over from the first instance.
+	sharded bool
+
 	// kills says how often the story has killed the container of a pod.
 	kills map[types.UID]int32
 

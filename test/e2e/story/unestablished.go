@@ -111,11 +111,7 @@ func (s *Story) unestablished(ctx context.Context) error {
 		return errors.New("the ServiceAccount of the instances is another one than before")
 	}
 
-	if err := s.expectReady(ctx, "waiting"); err != nil {
-		return err
-	}
-
-	return errors.Join(s.expectServed(ctx), s.remove(ctx, objects...))
+	return s.remove(ctx, objects...)
 }
 
 // shardsContinue creates a Workspace for a shard that runs, and one for a shard whose pod was

@@ -48,9 +48,5 @@ func (s *Story) upgraded(ctx context.Context) error {
 		return err
 	}
 
-	if err := s.expectServed(ctx); err != nil {
-		return err
-	}
-
 	return s.expectCreatedBy(name, pod)
 }
