@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package assigner
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// TestBalance counts the lists of all assigned Workspaces.
+func TestBalance(t *testing.T) {
+	t.Parallel()
+
+	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Workspace"}
+
+	cases := map[string]struct {
+		reason string
+		// fail is how many lists fail.
+		fail int
+		// changes are how often the members change, each after a minute.
+		changes int
+		want    int
+	}{
+		"Settled": {reason: "One list is enough until the next resync.", want: 2},
+		"Changed": {reason: "Each change of the members needs one.", changes: 2, want: 4},
+		"Failed":  {reason: "A list that fails is repeated.", fail: 3, want: 5},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := runtime.NewScheme()
+				metav1.AddMetaToScheme(s) //nolint:errcheck // It cannot fail for an empty scheme.
+
+				lists := 0
+				kube := interceptor.NewClient(fake.NewClientBuilder().WithScheme(s).Build(), interceptor.Funcs{
+					List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+						if lists++; lists <= tc.fail {
+							return errors.New("boom")
+						}
+
+						return nil
+					},
+				})
+
+				ctx, cancel := context.WithTimeout(t.Context(), resync+resync/2)
+				defer cancel()
+
+				m := newMembership()
+				a := &Assigner{Kinds: []schema.GroupVersionKind{kind}, Live: kube, Log: logging.NewNopLogger()}
+
+				go func() {
+					for i := range tc.changes {
+						time.Sleep(time.Minute)
+						m.set(Members{Here: []string{"one", "two"}[:i+1]})
+					}
+				}()
+
+				if err := a.balance(ctx, m); err != nil {
+					t.Error(err)
+				}
+
+				if diff := cmp.Diff(tc.want, lists); diff != "" {
+					t.Errorf("%s\nlists: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
