@@ -200,6 +200,7 @@ func TestLine(t *testing.T) {
 		"Begins": {"A line may end with the first words of one.", "Error: not correct horse", "Error: not (sensitive)"},
 		"Ends":   {"The next one begins with the others.", "  battery staple is bad", "  (sensitive) is bad"},
 		"Middle": {"There may be no other words between two ends.", "  horse battery", "(sensitive)"},
+		"Six":    {"Six bytes may be a part of one.", "ct hors", "(sensitive)"},
 		"Short":  {"Few bytes are no secret.", "not horse", "not horse"},
 		"Inside": {"Words in the middle of a line are not wrapped.", "a battery of tests", "a battery of tests"},
 		"Empty":  {"There may be nothing.", "", ""},
