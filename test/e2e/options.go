@@ -22,7 +22,7 @@ type options struct {
 	// level says what runs pods.
 	level string
 
-	// keep keeps the node until a signal.
+	// keep keeps the node and Crossplane until a signal.
 	keep bool
 
 	// inside says that this process is the one in the sandbox.
@@ -57,7 +57,7 @@ func parseOptions(args []string) (*options, error) {
 	f := flag.NewFlagSet("e2e", flag.ContinueOnError)
 	f.BoolVar(&o.smoke, "smoke", false, "only install the provider, and create and delete one Workspace")
 	f.StringVar(&o.level, "level", levelAuto, "`what` runs pods: a node; processes without containers, on a machine that allows no node; or auto")
-	f.BoolVar(&o.keep, "keep", false, "keep the node until Ctrl-C, also after a failure")
+	f.BoolVar(&o.keep, "keep", false, "keep the node and Crossplane until Ctrl-C, also after a failure")
 	f.BoolVar(&o.inside, "inside", false, "this is the process in the sandbox")
 	f.StringVar(&o.root, "root", ".", "the `directory` of the repository")
 	f.StringVar(&o.out, "out", "_output/e2e", "a `directory` for logs and caches")

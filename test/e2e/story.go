@@ -29,6 +29,11 @@ func tell(ctx context.Context, o *options, out io.Writer) error {
 		steps = smoke()
 	}
 
+	// The last step uninstalls Crossplane.
+	if o.keep {
+		steps = steps[:len(steps)-1]
+	}
+
 	e := newEnv(o)
 	defer e.stop()
 
