@@ -27,7 +27,14 @@ func TestStateUsers(t *testing.T) {
 		t.Error("one user of a: UsedByOthers(a) is true")
 	}
 
+	third := s.Use("a")
+
+	if !s.UsedByOthers("a") {
+		t.Error("two users of a again: UsedByOthers(a) is false")
+	}
+
 	second()
+	third()
 
 	if diff := cmp.Diff(map[string]int{}, s.users); diff != "" {
 		t.Errorf("no user of a: -want, +got:\n%s", diff)
