@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -201,7 +202,8 @@ func (n *Node) log(name string) (*os.File, error) {
 
 func (n *Node) path(name string) string { return filepath.Join(n.options.Dir, name) }
 
-// ready waits until the scheduler may assign pods to the node, which need a ServiceAccount.
+// ready waits until the scheduler may assign pods to the node, which need a ServiceAccount. From then on the node
+// creates no object of another kind or name by itself.
 func (n *Node) ready(ctx context.Context) error {
 	return wait.Until(ctx, wait.Patience, func() error {
 		if err := n.Running(); err != nil {
@@ -221,6 +223,11 @@ func (n *Node) ready(ctx context.Context) error {
 			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
 				return errors.Errorf("the node is not ready: %s", c.Message)
 			}
+		}
+
+		// The last one of the objects that exist without any installation.
+		if err := n.Client.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: name}, &coordinationv1.Lease{}); err != nil {
+			return err
 		}
 
 		return n.Client.Get(ctx, client.ObjectKey{Namespace: corev1.NamespaceDefault, Name: "default"}, &corev1.ServiceAccount{})
