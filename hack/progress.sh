@@ -22,30 +22,37 @@ began=$(date +%s)
 elapsed() { echo $(($(date +%s) - began)); }
 
 # display shows the progress until it is killed. The command runs in the foreground
-# and the display in the background, so that Ctrl-C reaches the command.
+# and the display in the background, so that Ctrl-C reaches the command. The display does
+# not end by itself: the shell would forget its process ID, and another process that gets
+# that ID during a long build would be killed in its place.
 display() {
+	set +e
 	# A sleep outlives its killed shell, and must not keep the pipe of stderr open.
 	sleep 2 2>/dev/null
-	if [ ! -t 2 ]; then
-		echo "building $what ..." >&2
-		return
-	fi
-	while :; do
-		printf '\rbuilding %s ... %s s' "$what" "$(elapsed)" >&2
+	[ -t 2 ] || echo "building $what ..." >&2
+	while kill -0 $$ 2>/dev/null; do
+		[ ! -t 2 ] || printf '\rbuilding %s ... %s s' "$what" "$(elapsed)" >&2
 		sleep 1 2>/dev/null
 	done
 }
 
+# hide ends the display. It may be called twice.
+hide() {
+	[ "$display" ] || return 0
+	kill "$display" 2>/dev/null || :
+	wait "$display" 2>/dev/null || :
+	display=
+}
+
 display >&- &
 display=$!
-trap 'kill $display 2>/dev/null || :; rm -f "$log"' EXIT
+trap 'hide; rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
 status=0
 "$@" 2>"$log" || status=$?
 
-kill $display 2>/dev/null || :
-wait $display 2>/dev/null || :
+hide
 took=$(elapsed)
 if [ -t 2 ]; then
 	[ "$took" -lt 2 ] || printf '\rbuilding %s ... %s s\n' "$what" "$took" >&2

@@ -251,3 +251,21 @@ func TestFolder(t *testing.T) {
 		t.Errorf("A tool is built again when its script has changed. Got %v", dirs)
 	}
 }
+
+// TestDisplay checks that the process that shows the progress exists as long as the build. At the end, the script
+// kills the process with its ID, which must not have become that of another one.
+func TestDisplay(t *testing.T) {
+	t.Parallel()
+
+	tr := newTree(t, "0", "")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(tr.dir, "hack", "progress.sh"), "it", "sh", "-c", "sleep 3; cat /proc/$PPID/task/$PPID/children")
+
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := strings.Fields(string(out)); len(got) != 2 {
+		t.Errorf("3 seconds after its start, the script has the processes %q, want that of the build and that of the display", got)
+	}
+}
