@@ -75,20 +75,23 @@ verify: test lint check-generated ## Run test, lint and check-generated: do this
 
 # The packages whose tests need nothing but Go. Those of internal/module run git and the
 # process that fetches, and take longer than all others.
-unit = $(filter-out %/internal/module,$(shell go list ./apis/... ./cmd/... ./internal/...)) ./test/repo/...
+unit = $(filter-out %/internal/module,$(shell go list ./apis/... ./cmd/... ./internal/...))
+
+# The environment of the tests. They start thousands of short processes and are bound by the CPU:
+# GOGC gives memory for time. A program with the race detector sleeps for a second when it ends,
+# so that its other goroutines can report a race: the tests wait for these themselves.
+testenv = CGO_ENABLED=1 GOGC=400 GORACE=atexit_sleep_ms=0
 
 .PHONY: unit
 unit: ## Run the tests that need no tools, no network and no API server, with the race detector
-	@env -u KUBEBUILDER_ASSETS -u TOFU_BIN -u PROVIDER_MIRROR CGO_ENABLED=1 GOGC=400 \
-	go test -race -short $(TESTFLAGS) $(unit)
+	@env -u KUBEBUILDER_ASSETS -u TOFU_BIN -u PROVIDER_MIRROR $(testenv) \
+	go test -race -short -p "$$(($$(nproc) + 1))" $(TESTFLAGS) $(unit)
 
-# GOGC gives memory for time: the tests start thousands of short processes, and are bound by
-# the CPU.
 .PHONY: test
 test: ## Run every test, with the race detector, on a real API server and both CLIs
 	@$(call with-tools,controlplane opentofu terraform provider-time cyclonedx-gomod) \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CYCLONEDX_GOMOD="$$5/cyclonedx-gomod" \
-	CGO_ENABLED=1 GOGC=400 exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
+	$(testenv) exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time

@@ -274,7 +274,12 @@ func TestShutdownUnderLoad(t *testing.T) {
 
 	const workers = 32
 
-	for range 50 {
+	rounds := 50
+	if testing.Short() {
+		rounds = 5
+	}
+
+	for range rounds {
 		ctx, shutdown := context.WithCancel(t.Context())
 		d := New(grace, limit)
 

@@ -87,19 +87,17 @@ func TestShardSelector(t *testing.T) {
 func TestRanges(t *testing.T) {
 	t.Parallel()
 
-	const workspaces = 10000
+	// With the race detector, all of them take as long as all other tests of the package.
+	workspaces, numbers := 10000, []int{1, 2, 3, 7, 50}
+	if testing.Short() {
+		workspaces, numbers = 2000, []int{1, 2, 3, 7}
+	}
 
 	r := rand.New(rand.NewPCG(1, 2))
 
 	uids := make([]types.UID, workspaces)
 	for i := range uids {
 		uids[i] = types.UID(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32N(1<<16), r.Uint32N(1<<12), r.Uint32N(1<<12), r.Uint64N(1<<48)))
-	}
-
-	numbers := []int{1, 2, 3, 7}
-	// With the race detector, this takes as long as all other tests of the package.
-	if !testing.Short() {
-		numbers = append(numbers, 50)
 	}
 
 	for _, n := range numbers {

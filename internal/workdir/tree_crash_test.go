@@ -49,8 +49,13 @@ func TestReplaceTreeCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	rounds := 5
+	if testing.Short() {
+		rounds = 1
+	}
+
 	d := newDir(t)
-	for range 5 {
+	for range rounds {
 		child := exec.CommandContext(t.Context(), self, "-test.run=^TestReplaceTreeCrash$")
 
 		child.Env = append(os.Environ(), crashVariable+"="+filepath.Dir(d.Path()))

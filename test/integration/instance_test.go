@@ -159,7 +159,7 @@ func environment(t *testing.T, vars ...map[string]string) []string {
 		"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RETRY_PERIOD": "500ms",
 		// Go on after a data race, so that the test ends as it would; the exit code
 		// is another one then.
-		"GORACE": "halt_on_error=0",
+		"GORACE": "halt_on_error=0 atexit_sleep_ms=0",
 		// A CLI does not run long enough to need its memory again: to collect it takes a
 		// quarter of its CPU time.
 		"GOGC": "400",
