@@ -54,6 +54,11 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
+	forget := func(o client.Object) {
+		r.Forget(o)
+		s.Cancel(RequestFor(o))
+		onLeave(o)
+	}
 
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
@@ -68,19 +73,26 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 			q.Add(RequestFor(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
-			if ws, ok := e.ObjectNew.(workspace.Workspace); ok {
+			// A cache that was without a watch reports a Workspace that was deleted and created again
+			// as updated.
+			ws, ok := e.ObjectNew.(workspace.Workspace)
+			replaced := e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
+
+			switch {
+			case ok && replaced:
+				forget(e.ObjectOld)
+				r.Begin(ws)
+			case ok:
 				r.Update(ws)
 			}
 
-			if wanted.Update(e) {
+			if replaced || wanted.Update(e) {
 				q.Add(RequestFor(e.ObjectNew))
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
 			// This goes first, so that a reconcile that ends now sees it.
-			r.Forget(e.Object)
-			s.Cancel(RequestFor(e.Object))
-			onLeave(e.Object)
+			forget(e.Object)
 			q.Add(RequestFor(e.Object))
 		},
 	}

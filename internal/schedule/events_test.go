@@ -95,6 +95,9 @@ func TestEvents(t *testing.T) {
 		reason string
 		do     func(ctx context.Context, h handler.EventHandler, q requests)
 		want   want
+
+		// after makes the Workspace after the event from the settled one, if its UID has changed.
+		after []func(ws *clusterv1beta1.Workspace)
 	}{
 		"Created": {
 			reason: "Another instance may have had it since.",
@@ -170,6 +173,12 @@ func TestEvents(t *testing.T) {
 			},
 			want: want{Queued: true, Left: true},
 		},
+		"Replaced": {
+			reason: "A cache that has lost its watch reports a Workspace that was deleted and created again as updated.",
+			do:     update(replaced),
+			after:  []func(ws *clusterv1beta1.Workspace){replaced},
+			want:   want{Queued: true, Known: true, Left: true},
+		},
 	}
 
 	for name, tc := range cases {
@@ -192,7 +201,7 @@ func TestEvents(t *testing.T) {
 
 			tc.do(t.Context(), h, q)
 
-			rec := r.Get(settled())
+			rec := r.Get(settled(tc.after...))
 			got := want{Queued: q.Len() > 0, Known: rec.UID != "", Observed: rec.Observed(), Left: left, Waits: s.Waits(requestOf("ws")), Priority: rec.Class.Priority}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -201,6 +210,9 @@ func TestEvents(t *testing.T) {
 		})
 	}
 }
+
+// replaced makes another Workspace with the same name.
+func replaced(ws *clusterv1beta1.Workspace) { ws.SetUID("b") }
 
 // unknown is when the previous instance ended, if there was none.
 func unknown() time.Time { return time.Time{} }
