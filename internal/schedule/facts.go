@@ -41,5 +41,7 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		f.Interval = max(d, MinInterval)
 	}
 
+	f.Interval = min(f.Interval, MaxInterval)
+
 	return f
 }

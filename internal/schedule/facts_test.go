@@ -5,6 +5,7 @@
 package schedule
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -110,6 +111,11 @@ func TestFacts(t *testing.T) {
 			reason: "An interval that would keep a worker busy is extended.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, "1ms")),
 			want:   but(func(f *Facts) { f.Interval = MinInterval }),
+		},
+		"IntervalTooLong": {
+			reason: "The times of the polls of the longest duration would overflow.",
+			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, time.Duration(math.MaxInt64).String())),
+			want:   but(func(f *Facts) { f.Interval = MaxInterval }),
 		},
 	}
 

@@ -16,6 +16,10 @@ import (
 // about that long: shorter intervals would be a busy loop.
 const MinInterval = time.Second
 
+// MaxInterval is the longest interval. With intervals of more than a century, the times of polls
+// overflow, and due would not end.
+const MaxInterval = 10 * 365 * 24 * time.Hour
+
 // untilNext returns how long it is until the next poll of a Workspace.
 func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 	if r.Observed() {

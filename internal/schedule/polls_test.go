@@ -43,6 +43,10 @@ func TestDue(t *testing.T) {
 			interval: 2 * time.Second,
 			off:      time.Second,
 		},
+		"Rarest": {
+			reason:   "The times of the longest interval do not overflow.",
+			interval: MaxInterval,
+		},
 	}
 
 	for name, tc := range cases {
