@@ -86,7 +86,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 
 	switch {
 	case e.hard:
-		return u.root.Link(e.target, name)
+		return u.link(e.target, name)
 	case e.mode.Type() == fs.ModeSymlink:
 		return u.root.Symlink(e.target, name)
 	case e.mode.IsRegular():
@@ -94,6 +94,21 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	}
 
 	return errors.Errorf("entry %q is neither a file, a directory nor a link", e.name)
+}
+
+// link makes a hard link. It counts like a file of the same size, which it becomes in a copy of the
+// directory.
+func (u *unpacker) link(target, name string) error {
+	info, err := u.root.Lstat(target)
+	if err != nil {
+		return err
+	}
+
+	if err := u.count(info.Size()); err != nil {
+		return err
+	}
+
+	return u.root.Link(target, name)
 }
 
 // file makes a file with the content of r. It uses only the permissions of the mode, and the
@@ -111,8 +126,8 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 		return errors.Wrapf(err, "cannot write %q", name)
 	}
 
-	if u.bytes += n; u.bytes > u.maxBytes {
-		return errors.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
+	if err := u.count(n); err != nil {
+		return err
 	}
 	// The mode is set after the creation, because the process has a umask.
 	if err := f.Chmod(mode.Perm() | 0o600); err != nil {
@@ -120,4 +135,13 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	}
 
 	return f.Close()
+}
+
+// count counts bytes that were written, or will be in a copy of the directory.
+func (u *unpacker) count(n int64) error {
+	if u.bytes += n; u.bytes > u.maxBytes {
+		return errors.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
+	}
+
+	return nil
 }

@@ -163,6 +163,13 @@ func TestUnpack(t *testing.T) {
 			limits:  limits{2, 10},
 			err:     "the archive has more than 10 bytes",
 		},
+		"TooManyBytesInLinks": {
+			reason:  "A copy of the module has a file for each hard link.",
+			entries: []packed{file("a", "123456"), hard("b", "a")},
+			tarOnly: true,
+			limits:  limits{2, 10},
+			err:     "the archive has more than 10 bytes",
+		},
 		"TooManyFiles": {
 			reason:  "Empty files and directories count as well.",
 			entries: []packed{dir("a/", 0o755), file("b", ""), file("c", "")},
