@@ -84,10 +84,11 @@ func storeKey(r Request, res fetch.Result) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Lock waits until it gets the lock of the key, or the context ends. There are only a few locks,
-// because their files are never removed. The kernel releases the locks of a killed process.
+// Lock waits until it gets the lock of the key, or the context ends. The number of
+// locks is limited, because their files are never removed: two keys rarely share one. The kernel
+// releases the locks of a killed process.
 func (s *store) Lock(ctx context.Context, key string) (unlock func()) {
-	lock := flock.New(filepath.Join(s.locks, key[:2]))
+	lock := flock.New(filepath.Join(s.locks, key[:4]))
 	if err := os.MkdirAll(s.locks, 0o700); err == nil {
 		_, _ = lock.TryLockContext(ctx, lockInterval) // Without the lock, several fetches download the same.
 	}
