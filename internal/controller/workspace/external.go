@@ -84,12 +84,17 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, err
 	case err != nil:
 		return managed.ExternalObservation{}, e.failed(ws, err)
-	// Otherwise Create or Update decides whether the reconcile succeeds.
-	case o.ResourceUpToDate || !workspace.MayUpdate(ws):
+	case o.ResourceUpToDate || nothingFollows(ws, o):
 		e.succeeded(ws)
 	}
 
 	return o, nil
+}
+
+// nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
+// Create, Update or Delete decides whether the reconcile succeeds.
+func nothingFollows(ws workspace.Workspace, o managed.ExternalObservation) bool {
+	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (o.ResourceExists || !workspace.MayCreate(ws))
 }
 
 // errNoSlot is the result of Observe for a change that has to wait for an apply slot. The managed

@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -108,4 +111,89 @@ func TestNotStalledAfterChange(t *testing.T) {
 	if diff := cmp.Diff([]any{corev1.ConditionFalse, reasonRetried, int64(2)}, []any{c.Status, c.Reason, c.ObservedGeneration}); diff != "" {
 		t.Errorf("condition: -want, +got:\n%s", diff)
 	}
+}
+
+// TestRepeatedFailure ensures that failures are counted regardless of the management policies, although
+// each reconcile begins with an observation that succeeds.
+func TestRepeatedFailure(t *testing.T) {
+	t.Parallel()
+
+	boom := &terraform.Error{ExitCode: 1}
+	create := func(ctx context.Context, r *attempt) error {
+		r.planned(terraform.Plan{Changes: true}, terraform.State{})
+		r.runner.applyErr = boom
+
+		return r.reconcileOnce(ctx, func() error {
+			_, err := r.Create(ctx, r.ws)
+
+			return err
+		})
+	}
+	destroy := func(ctx context.Context, r *attempt) error {
+		r.planned(terraform.Plan{}, ownState())
+		r.runner.destroyErr = boom
+
+		return r.reconcileOnce(ctx, func() error {
+			_, err := r.Delete(ctx, r.ws)
+
+			return err
+		})
+	}
+	idle := func(ctx context.Context, r *attempt) error {
+		r.planned(terraform.Plan{Changes: true}, terraform.State{})
+		recordFailure(r.records, r.log, r.ws, boom)
+
+		return r.reconcileOnce(ctx, func() error { return boom })
+	}
+
+	const (
+		observe = xpv2.ManagementActionObserve
+		creates = xpv2.ManagementActionCreate
+		deletes = xpv2.ManagementActionDelete
+	)
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		do     func(ctx context.Context, r *attempt) error
+		want   int
+	}{
+		"Create":            {reason: "Every policy is allowed.", ws: with(), do: create, want: 2},
+		"CreateNoUpdate":    {reason: "A missing resource is created without the right to update it.", ws: with(policies(observe, creates)), do: create, want: 2},
+		"Delete":            {reason: "Every policy is allowed.", ws: with(owner, deleted), do: destroy, want: 2},
+		"DeleteNoUpdate":    {reason: "Resources are destroyed without the right to update them.", ws: with(owner, deleted, policies(observe, creates, deletes)), do: destroy, want: 2},
+		"DeleteNeverCreate": {reason: "Nor the right to create them.", ws: with(owner, deleted, policies(observe, deletes)), do: destroy, want: 2},
+		"OnlyObserves":      {reason: "Nothing follows: the observation is the end of the reconcile.", ws: with(policies(observe)), do: idle},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+
+			for range 2 {
+				if err := tc.do(t.Context(), r); err == nil {
+					t.Fatal("want a failure")
+				}
+			}
+
+			if got := r.records.Get(r.ws).Failures.Count; got != tc.want {
+				t.Errorf("%s\nwant %d failures in a row, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// reconcileOnce observes as the managed reconciler does, and then calls next.
+func (r *attempt) reconcileOnce(ctx context.Context, next func() error) error {
+	if err := r.observeInConnect(ctx, r.ws); err != nil {
+		return err
+	}
+
+	if _, err := r.Observe(ctx, r.ws); err != nil {
+		return err
+	}
+
+	return next()
 }
