@@ -24,11 +24,13 @@ const (
 	reasonStateSuperseded event.Reason = "UnsavedState"
 )
 
-// A run that could not save its state repeats the attempt at this interval, until this timeout.
-// Then the Workspace is released, and later reconciles try again.
+// A run that could not save its state repeats the attempt at this interval, until this timeout or
+// that of the reconcile, but at least for minSaveTimeout. Then the Workspace is released, and later
+// reconciles try again.
 const (
-	saveInterval = 2 * time.Second
-	saveTimeout  = 2 * time.Minute
+	saveInterval   = 2 * time.Second
+	saveTimeout    = 2 * time.Minute
+	minSaveTimeout = time.Minute
 )
 
 // saveState saves a state that an earlier run could not save, for example because its backend was
@@ -113,9 +115,15 @@ func isLater(s *commonv1beta1.StateSummary, than commonv1beta1.StateSummary) boo
 }
 
 // retrySaveState keeps trying to save a state that the run that just failed could not save. The
-// next instance of the Workspace may not have this disk.
+// next instance of the Workspace may not have this disk. The context may have ended: a backend that
+// does not answer is a reason for both.
 func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	timeout := saveTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = max(min(timeout, time.Until(deadline)), minSaveTimeout)
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	defer context.AfterFunc(e.stop, cancel)()
 

@@ -5,13 +5,17 @@
 package workspace
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
@@ -67,6 +71,57 @@ func TestSaveState(t *testing.T) {
 			if aside := os.IsNotExist(err); aside != tc.aside || pushed == tc.aside {
 				t.Errorf("%s\nsaveState(...): want the state put aside: %t, got %t, pushed: %t", tc.reason, tc.aside, aside, pushed)
 			}
+		})
+	}
+}
+
+// TestRetrySaveState ensures that the state of a run that has ended with its timeout is saved. Each
+// case is the time that this takes.
+func TestRetrySaveState(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// left is the time until the timeout of the reconcile.
+		left    time.Duration
+		stopped bool
+		pushErr error
+		want    time.Duration
+	}{
+		"Saved":       {reason: "Only this state has the resources that the run has created.", left: -time.Second},
+		"TimedOut":    {reason: "The backend that did not answer may come back.", left: -time.Second, pushErr: errors.New("boom"), want: minSaveTimeout},
+		"TimesOut":    {reason: "Until its timeout, a reconcile can record its failure.", left: 90 * time.Second, pushErr: errors.New("boom"), want: 90 * time.Second},
+		"Unavailable": {reason: "Other Workspaces need the worker.", left: time.Hour, pushErr: errors.New("boom"), want: saveTimeout},
+		"Stopped":     {reason: "The instance ends.", left: time.Hour, pushErr: errors.New("boom"), stopped: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			synctest.Test(t, func(t *testing.T) {
+				r := newAttempt(t, with(owner))
+				r.runner.unsaved, r.runner.pushErr = filepath.Join(t.TempDir(), "errored.tfstate"), tc.pushErr
+
+				if !tc.stopped {
+					r.stop = t.Context()
+				}
+
+				ctx, cancel := context.WithTimeout(t.Context(), tc.left)
+				defer cancel()
+
+				began := time.Now()
+
+				r.retrySaveState(ctx, r.ws)
+
+				if took := time.Since(began); took != tc.want {
+					t.Errorf("%s\nretrySaveState(...): want it to end after %s, got %s", tc.reason, tc.want, took)
+				}
+
+				if saved := r.runner.unsaved == ""; saved != (tc.pushErr == nil) {
+					t.Errorf("%s\nretrySaveState(...): want the state saved: %t, got %t", tc.reason, tc.pushErr == nil, saved)
+				}
+			})
 		})
 	}
 }

@@ -141,7 +141,11 @@ func (r *fakeRunner) State(context.Context) (*terraform.State, error) {
 	return s, nil
 }
 
-func (r *fakeRunner) PushState(context.Context, string) error {
+func (r *fakeRunner) PushState(ctx context.Context, _ string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+
 	r.ran = append(r.ran, "state push")
 	if r.pushErr == nil {
 		r.unsaved = ""
