@@ -224,7 +224,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	}
 
 	r := managed.NewReconciler(
-		clientManager{Manager: mgr, client: completionClient{secretSizeClient{secretPatchClient{mgr.GetClient()}}}},
+		clientManager{Manager: mgr, client: completionClient{secretClient{mgr.GetClient()}}},
 		resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	claimed, err := o.WithClaims(schedule.NewReconciler(completionReconciler{r}, policy, records, slots, forgetDeleted, log), kind)

@@ -28,9 +28,9 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// TestSecretPatchClient publishes with the publisher of the managed reconciler to a Secret that
+// TestSecretPatch publishes with the publisher of the managed reconciler to a Secret that
 // exists. The API server refuses the first patches.
-func TestSecretPatchClient(t *testing.T) {
+func TestSecretPatch(t *testing.T) {
 	t.Parallel()
 
 	secrets := schema.GroupResource{Resource: "secrets"}
@@ -91,7 +91,7 @@ func TestSecretPatchClient(t *testing.T) {
 			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ws", UID: "uid"}}
 			ws.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "outputs"})
 
-			_, err := managed.NewAPILocalSecretPublisher(secretPatchClient{kube}, s).
+			_, err := managed.NewAPILocalSecretPublisher(secretClient{kube}, s).
 				PublishConnection(t.Context(), ws, managed.ConnectionDetails{"key": []byte("new")})
 			if kerrors.IsForbidden(err) != tc.forbidden || (err != nil) != tc.forbidden {
 				t.Errorf("%s: want forbidden %t, got %v", tc.reason, tc.forbidden, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// TestSecretSizeClient publishes with the applicator of the managed reconciler.
-func TestSecretSizeClient(t *testing.T) {
+// TestSecretSize publishes with the applicator of the managed reconciler.
+func TestSecretSize(t *testing.T) {
 	t.Parallel()
 
 	const limit = corev1.MaxSecretSize
@@ -63,7 +63,7 @@ func TestSecretSizeClient(t *testing.T) {
 			said := ""
 
 			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "outputs"}, Data: tc.data}
-			if err := resource.NewAPIPatchingApplicator(secretSizeClient{kube}).Apply(t.Context(), s); err != nil {
+			if err := resource.NewAPIPatchingApplicator(secretClient{kube}).Apply(t.Context(), s); err != nil {
 				said = err.Error()
 			}
 
