@@ -32,11 +32,6 @@ type config interface {
 	GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
 }
 
-// A Config has the settings that a Workspace gets from its ProviderConfig.
-type Config struct {
-	Spec commonv1beta1.ProviderConfigSpec
-}
-
 // A Ref names a ProviderConfig of one API group.
 type Ref struct {
 	types.NamespacedName
@@ -68,9 +63,9 @@ func NewResolver(c client.Client) *Resolver {
 //
 // A managed resource that is being deleted needs no usage if none can be created: it is deleted
 // together with its namespace, which waits for it.
-func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (Config, error) {
+func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
 	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
-		return Config{}, errors.Wrap(err, "cannot track ProviderConfig usage")
+		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
 	}
 
 	return r.read(ctx, mg)
@@ -100,42 +95,29 @@ func cannotExist(err error) bool {
 	return kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || kerrors.IsMethodNotSupported(err) || kerrors.IsNotFound(err) || kmeta.IsNoMatchError(err)
 }
 
-// read reads the ProviderConfig of the supplied managed resource.
-func (r *Resolver) read(ctx context.Context, mg resource.Managed) (Config, error) {
-	switch mg := mg.(type) {
-	case resource.ModernManaged:
-		ref := mg.GetProviderConfigReference()
-		if ref == nil {
-			return Config{}, errors.New("spec.providerConfigRef is not set")
-		}
+// read reads the ProviderConfig of the supplied managed resource, which has a reference to one:
+// otherwise no usage was recorded.
+func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	ref, _ := RefOf(mg)
+	_, legacy := mg.(resource.LegacyManaged)
 
-		switch ref.Kind {
-		case namespacedv1beta1.ProviderConfigKind:
-			return r.get(ctx, &namespacedv1beta1.ProviderConfig{}, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name})
-		case namespacedv1beta1.ClusterProviderConfigKind:
-			return r.get(ctx, &namespacedv1beta1.ClusterProviderConfig{}, types.NamespacedName{Name: ref.Name})
-		default:
-			return Config{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
-				ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
-		}
-	case resource.LegacyManaged:
-		ref := mg.GetProviderConfigReference()
-		if ref == nil {
-			return Config{}, errors.New("spec.providerConfigRef is not set")
-		}
+	var c config
 
-		return r.get(ctx, &clusterv1beta1.ProviderConfig{}, types.NamespacedName{Name: ref.Name})
+	switch {
+	case legacy:
+		c = &clusterv1beta1.ProviderConfig{}
+	case ref.Kind == namespacedv1beta1.ProviderConfigKind:
+		c = &namespacedv1beta1.ProviderConfig{}
+	case ref.Kind == namespacedv1beta1.ClusterProviderConfigKind:
+		c = &namespacedv1beta1.ClusterProviderConfig{}
 	default:
-		return Config{}, errors.Errorf("%T does not refer to a ProviderConfig", mg)
-	}
-}
-
-func (r *Resolver) get(ctx context.Context, c config, key types.NamespacedName) (Config, error) {
-	if err := r.client.Get(ctx, key, c); err != nil {
-		return Config{}, errors.Wrap(err, "cannot get provider config")
+		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
+			ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
 	}
 
-	return Config{Spec: c.GetProviderConfigSpec()}, nil
+	err := r.client.Get(ctx, ref.NamespacedName, c)
+
+	return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")
 }
 
 // RefOf returns the reference of the supplied managed resource to a ProviderConfig, and false if

@@ -86,17 +86,17 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 }
 
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
-	pc, err := c.configs.Resolve(ctx, ws)
+	spec, err := c.configs.Resolve(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
 
-	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, pc.Spec)
+	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, spec)
 	if err != nil {
 		return nil, err
 	}
 
-	in, err := runner.Gather(ctx, c.kube, ws.GetParameters(), pc.Spec, credentials)
+	in, err := runner.Gather(ctx, c.kube, ws.GetParameters(), spec, credentials)
 	if err != nil {
 		return nil, err
 	}
