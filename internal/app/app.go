@@ -223,8 +223,12 @@ func (i *instance) addControllers(ctx context.Context) error {
 	wo := workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
-			CLI:            i.cli,
-			Fetcher:        newFetcher(mgr, o, filepath.Join(i.root.Path(), modulesDir), i.metrics.Cache("module")),
+			CLI: i.cli,
+			Fetcher: module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), module.Options{
+				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
+				Observe:       i.metrics.Cache("module"),
+				SameNamespace: o.NoCrossNamespaceRefs,
+			}),
 			InitCache:      i.initCache,
 			ObservePackage: i.metrics.Cache("plugin"),
 			FirstInits:     &runner.FirstInits{},
@@ -292,15 +296,4 @@ func (i *instance) run(ctx context.Context) error {
 	}
 
 	return errors.Wrap(err, "cannot run")
-}
-
-// newFetcher returns a fetcher that reads Flux sources from the API server. The right to watch
-// them may be missing, and a cache would wait for it without an error.
-func newFetcher(mgr manager.Manager, o *Options, shared string, observe func(hit bool)) *module.Fetcher {
-	fo := []module.Option{module.WithSharedModules(shared, observe)}
-	if o.NoCrossNamespaceRefs {
-		fo = append(fo, module.WithoutCrossNamespaceRefs())
-	}
-
-	return module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), fo...)
 }

@@ -34,35 +34,30 @@ type Fetcher struct {
 	// store keeps fetched modules for other Workspaces. It is nil if modules are not shared.
 	store *store
 
-	// observe is called for each fetch that may use the store, with whether the store had the module.
-	observe func(hit bool)
-
-	// sameNamespace forbids references to other namespaces.
-	sameNamespace bool
+	options Options
 }
 
-// An Option configures a Fetcher.
-type Option func(*Fetcher)
+// Options of a Fetcher.
+type Options struct {
+	// SharedDir keeps fetched modules for other Workspaces that have the same module, from the same
+	// source with the same credentials. If it is empty, modules are not shared.
+	SharedDir string
 
-// WithoutCrossNamespaceRefs refuses a Flux source in another namespace than that of the
-// Workspace. Workspaces without a namespace may refer to any namespace.
-func WithoutCrossNamespaceRefs() Option {
-	return func(f *Fetcher) { f.sameNamespace = true }
-}
+	// Observe is called for each fetch of a module that may be shared, with whether an earlier fetch
+	// has kept it.
+	Observe func(hit bool)
 
-// WithSharedModules keeps fetched modules in a directory, for other Workspaces that
-// have the same module, from the same source with the same credentials. It calls observe for each
-// fetch of a module that may be shared, with whether an earlier fetch has kept it.
-func WithSharedModules(dir string, observe func(hit bool)) Option {
-	return func(f *Fetcher) { f.store, f.observe = newStore(dir), observe }
+	// SameNamespace refuses a Flux source in another namespace than that of the Workspace. Workspaces
+	// without a namespace may refer to any namespace.
+	SameNamespace bool
 }
 
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be a cache: a
 // cache would start to watch a kind that may be missing or forbidden, and would block for ever.
-func NewFetcher(live client.Reader, mapper meta.RESTMapper, o ...Option) *Fetcher {
-	f := &Fetcher{live: live, mapper: mapper}
-	for _, fn := range o {
-		fn(f)
+func NewFetcher(live client.Reader, mapper meta.RESTMapper, o Options) *Fetcher {
+	f := &Fetcher{live: live, mapper: mapper, options: o}
+	if o.SharedDir != "" {
+		f.store = newStore(o.SharedDir)
 	}
 
 	return f
@@ -219,7 +214,7 @@ func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(revisio
 	}
 
 	if err == nil {
-		f.observe(ok)
+		f.options.Observe(ok)
 	}
 
 	if ok || err != nil {

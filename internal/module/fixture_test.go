@@ -49,7 +49,7 @@ func newPlaceIn(t *testing.T, path, address string) *place {
 		t.Fatal(err)
 	}
 
-	p := &place{dir: dir, fetcher: NewFetcher(nil, nil)}
+	p := &place{dir: dir, fetcher: NewFetcher(nil, nil, Options{})}
 	p.request = Request{Dir: dir, Env: environment(t)}
 	p.request.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	p.request.Parameters.Module = address

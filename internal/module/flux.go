@@ -56,7 +56,7 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 		return source{}, err
 	}
 
-	if f.sameNamespace && namespace != "" && namespace != ref.namespace {
+	if f.options.SameNamespace && namespace != "" && namespace != ref.namespace {
 		return source{}, errors.Errorf("module %q is in another namespace than the Workspace, which is in %q: --no-cross-namespace-refs forbids that", module, namespace)
 	}
 

@@ -70,7 +70,7 @@ func (c *controlPlane) stop() error {
 }
 
 // fetcher returns a Fetcher with its own client and mapper, like that of the provider.
-func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *Fetcher {
+func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o Options) *Fetcher {
 	t.Helper()
 
 	h, err := rest.HTTPClientFor(config)
@@ -88,7 +88,7 @@ func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o ...Option) *
 		t.Fatal(err)
 	}
 
-	return NewFetcher(live, mapper, o...)
+	return NewFetcher(live, mapper, o)
 }
 
 func testScheme() *runtime.Scheme {
@@ -100,13 +100,13 @@ func testScheme() *runtime.Scheme {
 }
 
 // newFluxPlace returns a new working directory for the artifact of a source.
-func newFluxPlace(t *testing.T, module string, o ...Option) *place {
+func newFluxPlace(t *testing.T, module string, o Options) *place {
 	t.Helper()
 
 	flux.start(t)
 
 	p := newPlace(t, module)
-	p.fetcher = flux.fetcher(t, flux.env.Config, o...)
+	p.fetcher = flux.fetcher(t, flux.env.Config, o)
 	p.request.Parameters.Source = commonv1beta1.ModuleSourceFlux
 
 	return p

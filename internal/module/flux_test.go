@@ -31,8 +31,8 @@ func TestFlux(t *testing.T) {
 	first := newArtifact(t, s, "one", files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
 	o := newSource(t, "v1", "GitRepository", "repo", first)
 
-	always := newFluxPlace(t, "GitRepository::default/repo")
-	once := newFluxPlace(t, "gitREPOSITORY::default/repo")
+	always := newFluxPlace(t, "GitRepository::default/repo", Options{})
+	once := newFluxPlace(t, "gitREPOSITORY::default/repo", Options{})
 	once.request.Parameters.RemotePullPolicy = commonv1beta1.RemotePullPolicyIfNotPresent
 	once.request.Namespace = "other"
 
@@ -72,7 +72,7 @@ func TestFlux(t *testing.T) {
 	a := newArtifact(t, s, "bucket", files{"main.tf": "b", "sub/main.tf": "s"})
 	newSource(t, "v1", "Bucket", "bucket", a)
 
-	bucket := newFluxPlace(t, "bucket::default/bucket")
+	bucket := newFluxPlace(t, "bucket::default/bucket", Options{})
 	bucket.request.Parameters.Entrypoint = "sub"
 	expect(bucket, "bucket", a, 1, files{"main.tf": "b", "sub/main.tf": "s"})
 }
@@ -133,7 +133,7 @@ func TestFluxErrors(t *testing.T) {
 		reason    string
 		module    string
 		namespace string
-		options   []Option
+		options   Options
 		config    *rest.Config
 		want      string
 	}{
@@ -168,19 +168,19 @@ func TestFluxErrors(t *testing.T) {
 			reason:    "References to other namespaces can be forbidden.",
 			module:    "GitRepository::default/good",
 			namespace: "team-a",
-			options:   []Option{WithoutCrossNamespaceRefs()},
+			options:   Options{SameNamespace: true},
 			want:      `module "GitRepository::default/good" is in another namespace than the Workspace, which is in "team-a": --no-cross-namespace-refs forbids that`,
 		},
 		"OwnNamespace": {
 			reason:    "References to the same namespace are always allowed.",
 			module:    "GitRepository::default/good",
 			namespace: "default",
-			options:   []Option{WithoutCrossNamespaceRefs()},
+			options:   Options{SameNamespace: true},
 		},
 		"NoNamespace": {
 			reason:  "So are those of a Workspace without a namespace.",
 			module:  "GitRepository::default/good",
-			options: []Option{WithoutCrossNamespaceRefs()},
+			options: Options{SameNamespace: true},
 		},
 		"Allowed": {
 			reason:    "Without the option, all namespaces are allowed.",
@@ -228,11 +228,11 @@ func TestFluxErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			p := newFluxPlace(t, tc.module, tc.options...)
+			p := newFluxPlace(t, tc.module, tc.options)
 			p.request.Namespace = tc.namespace
 
 			if tc.config != nil {
-				p.fetcher = flux.fetcher(t, tc.config)
+				p.fetcher = flux.fetcher(t, tc.config, Options{})
 			}
 
 			if tc.want == "" {
@@ -252,7 +252,7 @@ func TestFluxBrokenDownload(t *testing.T) {
 
 	s := newFileServer(t)
 	o := newSource(t, "v1", "GitRepository", "broken", newArtifact(t, s, "one", files{"main.tf": "1"}))
-	p := newFluxPlace(t, "GitRepository::default/broken")
+	p := newFluxPlace(t, "GitRepository::default/broken", Options{})
 	p.ensure(t)
 
 	next := newArtifact(t, s, "two", files{"main.tf": strings.Repeat("2", 1<<16)})

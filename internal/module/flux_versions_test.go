@@ -50,7 +50,7 @@ func TestFluxVersions(t *testing.T) {
 	t.Cleanup(func() { _ = kube.Delete(context.WithoutCancel(t.Context()), crd) })
 	newSource(t, "v1beta2", "OCIRepository", "oci", a)
 
-	p := newFluxPlace(t, "ocirepository::default/oci")
+	p := newFluxPlace(t, "ocirepository::default/oci", Options{})
 	p.ensure(t)
 	p.expect(t, files{"main.tf": "oci"})
 

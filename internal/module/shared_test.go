@@ -22,7 +22,7 @@ func newStorePlace(t *testing.T, shared, address string, env []string) *place {
 	t.Helper()
 
 	p := newPlace(t, address)
-	p.fetcher = NewFetcher(nil, nil, WithSharedModules(shared, func(bool) {}))
+	p.fetcher = NewFetcher(nil, nil, Options{SharedDir: shared, Observe: func(bool) {}})
 	p.request.Env = env
 
 	return p
@@ -113,7 +113,7 @@ func TestSharedObserved(t *testing.T) {
 
 	fetched := func() {
 		p := newStorePlace(t, shared, "git::"+s.url+"/r", env)
-		p.fetcher.observe = func(hit bool) { hits = append(hits, hit) }
+		p.fetcher.options.Observe = func(hit bool) { hits = append(hits, hit) }
 		p.ensure(t)
 	}
 
