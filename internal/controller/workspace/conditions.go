@@ -52,30 +52,41 @@ func notReadyIfChanged(ws workspace.Workspace) {
 // clears it. It returns whether the condition has become True. If nothing exists, nothing can differ:
 // the condition Synced reports that case.
 func drifted(ws workspace.Workspace, o schedule.Observation) bool {
-	was := ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
+	status, reason, message := corev1.ConditionFalse, reasonUpToDate, ""
+
+	switch {
+	case o.Exists && o.Plan != nil && !workspace.MayUpdate(ws):
+		status, reason, message = corev1.ConditionTrue, reasonPlanHasChanges, describe(o.Plan)
+	case ws.GetCondition(workspace.TypeDrifted).Status != corev1.ConditionTrue:
+		// Most Workspaces never drift and have no such condition.
+		return false
+	case !o.Exists:
+		reason = reasonNothingExists
+	}
+
+	return transition(ws, workspace.TypeDrifted, status, reason, message) && status == corev1.ConditionTrue
+}
+
+// transition sets a condition, and says whether its status has changed. If it has not, the time of
+// the last transition stays: SetConditions alone would replace it if the message differs.
+func transition(ws workspace.Workspace, t xpv2.ConditionType, status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) bool {
+	was := ws.GetCondition(t)
 	c := xpv2.Condition{
-		Type:               workspace.TypeDrifted,
-		Status:             corev1.ConditionFalse,
-		Reason:             reasonUpToDate,
+		Type:               t,
+		Status:             status,
+		Reason:             reason,
+		Message:            message,
 		LastTransitionTime: metav1.Now(),
 		ObservedGeneration: ws.GetGeneration(),
 	}
 
-	switch {
-	case o.Exists && o.Plan != nil && !workspace.MayUpdate(ws):
-		c.Status = corev1.ConditionTrue
-		c.Reason = reasonPlanHasChanges
-		c.Message = describe(o.Plan)
-	case !was:
-		// Most Workspaces never drift and have no such condition.
-		return false
-	case !o.Exists:
-		c.Reason = reasonNothingExists
+	if was.Status == status {
+		c.LastTransitionTime = was.LastTransitionTime
 	}
 
 	ws.SetConditions(c)
 
-	return !was && c.Status == corev1.ConditionTrue
+	return was.Status != status
 }
 
 // summarize returns a summary of a plan, or nil if there is no plan or it has no changes.

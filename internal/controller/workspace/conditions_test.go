@@ -6,9 +6,11 @@ package workspace
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -99,6 +101,7 @@ func TestIsNews(t *testing.T) {
 
 func TestDrifted(t *testing.T) {
 	changes := &commonv1beta1.PlanSummary{Change: 1}
+	past := metav1.NewTime(time.Unix(1, 0))
 
 	cases := map[string]struct {
 		reason   string
@@ -137,6 +140,13 @@ func TestDrifted(t *testing.T) {
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll},
 			seen:     schedule.Observation{Exists: true, Plan: changes},
 		},
+		"OtherDrift": {
+			reason:   "Another plan is no transition.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
+			was:      corev1.ConditionTrue,
+			seen:     schedule.Observation{Exists: true, Plan: changes},
+			want:     reasonPlanHasChanges,
+		},
 		"NeverDrifted": {
 			reason:   "A Workspace that never drifted has no condition.",
 			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve},
@@ -152,13 +162,18 @@ func TestDrifted(t *testing.T) {
 			ws.SetManagementPolicies(tc.policies)
 
 			if tc.was != "" {
-				ws.SetConditions(xpv2.Condition{Type: workspace.TypeDrifted, Status: tc.was})
+				ws.SetConditions(xpv2.Condition{Type: workspace.TypeDrifted, Status: tc.was, LastTransitionTime: past})
 			}
 
 			drifted(ws, tc.seen)
 
-			if got := ws.GetCondition(workspace.TypeDrifted).Reason; got != tc.want {
-				t.Errorf("\n%s\ndrifted(...): want reason %q, got %q", tc.reason, tc.want, got)
+			got := ws.GetCondition(workspace.TypeDrifted)
+			if got.Reason != tc.want {
+				t.Errorf("\n%s\ndrifted(...): want reason %q, got %q", tc.reason, tc.want, got.Reason)
+			}
+
+			if stays := got.Status == tc.was; stays != got.LastTransitionTime.Equal(&past) {
+				t.Errorf("\n%s\ndrifted(...): the status stays: %t, and the last transition is at %s", tc.reason, stays, got.LastTransitionTime)
 			}
 		})
 	}

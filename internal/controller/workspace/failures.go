@@ -9,9 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -33,7 +30,7 @@ func recordFailure(r *schedule.Records, log logging.Logger, ws workspace.Workspa
 	}
 
 	next := f.Retry.UTC().Format(time.RFC3339)
-	if setStalled(ws, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
+	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
 		withIdentity(log, ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
 	}
 }
@@ -46,31 +43,9 @@ func recordSuccess(r *schedule.Records, log logging.Logger, ws workspace.Workspa
 
 // notStalled clears the condition of a Workspace that was stalled.
 func notStalled(ws workspace.Workspace, log logging.Logger) {
-	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && setStalled(ws, corev1.ConditionFalse, reasonRetried, "") {
+	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && transition(ws, workspace.TypeStalled, corev1.ConditionFalse, reasonRetried, "") {
 		withIdentity(log, ws).Info("Workspace is not stalled any more")
 	}
-}
-
-// setStalled sets the condition, and says whether its status has changed. Another failure of a
-// stalled Workspace is no transition.
-func setStalled(ws workspace.Workspace, status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) bool {
-	was := ws.GetCondition(workspace.TypeStalled)
-	c := xpv2.Condition{
-		Type:               workspace.TypeStalled,
-		Status:             status,
-		Reason:             reason,
-		Message:            message,
-		LastTransitionTime: metav1.Now(),
-		ObservedGeneration: ws.GetGeneration(),
-	}
-
-	if was.Status == status {
-		c.LastTransitionTime = was.LastTransitionTime
-	}
-
-	ws.SetConditions(c)
-
-	return was.Status != status
 }
 
 func withIdentity(log logging.Logger, ws workspace.Workspace) logging.Logger {

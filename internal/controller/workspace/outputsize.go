@@ -14,7 +14,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -97,30 +96,21 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 	o.Outputs = outputs
 	ws.SetObservation(o)
 
-	// Most Workspaces never have such outputs, and no such condition.
-	if len(omitted) == 0 && last.Status != corev1.ConditionTrue {
+	if len(omitted) == 0 {
+		// Most Workspaces never have such outputs, and no such condition.
+		if last.Status == corev1.ConditionTrue {
+			transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionFalse, reasonAllShown, "")
+		}
+
 		return nil
 	}
 
-	c := xpv2.Condition{
-		Type:               workspace.TypeOutputsOmitted,
-		Status:             corev1.ConditionFalse,
-		Reason:             reasonAllShown,
-		LastTransitionTime: metav1.Now(),
-		ObservedGeneration: ws.GetGeneration(),
+	message := "status.atProvider.outputs has no room for " + nameSizes(sizes, omitted)
+	if message != last.Message {
+		recorder.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(message)))
 	}
 
-	if len(omitted) > 0 {
-		c.Status = corev1.ConditionTrue
-		c.Reason = reasonTooLarge
-		c.Message = "status.atProvider.outputs has no room for " + nameSizes(sizes, omitted)
-	}
-
-	if len(omitted) > 0 && c.Message != last.Message {
-		recorder.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(c.Message)))
-	}
-
-	ws.SetConditions(c)
+	transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionTrue, reasonTooLarge, message)
 
 	return nil
 }
