@@ -125,7 +125,7 @@ func testFilteredCache(t *testing.T, f *fixture) {
 
 		items, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 		if diff := cmp.Diff(1, len(items["items"].([]any))); diff != "" { //nolint:forcetypeassert // A list has items.
-			t.Fatalf("Workspaces of %s in the cache: -want, +got:\n%s", k.GroupKind, diff)
+			t.Fatalf("Workspaces of %s in the cache: -want, +got:\n%s", k.GroupKind(), diff)
 		}
 	}
 

@@ -18,9 +18,6 @@ type Kind struct {
 	// GroupVersionKind of the Workspace.
 	GroupVersionKind schema.GroupVersionKind
 
-	// GroupKind as Crossplane names its controllers: workspace.tf.upbound.io.
-	GroupKind string
-
 	// Object is an empty Workspace of this kind.
 	Object client.Object
 
@@ -28,18 +25,19 @@ type Kind struct {
 	List client.ObjectList
 }
 
+// GroupKind returns the group and kind as Crossplane names its controllers.
+func (k Kind) GroupKind() string { return k.GroupVersionKind.GroupKind().String() }
+
 // Kinds returns every kind of Workspace that this provider serves.
 func Kinds() []Kind {
 	return []Kind{
 		{
 			GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind,
-			GroupKind:        clusterv1beta1.WorkspaceGroupVersionKind.GroupKind().String(),
 			Object:           &clusterv1beta1.Workspace{},
 			List:             &clusterv1beta1.WorkspaceList{},
 		},
 		{
 			GroupVersionKind: namespacedv1beta1.WorkspaceGroupVersionKind,
-			GroupKind:        namespacedv1beta1.WorkspaceGroupVersionKind.GroupKind().String(),
 			Object:           &namespacedv1beta1.Workspace{},
 			List:             &namespacedv1beta1.WorkspaceList{},
 		},

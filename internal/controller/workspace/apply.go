@@ -47,7 +47,7 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 // before Create returns, which may take long. Nothing may be created before this is recorded:
 // another instance that found an incomplete creation could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
-	workspace.BeginCreation(ws, *summarizeState(e.prior), e.now())
+	workspace.BeginCreation(ws, summarizeState(e.prior), e.now())
 
 	// The run record is written first: a disk without it is not the one on which creation began.
 	if err := e.startFrom(ws, e.prior); err != nil {
@@ -213,7 +213,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 		outputs, state = pulled.Outputs, summarizeState(pulled)
 	}
 
-	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: outputs, State: state}
+	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: outputs, State: &state}
 	// The state has not changed between the plan and the apply, so that no other Workspace
 	// can have applied anything to it.
 	if isBlank(e.prior) && e.runner.AppliesPlan() {

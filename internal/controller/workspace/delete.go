@@ -205,19 +205,11 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 	return nil
 }
 
-// remembersResources says whether the status records resources, so that there must be something
-// to destroy.
-func remembersResources(ws workspace.Workspace) bool {
-	had := workspace.Remembered(ws, false)
-
-	return had != nil && had.Resources > 0
-}
-
 // forgetState records that nothing is left of the contents of the state, before the state itself
 // is deleted. Without this record, the next reconcile would take the deleted state for a lost
 // one.
 func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
-	if !remembersResources(ws) {
+	if had := workspace.Remembered(ws, false); had == nil || had.Resources == 0 {
 		return nil
 	}
 

@@ -99,7 +99,7 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted, owner),
 			state:  otherState(),
 			change: func(r *attempt) {
-				had, found := *r.ws.GetObservation().State, workspace.Found{StateSummary: *summarizeState(r.runner.state)}
+				had, found := *r.ws.GetObservation().State, workspace.Found{StateSummary: summarizeState(r.runner.state)}
 				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: workspace.LossOf(had, found)})
 			},
 			want:      outcome{ran: []string{pull}, events: []string{"KeptState"}, lineage: ownLineage},

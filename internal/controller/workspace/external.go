@@ -187,7 +187,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		Locked:   locked,
 		Plan:     s,
 		Outputs:  state.Outputs,
-		State:    summarizeState(state),
+		State:    new(summarizeState(state)),
 	}, nil
 }
 

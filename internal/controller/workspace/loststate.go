@@ -25,7 +25,7 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		return err
 	}
 
-	f := workspace.Found{StateSummary: *summarizeState(found), Empty: found.Empty()}
+	f := workspace.Found{StateSummary: summarizeState(found), Empty: found.Empty()}
 
 	if place.OnDisk {
 		here, err := e.beganHere(ws)

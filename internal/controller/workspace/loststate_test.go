@@ -147,7 +147,7 @@ func TestApplied(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		before *commonv1beta1.StateSummary
+		before commonv1beta1.StateSummary
 		did    terraform.Summary
 		want   commonv1beta1.StateSummary
 	}{
@@ -158,13 +158,13 @@ func TestApplied(t *testing.T) {
 		},
 		"Changed": {
 			reason: "The lineage stays, and the serial has grown to an unknown value.",
-			before: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
+			before: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 			did:    terraform.Summary{Add: 1, Change: 1, Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1},
 		},
 		"MoreThanAll": {
 			reason: "The number of resources that a replacement destroyed may be unknown.",
-			before: &commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
+			before: commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			did:    terraform.Summary{Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l"},
 		},
@@ -174,7 +174,7 @@ func TestApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(&tc.want, applied(tc.before, tc.did)); diff != "" {
+			if diff := cmp.Diff(tc.want, applied(tc.before, tc.did)); diff != "" {
 				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is
 // done to the state.
 func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
-	s := *summarizeState(found)
+	s := summarizeState(found)
 
 	place, err := e.runner.StatePlace()
 	if err != nil {

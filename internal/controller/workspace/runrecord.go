@@ -15,7 +15,7 @@ import (
 // writeRunRecord records which state of the Workspace a run is about to change.
 func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) error {
 	return e.runner.WriteRunRecord(runner.RunRecord{
-		StateSummary:    *summarizeState(s),
+		StateSummary:    summarizeState(s),
 		Taken:           e.taken(ws),
 		CreationStarted: ws.GetOwnership().CreationStarted,
 	})

@@ -123,13 +123,10 @@ type Options struct {
 
 // Metrics of the Workspace controllers.
 type Metrics interface {
-	SlotMetrics
 	ReconcileMetrics
-}
 
-// SlotMetrics has the apply slots of a controller, how many Workspaces hold or wait for one, and how
-// long they have waited.
-type SlotMetrics interface {
+	// The apply slots of a controller, how many Workspaces hold or wait for one, and how long they
+	// have waited.
 	ApplySlots(controller string, slots int)
 	Applies(controller string, running, waiting int)
 	ApplySlotWaited(controller string, took time.Duration)
@@ -150,7 +147,7 @@ type ReconcileMetrics interface {
 // Setup adds a controller for the supplied kind of Workspace. The client of mgr must read
 // Workspaces from the API server, and must be a client of the package statusclient.
 func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
-	name := managed.ControllerName(kind.GroupKind)
+	name := managed.ControllerName(kind.GroupKind())
 	log := o.Logger.WithValues("controller", name)
 
 	// The legacy recorder: providers are not granted events of events.k8s.io.
@@ -220,7 +217,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	}
 
 	if err := mgr.Add(recordStates(mgr.GetClient(), mgr.GetCache(), kind, o.Options)); err != nil {
-		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind)
+		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
 
 	r := managed.NewReconciler(

@@ -28,7 +28,7 @@ func recordStates(kube client.Client, cache client.Reader, kind workspace.Kind, 
 
 		r := statemetrics.NewMRStateRecorder(cacheClient{kube, cache}, o.Logger, o.MetricOptions.MRStateMetrics, list, 0)
 		if err := r.Record(ctx); err != nil && ctx.Err() == nil {
-			o.Logger.Info("Cannot count Workspaces", "kind", kind.GroupKind, "error", err)
+			o.Logger.Info("Cannot count Workspaces", "kind", kind.GroupKind(), "error", err)
 		}
 	}
 

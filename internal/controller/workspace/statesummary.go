@@ -11,21 +11,16 @@ import (
 )
 
 // summarizeState returns the summary of a state for the status.
-func summarizeState(s *terraform.State) *commonv1beta1.StateSummary {
-	return &commonv1beta1.StateSummary{Lineage: s.Lineage, Serial: serial(s), Resources: s.Managed}
+func summarizeState(s *terraform.State) commonv1beta1.StateSummary {
+	return commonv1beta1.StateSummary{Lineage: s.Lineage, Serial: serial(s), Resources: s.Managed}
 }
 
 // applied returns the summary of a state after an apply, with the number of resources that it has
 // now. The next observation corrects the rest.
-func applied(before *commonv1beta1.StateSummary, s terraform.Summary) *commonv1beta1.StateSummary {
-	after := commonv1beta1.StateSummary{}
-	if before != nil {
-		after = *before
-	}
+func applied(state commonv1beta1.StateSummary, s terraform.Summary) commonv1beta1.StateSummary {
+	state.Resources = max(state.Resources+s.Add+s.Import-s.Destroy, 0)
 
-	after.Resources = max(after.Resources+s.Add+s.Import-s.Destroy, 0)
-
-	return &after
+	return state
 }
 
 // serial returns the serial of a state as the API has it. It never gets near the limit.
@@ -33,5 +28,5 @@ func serial(s *terraform.State) int64 { return int64(s.Serial) } //nolint:gosec 
 
 // isBlank says whether nothing was ever applied to a state.
 func isBlank(s *terraform.State) bool {
-	return s.Empty() && workspace.IsBlank(*summarizeState(s))
+	return s.Empty() && workspace.IsBlank(summarizeState(s))
 }

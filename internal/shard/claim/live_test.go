@@ -39,7 +39,7 @@ func TestLive(t *testing.T) {
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
 			"PreviousOwner":       testPreviousOwner,
 		} {
-			t.Run(kind.GroupKind+"/"+name, func(t *testing.T) {
+			t.Run(kind.GroupKind()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				test(t, newFixture(t, cfg, kind))
 			})
