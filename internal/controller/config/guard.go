@@ -35,7 +35,8 @@ const reasonAccount event.Reason = "UsageAccounting"
 // refuses that update while the API server has a user of the ProviderConfig. The reconciler then
 // retries later. It updates any other ProviderConfig only to add its finalizer, whenever it counts
 // the users. The guard leaves that out if the finalizer is there, and a status that has not changed:
-// each write of the status causes another reconcile.
+// at each start and each resync there would be two requests for each ProviderConfig, which changed
+// nothing, and for which the requests about Workspaces would have to wait.
 type guard struct {
 	client.Client
 
