@@ -13,21 +13,11 @@ import (
 	"strings"
 )
 
-// A Severity says whether a diagnostic made the run fail.
-type Severity string
-
-// The severities.
-const (
-	SeverityError   Severity = "error"
-	SeverityWarning Severity = "warning"
-)
-
-// A Diagnostic is one problem that a run found. All but the first two fields may
-// be empty. Its texts are the CLI's own, with line breaks.
+// A Diagnostic is one problem that made a run fail. All but the first field may be empty. Its
+// texts are the CLI's own, with line breaks.
 type Diagnostic struct {
-	Severity Severity
-	Summary  string
-	Detail   string
+	Summary string
+	Detail  string
 	// Address of the resource instance that it is about.
 	Address string
 	// File, relative to the root module, and Line that it is about.
@@ -98,13 +88,13 @@ func (d Diagnostic) relativeTo(dir string) Diagnostic {
 // preamble is the text with which both CLIs introduce the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
-// errorsOf returns the diagnostics that made a run fail, each once, in a stable order: the CLI
+// errorsOf returns the diagnostics of a run, each once, in a stable order: the CLI
 // processes resources and variables in any order. Diagnostics without an object come last, in the
 // order of the run.
 func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	var ds []Diagnostic
 	for _, d := range diagnostics {
-		if d.Severity == SeverityError && !preamble.MatchString(d.Summary) && !slices.Contains(ds, d) {
+		if !preamble.MatchString(d.Summary) && !slices.Contains(ds, d) {
 			ds = append(ds, d)
 		}
 	}
@@ -144,10 +134,10 @@ func (d Diagnostic) rank() int {
 
 // jsonDiagnostic is a diagnostic in the -json output of a run.
 type jsonDiagnostic struct {
-	Severity Severity `json:"severity"`
-	Summary  string   `json:"summary"`
-	Detail   string   `json:"detail"`
-	Address  string   `json:"address"`
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
 	Range    *struct {
 		Filename string `json:"filename"`
 		Start    struct {
@@ -160,7 +150,7 @@ type jsonDiagnostic struct {
 }
 
 func (j jsonDiagnostic) diagnostic() Diagnostic {
-	d := Diagnostic{Severity: j.Severity, Summary: j.Summary, Detail: j.Detail, Address: j.Address}
+	d := Diagnostic{Summary: j.Summary, Detail: j.Detail, Address: j.Address}
 	if j.Range != nil {
 		d.File, d.Line = j.Range.Filename, j.Range.Start.Line
 	}
@@ -184,14 +174,14 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 //
 // Summary and detail are wrapped, and with colors all of it is in a box.
 var (
-	heading    = regexp.MustCompile(`^(Error|Warning): (.*)$`)
+	heading    = regexp.MustCompile(`^(?:Error|Warning): (.*)$`)
 	withObject = regexp.MustCompile(`^  with (.+),$`)
 	onLine     = regexp.MustCompile(`^  on (.+) line (\d+)(?:, in (.+))?:$`)
 	box        = regexp.MustCompile(`^[╷╵│] ?`)
 )
 
-// parseText returns the diagnostics in the stderr of a run without -json. Not every subcommand of
-// every version has -json.
+// parseText returns the errors in the stderr of a run without -json. Not every subcommand of every
+// version has -json.
 func parseText(text string) []Diagnostic {
 	var (
 		ds    []Diagnostic
@@ -199,7 +189,7 @@ func parseText(text string) []Diagnostic {
 	)
 
 	end := func() {
-		if len(block) > 0 && len(ds) < maxDiagnostics {
+		if len(block) > 0 && strings.HasPrefix(block[0], "Error: ") && len(ds) < maxDiagnostics {
 			ds = append(ds, parseBlock(block))
 		}
 
@@ -225,8 +215,8 @@ func parseText(text string) []Diagnostic {
 // parseBlock parses the lines of one diagnostic, the first of which is a heading.
 func parseBlock(lines []string) Diagnostic {
 	m := heading.FindStringSubmatch(lines[0])
-	summary, rest := paragraph(append([]string{m[2]}, lines[1:]...))
-	d := Diagnostic{Severity: Severity(strings.ToLower(m[1])), Summary: strings.Join(summary, "\n")}
+	summary, rest := paragraph(append([]string{m[1]}, lines[1:]...))
+	d := Diagnostic{Summary: strings.Join(summary, "\n")}
 
 	where, detail := paragraph(rest)
 	for _, line := range where {

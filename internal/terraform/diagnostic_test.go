@@ -83,6 +83,12 @@ Expected the start of an expression, but found an invalid expression token.
 
 Warning: W
 
+  on main.tf line 6:
+
+This is not part of an error.
+
+Error: S
+
   with a.b,
   on m/n.tf line 12:
   12: x
@@ -93,17 +99,16 @@ Second.
 `,
 			want: []Diagnostic{
 				{
-					Severity: SeverityError,
-					Summary:  "Terraform encountered problems during initialisation, including problems\nwith the configuration, described below.",
-					Detail:   "The Terraform configuration must be valid before initialization so that\nTerraform can determine which modules and providers need to be installed.",
+					Summary: "Terraform encountered problems during initialisation, including problems\nwith the configuration, described below.",
+					Detail:  "The Terraform configuration must be valid before initialization so that\nTerraform can determine which modules and providers need to be installed.",
 				},
 				{
-					Severity: SeverityError, Summary: "Invalid expression",
-					Detail: "Expected the start of an expression, but found an invalid expression token.",
-					File:   "main.tf", Line: 4, Context: `output "a"`,
+					Summary: "Invalid expression",
+					Detail:  "Expected the start of an expression, but found an invalid expression token.",
+					File:    "main.tf", Line: 4, Context: `output "a"`,
 				},
 				{
-					Severity: SeverityWarning, Summary: "W", Detail: "First.\n\nSecond.",
+					Summary: "S", Detail: "First.\n\nSecond.",
 					Address: "a.b", File: "m/n.tf", Line: 12,
 				},
 			},
@@ -112,17 +117,22 @@ Second.
 			reason: "with colors it is in a box",
 			text: "\x1b[31m╷\x1b[0m\x1b[0m\n\x1b[31m│\x1b[0m \x1b[0m\x1b[1m\x1b[31mError: \x1b[0m\x1b[0m\x1b[1mS\x1b[0m\n" +
 				"\x1b[31m│\x1b[0m \x1b[0m\n\x1b[31m│\x1b[0m \x1b[0m\x1b[0m  on main.tf line 1:\n\x1b[31m│\x1b[0m \x1b[0m\n\x1b[31m│\x1b[0m \x1b[0mD\n\x1b[31m╵\x1b[0m\x1b[0m\n",
-			want: []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: "D", File: "main.tf", Line: 1}},
+			want: []Diagnostic{{Summary: "S", Detail: "D", File: "main.tf", Line: 1}},
 		},
 		"Indented": {
 			reason: "a detail that is indented is no place",
 			text:   "Error: S\n\n  - a\n  - b\n\nD\n",
-			want:   []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: "  - a\n  - b\n\nD"}},
+			want:   []Diagnostic{{Summary: "S", Detail: "  - a\n  - b\n\nD"}},
+		},
+		"ManyWarnings": {
+			reason: "warnings do not take the place of an error",
+			text:   strings.Repeat("Warning: W\n\n", maxDiagnostics) + "Error: S",
+			want:   []Diagnostic{{Summary: "S"}},
 		},
 		"SummaryOnly": {
 			reason: "the text may end at once",
 			text:   "noise\nError: S",
-			want:   []Diagnostic{{Severity: SeverityError, Summary: "S"}},
+			want:   []Diagnostic{{Summary: "S"}},
 		},
 	}
 	for name, tc := range cases {
@@ -139,14 +149,13 @@ Second.
 func TestErrorsOf(t *testing.T) {
 	t.Parallel()
 
-	a := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[0]"}
-	b := Diagnostic{Severity: SeverityError, Summary: "S", Address: "x[1]"}
-	halted := Diagnostic{Severity: SeverityError, Summary: "execution halted"}
-	first := Diagnostic{Severity: SeverityError, Summary: "missing", File: "z.tf", Line: 1}
-	second := Diagnostic{Severity: SeverityError, Summary: "missing", File: "z.tf", Line: 2}
-	stopping := Diagnostic{Severity: SeverityError, Summary: "stopping"}
-	warning := Diagnostic{Severity: SeverityWarning, Summary: "W", Address: "x[0]"}
-	intro := Diagnostic{Severity: SeverityError, Summary: "OpenTofu encountered problems during initialization, including ..."}
+	a := Diagnostic{Summary: "S", Address: "x[0]"}
+	b := Diagnostic{Summary: "S", Address: "x[1]"}
+	halted := Diagnostic{Summary: "execution halted"}
+	first := Diagnostic{Summary: "missing", File: "z.tf", Line: 1}
+	second := Diagnostic{Summary: "missing", File: "z.tf", Line: 2}
+	stopping := Diagnostic{Summary: "stopping"}
+	intro := Diagnostic{Summary: "OpenTofu encountered problems during initialization, including ..."}
 
 	cases := map[string]struct {
 		reason string
@@ -158,7 +167,6 @@ func TestErrorsOf(t *testing.T) {
 		"Kinds":     {reason: "resources come first, then the configuration", in: []Diagnostic{halted, first, a}, want: []Diagnostic{a, first, halted}},
 		"Others":    {reason: "the rest stays in order", in: []Diagnostic{stopping, halted}, want: []Diagnostic{stopping, halted}},
 		"Once":      {reason: "each comes once", in: []Diagnostic{halted, a, halted, a}, want: []Diagnostic{a, halted}},
-		"Warnings":  {reason: "warnings are no errors", in: []Diagnostic{warning, a}, want: []Diagnostic{a}},
 		"Preamble":  {reason: "an introduction adds nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
 	}
 	for name, tc := range cases {

@@ -30,7 +30,7 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, warnings included. They may contain secrets, so only this
+	// Diagnostics in the order of the run. They may contain secrets, so only this
 	// program may read them. Error returns the text for people.
 	Diagnostics []Diagnostic
 	// Stderr is the end of the standard error output, which may contain secrets as well.
@@ -211,7 +211,7 @@ func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }
 
-// anyError reports whether err is an *Error with an error diagnostic that match accepts.
+// anyError reports whether err is an *Error with a diagnostic that match accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 	e := &Error{}
 	if !errors.As(err, &e) {

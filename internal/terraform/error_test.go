@@ -22,7 +22,7 @@ func TestErrorMessage(t *testing.T) {
 	failed := func(summaries ...string) []Diagnostic {
 		ds := make([]Diagnostic, 0, len(summaries))
 		for _, s := range summaries {
-			ds = append(ds, Diagnostic{Severity: SeverityError, Summary: s})
+			ds = append(ds, Diagnostic{Summary: s})
 		}
 
 		return ds
@@ -36,9 +36,9 @@ func TestErrorMessage(t *testing.T) {
 		want     string
 	}{
 		"Reported": {
-			reason:   "the message has the errors of the run, but no warnings",
+			reason:   "the message has the errors that the run reported",
 			res:      result{code: 1, stderr: "Error: on stderr\n"},
-			reported: append([]Diagnostic{{Severity: SeverityWarning, Summary: "W"}}, failed("S")...),
+			reported: failed("S"),
 			want:     "S",
 		},
 		"Several": {
@@ -76,10 +76,9 @@ func TestErrorMessage(t *testing.T) {
 			want:   "2 3 4 5 6",
 		},
 		"OnlyWarnings": {
-			reason:   "warnings do not explain a failure",
-			res:      result{code: 1, stderr: "boom\n"},
-			reported: []Diagnostic{{Severity: SeverityWarning, Summary: "W"}},
-			want:     "boom",
+			reason: "warnings are no more than lines",
+			res:    result{code: 1, stderr: "Warning: W\n\nboom\n"},
+			want:   "Warning: W boom",
 		},
 		"Silent": {
 			reason: "it is never empty",
@@ -144,7 +143,6 @@ func TestPredicates(t *testing.T) {
 		reason          string
 		op              string
 		summary, detail string
-		severity        Severity
 		want            want
 	}{
 		"OldBackend":       {reason: "as of an older Terraform", summary: `Backend initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
@@ -158,7 +156,6 @@ func TestPredicates(t *testing.T) {
 		"StateSchema":      {reason: "the answer of older versions and of OpenTofu", summary: `failed to read schema for time_static.x in r: failed to instantiate provider "r" to obtain schema: unavailable provider "r"`, want: want{NeedsInit: true, NeedsStateInit: true}},
 		"StateOnDestroy":   {reason: "a destroy has it in the detail", summary: "Failed to load plugin schemas", detail: `Could not load the schema for provider r: unavailable provider "r"..`, want: want{NeedsInit: true, NeedsStateInit: true}},
 		"InitItself":       {reason: "init cannot help init", op: opInit, summary: "Inconsistent dependency lock file"},
-		"Warning":          {reason: "a warning did not stop the run", severity: SeverityWarning, summary: "Module not installed"},
 		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
 		"LockWhileLoading": {reason: "some backends lock before they read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true, CannotLoadState: true}},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
@@ -170,15 +167,11 @@ func TestPredicates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if tc.severity == "" {
-				tc.severity = SeverityError
-			}
-
 			if tc.op == "" {
 				tc.op = "plan"
 			}
 
-			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: tc.severity, Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
+			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
 
 			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -114,7 +114,7 @@ func TestLockSince(t *testing.T) {
 func TestLockOfNobodyKnown(t *testing.T) {
 	t.Parallel()
 
-	err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "Error acquiring the state lock", Detail: "x"}}}
+	err := &Error{Diagnostics: []Diagnostic{{Summary: "Error acquiring the state lock", Detail: "x"}}}
 	if l, ok := LockOf(err); ok || !IsLocked(err) {
 		t.Errorf("want a lock that nothing is known of, got %+v, locked: %t", l, IsLocked(err))
 	}
@@ -163,7 +163,7 @@ func TestLockReleased(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			err := &Error{Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.summary, Detail: info}}}
+			err := &Error{Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: info}}}
 
 			_, known := LockOf(err)
 			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{IsLocked(err), known}); diff != "" {
@@ -277,7 +277,7 @@ func TestIsInitRace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: tc.text}}}
+			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.text}}}
 			if got := IsInitRace(errors.Wrap(err, "wrapped")); got != tc.want {
 				t.Errorf("\n%s\nIsInitRace(...): want %t, got %t", tc.reason, tc.want, got)
 			}

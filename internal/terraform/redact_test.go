@@ -75,13 +75,13 @@ func TestNoPartOfSecret(t *testing.T) {
 		err    func(ws Workspace, text string) error
 	}{
 		"Detail": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: "S", Detail: text}})
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: "S", Detail: text}})
 		}},
 		"Summary": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: text}})
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: text}})
 		}},
 		"Address": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Severity: SeverityError, Summary: "S", Address: text}})
+			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: "S", Address: text}})
 		}},
 		"Text": {maxMessage, func(ws Workspace, text string) error {
 			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + text}, nil)

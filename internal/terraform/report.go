@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 )
 
-// maxDiagnostics is the number of diagnostics of a run that are kept.
+// maxDiagnostics is the number of errors of a run that are kept.
 const maxDiagnostics = 100
+
+// levelError is the level of a message, or the severity of a diagnostic, that made the run fail.
+const levelError = "error"
 
 // A Summary counts the planned changes of a plan, or the changes of an apply or a
 // destroy.
@@ -111,7 +114,10 @@ func (r *report) add(line []byte) string {
 
 	switch {
 	case m.Diagnostic != nil:
-		r.diagnose(m.Diagnostic.diagnostic())
+		// A run may print any number of warnings before its first error.
+		if m.Diagnostic.Severity == levelError {
+			r.diagnose(m.Diagnostic.diagnostic())
+		}
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift = append(r.drift, m.Change.Resource.Address)
 	case m.Type == "change_summary" && m.Changes != nil:
@@ -121,8 +127,8 @@ func (r *report) add(line []byte) string {
 	case m.Hook != nil:
 		r.began = true
 		r.follow(m.Type, *m.Hook)
-	case m.Level == string(SeverityError):
-		r.diagnose(Diagnostic{Severity: SeverityError, Summary: m.Message})
+	case m.Level == levelError:
+		r.diagnose(Diagnostic{Summary: m.Message})
 	}
 
 	return m.Message

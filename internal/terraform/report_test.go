@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,20 +49,25 @@ func TestReport(t *testing.T) {
 			want: want{
 				Text: []string{"Error: S"},
 				Diagnostics: []Diagnostic{{
-					Severity: SeverityError, Summary: "S", Detail: "D\n", Address: "a.b",
+					Summary: "S", Detail: "D\n", Address: "a.b",
 					File: "main.tf", Line: 7, Context: `resource "a" "b"`,
 				}},
 			},
 		},
 		"BareDiagnostic": {
 			reason: "a diagnostic may have neither address, range nor context",
-			lines:  `{"@level":"warn","@message":"Warning: S","diagnostic":{"severity":"warning","summary":"S","detail":"","snippet":{"context":null}},"type":"diagnostic"}`,
-			want:   want{Text: []string{"Warning: S"}, Diagnostics: []Diagnostic{{Severity: SeverityWarning, Summary: "S"}}},
+			lines:  `{"@level":"error","@message":"Error: S","diagnostic":{"severity":"error","summary":"S","detail":"","snippet":{"context":null}},"type":"diagnostic"}`,
+			want:   want{Text: []string{"Error: S"}, Diagnostics: []Diagnostic{{Summary: "S"}}},
+		},
+		"Warning": {
+			reason: "a warning is text only",
+			lines:  `{"@level":"warn","@message":"Warning: S","diagnostic":{"severity":"warning","summary":"S"},"type":"diagnostic"}`,
+			want:   want{Text: []string{"Warning: S"}},
 		},
 		"ErrorWithoutDiagnostic": {
 			reason: "an error that comes as a message is an error",
 			lines:  `{"@level":"error","@message":"canceled"}`,
-			want:   want{Text: []string{"canceled"}, Diagnostics: []Diagnostic{{Severity: SeverityError, Summary: "canceled"}}},
+			want:   want{Text: []string{"canceled"}, Diagnostics: []Diagnostic{{Summary: "canceled"}}},
 		},
 		"Plan": {
 			reason: "a plan reports drift, changes and their number",
@@ -142,11 +148,16 @@ func TestReportIsBounded(t *testing.T) {
 
 	r := &report{}
 	for range 2 * maxDiagnostics {
-		r.add([]byte(`{"diagnostic":{"severity":"error","summary":"S"}}`))
+		r.add([]byte(`{"@level":"warn","diagnostic":{"severity":"warning","summary":"W"}}`))
 	}
 
-	if got := len(r.diagnostics); got != maxDiagnostics {
-		t.Errorf("want %d diagnostics, got %d", maxDiagnostics, got)
+	for range 2 * maxDiagnostics {
+		r.add([]byte(`{"@level":"error","diagnostic":{"severity":"error","summary":"S"}}`))
+	}
+
+	want := slices.Repeat([]Diagnostic{{Summary: "S"}}, maxDiagnostics)
+	if diff := cmp.Diff(want, r.diagnostics); diff != "" {
+		t.Errorf("want as many errors as are kept, and no warnings: -want, +got:\n%s", diff)
 	}
 }
 

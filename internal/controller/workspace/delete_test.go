@@ -252,7 +252,7 @@ func TestObserveDeleted(t *testing.T) {
 			reason: "Resources are left: the next reconcile destroys them.",
 			seen:   &schedule.Observation{},
 			change: func(r *attempt) {
-				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Severity: terraform.SeverityError, Summary: "Workspace is not empty"}}}
+				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Workspace is not empty"}}}
 			},
 			want: outcome{ran: []string{gone}, err: "there are resources left"},
 		},

@@ -26,9 +26,8 @@ import (
 // lockedBy is the refusal of a CLI because of a lock.
 func lockedBy(who string, at time.Time) error {
 	return &terraform.Error{Diagnostics: []terraform.Diagnostic{{
-		Severity: terraform.SeverityError,
-		Summary:  "Error acquiring the state lock",
-		Detail:   "Lock Info:\n  ID: 1\n  Operation: OperationTypeApply\n  Who: " + who + "\n  Created: " + at.UTC().String() + "\n",
+		Summary: "Error acquiring the state lock",
+		Detail:  "Lock Info:\n  ID: 1\n  Operation: OperationTypeApply\n  Who: " + who + "\n  Created: " + at.UTC().String() + "\n",
 	}}}
 }
 
