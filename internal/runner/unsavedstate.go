@@ -8,8 +8,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -72,10 +75,14 @@ func (r *Runner) UnsavedState() (string, error) {
 
 	for _, dir := range dirs {
 		path, err := r.Dir.Entrypoint(dir)
-		if err != nil {
+		if isNoDirectory(err) {
 			// Without the directory there is no state. The runs find out whether the current
 			// directory can be used.
 			continue
+		}
+
+		if err != nil {
+			return "", errors.Wrap(err, "cannot check for a state that was not saved")
 		}
 
 		path = filepath.Join(path, terraform.ErroredStateFile)
@@ -92,6 +99,17 @@ func (r *Runner) UnsavedState() (string, error) {
 	}
 
 	return "", nil
+}
+
+// isNoDirectory says whether an error of Entrypoint means that there is no such directory. Other
+// errors of the file system may be temporary, and there may be a state.
+func isNoDirectory(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err != nil // It is a file, or outside of the directory of the Workspace.
+	}
+
+	return slices.Contains([]syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EINVAL}, errno)
 }
 
 // PushState saves the state at the supplied path, and removes it there.
