@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/utils/lru"
 
@@ -18,6 +19,10 @@ import (
 // maxBackends is the number of backends whose first init is remembered. Each key takes about 200
 // bytes.
 const maxBackends = 1000
+
+// maxFirstInit is much longer than a backend needs to make an empty state. A first init that takes
+// longer is fetching modules or providers, if it does not hang.
+const maxFirstInit = 30 * time.Second
 
 // FirstInits make the first init with a backend run alone. Some backends create an empty state when
 // they are first read, and lock it during that time: another init fails then. The zero value is
@@ -29,18 +34,19 @@ type FirstInits struct {
 	// ended.
 	running map[string]chan struct{}
 
-	// succeeded has the backends with a first init that has succeeded. The ones that were not used
+	// succeeded has the backends with an init that has succeeded. The ones that were not used
 	// for the longest time are forgotten, because each change of a credential makes another key. The
 	// next init with a forgotten backend runs alone again.
 	succeeded *lru.Cache
 }
 
-// begin waits until the first init with the supplied backend has ended. If there was none, the
-// caller's is the first, and begin does not wait. It says whether it has waited. The caller calls
-// end with the result of its init.
+// begin waits until the first init with the supplied backend has ended, or for maxFirstInit. If
+// there was none, the caller's is the first, and begin does not wait. It says whether it has waited.
+// The caller calls end with the result of its init.
 //
 // An init waits for one other init at most: after a failure, all that wait for it run at the same
-// time. Otherwise a registry that does not answer would block each of them in turn.
+// time. Otherwise a registry that does not answer would block each of them in turn. For the same
+// reason the success of any init counts: the first one may hang again and again.
 func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, end func(error), err error) {
 	f.mu.Lock()
 
@@ -57,34 +63,35 @@ func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, en
 
 	f.mu.Unlock()
 
-	none := func(error) {}
+	end = func(err error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+
+		if err == nil {
+			f.succeeded.Add(backend, nil)
+		}
+
+		if !running {
+			close(f.running[backend])
+			delete(f.running, backend)
+		}
+	}
 
 	switch {
 	case succeeded:
-		return false, none, nil
+		return false, func(error) {}, nil
 	case !running:
-		return false, func(err error) { f.end(backend, err) }, nil
+		return false, end, nil
 	}
 
 	select {
 	case <-first:
-		return true, none, nil
+	case <-time.After(maxFirstInit):
 	case <-ctx.Done():
-		return true, none, ctx.Err()
+		err = ctx.Err()
 	}
-}
 
-// end records the result of the first init with the supplied backend.
-func (f *FirstInits) end(backend string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	close(f.running[backend])
-	delete(f.running, backend)
-
-	if err == nil {
-		f.succeeded.Add(backend, nil)
-	}
+	return true, end, err
 }
 
 // backendKey returns a digest of what decides which backend init uses, except for the module.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -87,6 +88,38 @@ func TestFirstInits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFirstInitsHang ensures that a first init that hangs, because of its module for example, delays
+// others for a short time, and none of them once one has succeeded.
+func TestFirstInitsHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &FirstInits{}
+		if _, _, err := f.begin(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+
+		start := time.Now()
+
+		for n, result := range []error{errors.New("boom"), nil, nil} {
+			waited, end, err := f.begin(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			// The first one and the one that fails may not have made the state.
+			if want := n < 2; waited != want {
+				t.Errorf("init %d: want it to wait: %t, got %t", n, want, waited)
+			}
+
+			end(result)
+		}
+
+		if got := time.Since(start); got != 2*maxFirstInit {
+			t.Errorf("want each of two inits to wait for %s, got %s", maxFirstInit, got)
+		}
+	})
 }
 
 // TestFirstInitsStop ensures that nothing waits for an init after the end of its context.
