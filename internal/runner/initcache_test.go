@@ -340,10 +340,19 @@ func TestInitDigest(t *testing.T) {
 	p := newPlace(t)
 	plain := p.newRunner(t, uid, nil).initDigest()
 
-	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
-		r := p.newRunner(t, uid, func(r *Runner) { r.Inputs.config.files[name] = workdir.File{Data: []byte("#")} })
+	changes := map[string]func(r *Runner){
+		"Configuration":      file(configurationFile, "#"),
+		"Backend":            file(backendFile, "#"),
+		"CLIConfig":          file(cliConfigFile, "#"),
+		"Arguments":          func(r *Runner) { r.Inputs.parameters.InitArgs = nil },
+		"ArgumentsInEnv":     inEnv("TF_CLI_ARGS_init=-backend-config=path=1"),
+		"ArgumentsInEnviron": inEnviron("TF_CLI_ARGS=-backend-config=path=1"),
+	}
+
+	for name, change := range changes {
+		r := p.newRunner(t, uid, change)
 		if r.initDigest() == plain {
-			t.Errorf("initDigest() with %s: want another digest", name)
+			t.Errorf("initDigest() of %s: want another digest", name)
 		}
 
 		if err := r.Close(); err != nil {

@@ -60,9 +60,7 @@ func (r *Runner) initDigest() string {
 
 // initSettings returns the inputs of init that are not files and are the same in every directory.
 func (r *Runner) initSettings() []string {
-	p := r.Inputs.parameters
-
-	return []string{workdir.Encode(p.InitArgs, r.Inputs.pluginCache, p.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
+	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
 }
 
 // newInitKey returns a digest of everything that init depends on: all files that it may read, the
