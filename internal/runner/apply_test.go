@@ -33,6 +33,8 @@ func TestApply(t *testing.T) {
 		change []func(s *subject)
 		// states from which the plans are made.
 		states []string
+		// encrypted says that the plans do not show these states, but the backend does.
+		encrypted bool
 		// applies are the answers of apply.
 		applies []string
 		// refused is the error with which the caller refuses the state of another plan.
@@ -64,6 +66,10 @@ func TestApply(t *testing.T) {
 		"Stale": {
 			reason: "The state has changed, but it is still the right one.", states: []string{state, state}, applies: []string{stale, outputs},
 			ran: []string{applyRun, planRun, applyRun}, asked: true,
+		},
+		"StaleAndEncrypted": {
+			reason: "The state is still the right one, although no plan shows it.", states: []string{state, state}, encrypted: true, applies: []string{stale, outputs},
+			ran: []string{applyRun, planRun, pullRun, applyRun}, asked: true,
 		},
 		"StaleTwice": {
 			reason: "It is not repeated for ever.", states: []string{state, state}, applies: []string{stale, stale},
@@ -97,22 +103,27 @@ func TestApply(t *testing.T) {
 
 			p := newPlace(t)
 
-			var plans []string
+			var plans, pulls []string
 
 			for _, s := range tc.states {
-				if s == "" {
+				switch {
+				case s == "":
 					plans = append(plans, fails("boom"))
-				} else {
+				case tc.encrypted:
+					plans = append(plans, planned)
+					pulls = append(pulls, "echo '"+s+"'")
+				default:
 					plans = append(plans, p.answerPlan(t, s))
 				}
 			}
 
 			p.answer(t, "plan", plans...)
+			p.answer(t, "state", pulls...)
 			p.answer(t, "apply", tc.applies...)
 
 			r := p.stubbed(t, firstUID, tc.change...)
 
-			plan, first, err := r.Plan(t.Context(), false)
+			plan, err := r.Plan(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +133,7 @@ func TestApply(t *testing.T) {
 			again := func(prior *terraform.State) error {
 				asked = true
 
-				if prior == nil || prior == first {
+				if prior == nil || prior == plan.Prior {
 					t.Errorf("\n%s\nstate of the new plan: got that of the first one, or none", tc.reason)
 				}
 
@@ -190,7 +201,7 @@ func TestAppliesPlan(t *testing.T) {
 				r.Environ = append(r.Environ, "TF_CLI_ARGS_apply=-target=a")
 			}
 
-			if _, err := r.plan(t.Context(), false); err != nil {
+			if _, err := r.Plan(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 

@@ -13,8 +13,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// plan makes a plan, with a lock on the state or without.
-func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
+// Plan makes a plan, with a lock on the state or without. It always has the state that it was made
+// from.
+func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 
 	err := r.withInit(ctx, func() (err error) {
@@ -36,6 +37,13 @@ func (r *Runner) plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 		p.Drift[i] = r.Inputs.secrets.Text(address)
 	}
 
+	// The plan file does not show the state if it is encrypted, for example.
+	if p.Prior == nil {
+		if p.Prior, err = r.State(ctx); err != nil {
+			return nil, err
+		}
+	}
+
 	return p, nil
 }
 
@@ -47,18 +55,17 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	if terraform.IsStalePlan(err) {
 		created := p.Prior.Empty()
 
-		var prior *terraform.State
-		if p, prior, err = r.Plan(ctx, false); err != nil {
+		if p, err = r.Plan(ctx, false); err != nil {
 			return nil, err
 		}
 
 		// Another process has made the state in the meantime. The next observation finds out its
 		// owner.
-		if created && !prior.Empty() {
+		if created && !p.Prior.Empty() {
 			return nil, StateTakenError{}
 		}
 
-		if err := again(prior); err != nil {
+		if err := again(p.Prior); err != nil {
 			return nil, err
 		}
 
@@ -66,24 +73,6 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	}
 
 	return a, errors.Wrap(err, "cannot apply")
-}
-
-// Plan makes a plan, with a lock on the state or without. It also returns the state that the plan
-// was made from.
-func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
-	p, err := r.plan(ctx, lock)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	if p.Prior != nil {
-		return p, p.Prior, nil
-	}
-
-	// The plan does not contain the state, because it is encrypted for example.
-	prior, err := r.State(ctx)
-
-	return p, prior, err
 }
 
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {

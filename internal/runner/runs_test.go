@@ -28,13 +28,13 @@ const (
 // Calls of a Runner.
 
 func callPlan(ctx context.Context, r *Runner) error {
-	_, err := r.plan(ctx, false)
+	_, err := r.Plan(ctx, false)
 
 	return err
 }
 
 func callLockedPlan(ctx context.Context, r *Runner) error {
-	_, _, err := r.Plan(ctx, true)
+	_, err := r.Plan(ctx, true)
 
 	return err
 }
@@ -75,8 +75,8 @@ func TestRuns(t *testing.T) {
 		err        string
 		unprepared bool
 	}{
-		"Plan":       {reason: "A plan needs no lock.", call: callPlan, ran: []string{initRun, planRun}},
-		"LockedPlan": {reason: "It takes the lock on demand. The stub saves no state in the plan.", call: callLockedPlan, ran: []string{initRun, strings.Replace(planRun, " -lock=false", "", 1), pullRun}},
+		"Plan":       {reason: "A plan needs no lock. The stub saves no state in it.", call: callPlan, ran: []string{initRun, planRun, pullRun}},
+		"LockedPlan": {reason: "It takes the lock on demand.", call: callLockedPlan, ran: []string{initRun, strings.Replace(planRun, " -lock=false", "", 1), pullRun}},
 		"Destroy":    {reason: "It needs no plan.", call: callDestroy, ran: []string{initRun, "destroy -json -auto-approve -input=false"}},
 		"State":      {reason: "It is read.", call: callState, ran: []string{initRun, pullRun}},
 		"Unlock":     {reason: "The lock is named.", call: callUnlock, ran: []string{initRun, "force-unlock -force -no-color -- id"}},
@@ -90,12 +90,12 @@ func TestRuns(t *testing.T) {
 
 				return callState(ctx, r)
 			},
-			ran: []string{initRun, planRun, pullRun},
+			ran: []string{initRun, planRun, pullRun, pullRun},
 		},
 
 		"Arguments": {
 			reason: "Each command gets its arguments, the last ones take precedence.", change: []func(*subject){arguments}, call: callPlan,
-			ran: []string{initRun + " -get=false", strings.Replace(planRun, " -out", " -parallelism=1 -out", 1)},
+			ran: []string{initRun + " -get=false", strings.Replace(planRun, " -out", " -parallelism=1 -out", 1), pullRun},
 		},
 		"DestroyArguments": {
 			reason: "So does destroy.", change: []func(*subject){arguments}, call: callDestroy,
@@ -103,7 +103,7 @@ func TestRuns(t *testing.T) {
 		},
 		"Variables": {
 			reason: "The files are named by absolute paths, those that take precedence last.", change: []func(*subject){variables}, call: callPlan,
-			ran: []string{initRun, strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -out", 1)},
+			ran: []string{initRun, strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -out", 1), pullRun},
 		},
 		"DestroyVariables": {
 			reason: "A destroy evaluates the configuration of providers.", change: []func(*subject){inline("")}, call: func(ctx context.Context, r *Runner) error {
@@ -119,7 +119,7 @@ func TestRuns(t *testing.T) {
 		},
 		"Entrypoint": {
 			reason: "All commands run there. The plan stays in the root, where no module can replace it.", change: []func(*subject){entrypoint("/a//b/"), partialBackend}, call: callPlan,
-			ran: []string{"IN a/b " + initRun + " -backend-config=DIR/a/b/crossplane.remote.tfbackend", "IN a/b " + planRun},
+			ran: []string{"IN a/b " + initRun + " -backend-config=DIR/a/b/crossplane.remote.tfbackend", "IN a/b " + planRun, "IN a/b " + pullRun},
 		},
 
 		"InitFails": {
@@ -128,11 +128,11 @@ func TestRuns(t *testing.T) {
 		},
 		"InitRace": {
 			reason: "Another init makes the empty state at this moment.", answers: map[string][]string{"init": {fails("Error acquiring the state lock")}}, call: callPlan,
-			ran: []string{initRun, initRun, planRun},
+			ran: []string{initRun, initRun, planRun, pullRun},
 		},
 		"InitAgain": {
 			reason: "The module has another requirement.", answers: map[string][]string{"plan": {fails(uninitialized)}}, call: callPlan,
-			ran: []string{initRun, planRun, initRun, planRun},
+			ran: []string{initRun, planRun, initRun, planRun, pullRun},
 		},
 		"InitAgainInVain": {
 			reason: "It is not repeated for ever.", answers: map[string][]string{"plan": {fails(uninitialized), fails(uninitialized)}}, call: callPlan,
@@ -230,12 +230,12 @@ func TestPlan(t *testing.T) {
 
 	r := p.stubbed(t, firstUID, credentials("creds"))
 
-	plan, prior, err := r.Plan(t.Context(), false)
+	plan, err := r.Plan(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 3}, prior); diff != "" {
+	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 3}, plan.Prior); diff != "" {
 		t.Errorf("state: -want, +got:\n%s", diff)
 	}
 
@@ -247,12 +247,12 @@ func TestPlan(t *testing.T) {
 		t.Errorf("runs: -want, +got:\n%s", diff)
 	}
 
-	_, prior, err = r.Plan(t.Context(), false)
+	plan, err = r.Plan(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 4}, prior); diff != "" {
+	if diff := cmp.Diff(&terraform.State{Lineage: "l", Serial: 4}, plan.Prior); diff != "" {
 		t.Errorf("state that is not in the plan: -want, +got:\n%s", diff)
 	}
 }

@@ -66,7 +66,7 @@ func TestFiles(t *testing.T) {
 			}
 
 			for range 2 {
-				if _, err := r.plan(t.Context(), false); err != nil {
+				if _, err := r.Plan(t.Context(), false); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -188,12 +188,12 @@ func TestEnviron(t *testing.T) {
 		},
 		"StateInit": {
 			reason:  "Only an init for the providers of the state has one.",
-			answers: map[string][]string{"plan": {fails("This state requires provider x")}},
+			answers: map[string][]string{"state": {fails("This state requires provider x")}},
 			want:    []map[string]string{{"TF_WORKSPACE": ""}, {"TF_WORKSPACE": "ws"}, {"TF_WORKSPACE": "ws"}, {"TF_WORKSPACE": "ws"}},
 		},
 		"ModuleInit": {
 			reason:  "Another one has none.",
-			answers: map[string][]string{"plan": {fails("Module not installed")}},
+			answers: map[string][]string{"state": {fails("Module not installed")}},
 			want:    []map[string]string{{"TF_WORKSPACE": ""}, {"TF_WORKSPACE": "ws"}, {"TF_WORKSPACE": ""}, {"TF_WORKSPACE": "ws"}},
 		},
 		"Precedence": {
@@ -239,7 +239,7 @@ func TestEnviron(t *testing.T) {
 				p.answer(t, command, answers...)
 			}
 
-			if _, err := r.plan(t.Context(), false); err != nil {
+			if _, err := r.State(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 

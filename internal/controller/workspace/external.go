@@ -209,7 +209,9 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 		}
 
 		return run(ctx, ws, func() (err error) {
-			p, state, err = e.runner.Plan(ctx, lock)
+			if p, err = e.runner.Plan(ctx, lock); err == nil {
+				state = p.Prior
+			}
 
 			return err
 		})

@@ -14,7 +14,7 @@ import (
 // A workspaceRunner runs the CLI for one Workspace: a runner.Runner, which documents the methods.
 type workspaceRunner interface { //nolint:interfacebloat // Only tests replace the runner.Runner, as a whole.
 	Prepare(ctx context.Context) error
-	Plan(ctx context.Context, lock bool) (*terraform.Plan, *terraform.State, error)
+	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	Close() error

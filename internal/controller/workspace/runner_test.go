@@ -73,22 +73,22 @@ type fakeRunner struct {
 	ran []string
 }
 
-func (r *fakeRunner) Plan(_ context.Context, lock bool) (*terraform.Plan, *terraform.State, error) {
+func (r *fakeRunner) Plan(_ context.Context, lock bool) (*terraform.Plan, error) {
 	r.ran = append(r.ran, "plan")
 
 	if lock {
 		r.locking++
 
 		if r.lockErr != nil {
-			return nil, nil, r.lockErr
+			return nil, r.lockErr
 		}
 	}
 
 	if r.planErr != nil {
-		return nil, nil, r.planErr
+		return nil, r.planErr
 	}
 
-	return r.plan, r.state, nil
+	return r.plan, nil
 }
 
 func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*terraform.State) error, _ func(terraform.Progress)) (*terraform.Applied, error) {
