@@ -24,7 +24,7 @@ func TestFiles(t *testing.T) {
 	d := newDir(t)
 	syncDir(t, d, map[string]File{"main.tf": text("m"), "sub/creds": secret("s"), "a.tfvars": secret("v"), "sub/a.tfvars": secret("w")})
 
-	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "module/x.tf"} {
+	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "errored.tfstate.superseded-1", "errored.tfstate.md", "module/x.tf"} {
 		write(t, filepath.Join(d.Path(), name), name)
 	}
 
@@ -40,7 +40,9 @@ func TestFiles(t *testing.T) {
 		"sub/creds":    digested("s"),
 		"sub/a.tfvars": digested("w"),
 		"module/x.tf":  digested("module/x.tf"),
-		"link":         text("-> /etc/passwd"),
+		// It is the file of a module.
+		"errored.tfstate.md": digested("errored.tfstate.md"),
+		"link":               text("-> /etc/passwd"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Files(...): -want, +got:\n%s", diff)

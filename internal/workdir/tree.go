@@ -28,8 +28,8 @@ const gitDir = ".git"
 // Files that do not come from a module stay in all directories. If one of them has a name that
 // the new module uses, it is replaced, and no longer counts as written by Sync. The files in
 // which the CLI keeps state are the exception: a module never adds, replaces or removes
-// terraform.tfstate*, errored.tfstate, .terraform or a .crossplane* file, at any depth. Such
-// entries of src are left out, and so are names that are not UTF-8.
+// terraform.tfstate*, errored.tfstate, errored.tfstate.superseded-*, .terraform or a .crossplane*
+// file, at any depth. Such entries of src are left out, and so are names that are not UTF-8.
 //
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.
@@ -196,7 +196,7 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 // reserved reports whether no module may have a file of that name in any directory, because the
 // CLI or this package keeps data there.
 func reserved(base string) bool {
-	return base == dataDir || base == "errored.tfstate" ||
+	return base == dataDir || base == unsavedName || strings.HasPrefix(base, supersededPrefix) ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
 		strings.HasPrefix(base, ownPrefix)
 }

@@ -79,7 +79,7 @@ func TestReplaceTree(t *testing.T) {
 			reason:  "A module adds no state and no files of the CLI or the provider.",
 			present: files{"terraform.tfstate": "mine"},
 			tree: files{
-				"main.tf": "m", "terraform.tfstate": "theirs", "terraform.tfstate.d/ws/terraform.tfstate": "t", "sub/errored.tfstate": "e", "sub/main.tf": "s",
+				"main.tf": "m", "terraform.tfstate": "theirs", "terraform.tfstate.d/ws/terraform.tfstate": "t", "sub/errored.tfstate": "e", "sub/errored.tfstate.superseded-1": "e", "sub/main.tf": "s",
 				".terraform/providers/x": "x", "sub/.terraform/y": "y", ".crossplane.tfplan": "p", "sub/.crossplane-x/z": "z", "sub/.terraform.tfstate.lock.info": "l",
 			},
 			want: files{"main.tf": "m", "sub/main.tf": "s", "terraform.tfstate": "mine"},

@@ -20,6 +20,10 @@ const (
 
 	// unsavedName begins the names of such states.
 	unsavedName = "errored.tfstate"
+
+	// supersededPrefix begins the names of those that are out of date, but are the only record of
+	// what their run created.
+	supersededPrefix = unsavedName + ".superseded-"
 )
 
 // keepStates moves the states that no run could save out of a directory that is about to be
