@@ -44,9 +44,13 @@ func (r *Root) Bind(cluster string) error {
 	return nil
 }
 
-// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it.
+// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it. A file
+// without content does not count: if the machine fails, the content may be lost.
 func writeCluster(root *os.Root, cluster string) error {
-	if _, err := root.Lstat(clusterName); !errors.Is(err, fs.ErrNotExist) {
+	info, err := root.Lstat(clusterName)
+
+	empty := err == nil && info.Size() == 0
+	if !empty && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	// The file gets its name when its content is complete.
@@ -57,10 +61,10 @@ func writeCluster(root *os.Root, cluster string) error {
 		return err
 	}
 
-	err := root.Link(temp, clusterName)
-	if err == nil || errors.Is(err, fs.ErrExist) {
+	err = root.Link(temp, clusterName)
+	if err == nil || errors.Is(err, fs.ErrExist) && !empty {
 		return nil
 	}
-	// Some file systems have no hard links.
+	// The file is empty, or the file system has no hard links.
 	return root.Rename(temp, clusterName)
 }

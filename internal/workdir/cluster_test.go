@@ -38,6 +38,14 @@ func TestBind(t *testing.T) {
 			},
 			owner: "b",
 		},
+		"Empty": {
+			reason: "The machine failed before the name of the owner was on disk.",
+			before: func(t *testing.T, r *Root) {
+				t.Helper()
+				write(t, filepath.Join(r.Path(), ".cluster"), "")
+			},
+			owner: "b",
+		},
 		"Own": {
 			reason: "It stays the owner.",
 			before: func(t *testing.T, r *Root) {
