@@ -66,7 +66,8 @@ type Target struct {
 	// Stateless says that no state of the Workspace can exist yet.
 	Stateless bool
 
-	// Log is called with each line that the CLI prints, secrets included. It may be nil.
+	// Log is called with each line that the CLI prints. Parts of secrets may be left in it: see
+	// redact.Secrets.Line. It may be nil.
 	Log func(line string)
 
 	// Use is called before the Terraform workspace is first used. The Runner calls done after the

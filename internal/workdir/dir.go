@@ -316,7 +316,8 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 
 // replaceFile writes a file in place of any other of that name. The content is complete before
 // the file gets the name. If it is to be durable, it is also on disk by then: other content may
-// be lost if the machine fails.
+// be lost if the machine fails. The name itself may be lost in any case, and stay that of the
+// earlier file.
 func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err

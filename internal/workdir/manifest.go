@@ -110,8 +110,8 @@ func (d *Dir) writeManifest(m *manifest) error {
 	return errors.Wrap(replaceFile(d.dir, manifestName, data, true), "cannot write the record of the working directory")
 }
 
-// WriteRun records a run, in place of the record of an earlier one. The record is on disk when
-// WriteRun returns.
+// WriteRun records a run, in place of the record of an earlier one. If the machine fails
+// after that, the complete record is there, or still the earlier one.
 func (d *Dir) WriteRun(run any) error {
 	m, err := d.readManifest()
 	if err != nil {
