@@ -4,12 +4,7 @@
 
 package runner
 
-import (
-	"fmt"
-	"path"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
-)
+import "fmt"
 
 // Names of files that the provider writes beside a module. Users may refer to them, so they must
 // not change.
@@ -50,30 +45,4 @@ func varFileName(n int, json bool) string {
 	}
 
 	return name
-}
-
-// A fileSet is the desired contents of a directory below that of a Workspace, by the names of
-// files in it.
-type fileSet struct {
-	// dir is relative to the directory of the Workspace.
-	dir   string
-	files map[string]workdir.File
-}
-
-func newFileSet(dir string) fileSet {
-	return fileSet{dir: dir, files: map[string]workdir.File{}}
-}
-
-// merge returns the files of all sets by their names relative to the directory of the Workspace.
-// Files of later sets take precedence.
-func merge(sets ...fileSet) map[string]workdir.File {
-	all := map[string]workdir.File{}
-
-	for _, s := range sets {
-		for name, f := range s.files {
-			all[path.Join(s.dir, name)] = f
-		}
-	}
-
-	return all
 }

@@ -99,7 +99,7 @@ func (r *Runner) backendKey() string {
 	files := map[string]workdir.File{}
 
 	for _, name := range []string{configurationFile, backendFile} {
-		if f, ok := r.Inputs.config.files[name]; ok {
+		if f, ok := r.Inputs.config[name]; ok {
 			files[name] = f
 		}
 	}

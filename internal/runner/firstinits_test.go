@@ -229,7 +229,7 @@ mkdir -p "$OLDPWD/.terraform"
 			for n := range many {
 				r := p.newRunner(t, fmt.Sprintf("00000000-0000-0000-0000-%012d", n), func(r *Runner) {
 					r.CLI, r.FirstInits = stub, first
-					r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte(tc.module(n))}
+					r.Inputs.module["main.tf"] = workdir.File{Data: []byte(tc.module(n))}
 				})
 
 				if restored, err := r.restoreInit(); restored || err != nil {

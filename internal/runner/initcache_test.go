@@ -61,8 +61,8 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 	}
 
 	in := &Inputs{
-		module:      newFileSet(""),
-		config:      newFileSet("."),
+		module:      map[string]workdir.File{},
+		config:      map[string]workdir.File{},
 		pluginCache: true,
 		env:         []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"},
 		varFiles:    []string{"values.tfvars"},
@@ -77,8 +77,8 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 	r.Inputs.parameters.Source = commonv1beta1.ModuleSourceInline
 	r.Inputs.parameters.Entrypoint = "."
 	r.Inputs.parameters.InitArgs = []string{"-backend-config=" + filepath.Join(p.outside, "backend.hcl")}
-	r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("module")}
-	r.Inputs.config.files["values.tfvars"] = workdir.File{Data: []byte("a = " + uid)}
+	r.Inputs.module["main.tf"] = workdir.File{Data: []byte("module")}
+	r.Inputs.config["values.tfvars"] = workdir.File{Data: []byte("a = " + uid)}
 
 	if change != nil {
 		change(r)
@@ -100,7 +100,7 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 
 // file returns a change that adds a file to those beside the module.
 func file(name, text string) func(r *Runner) {
-	return func(r *Runner) { r.Inputs.config.files[name] = workdir.File{Data: []byte(text)} }
+	return func(r *Runner) { r.Inputs.config[name] = workdir.File{Data: []byte(text)} }
 }
 
 // inEnviron returns a change of the environment that all Workspaces have in common.
@@ -133,10 +133,10 @@ func TestInitKey(t *testing.T) {
 			return func(r *Runner) { r.Inputs.parameters.PlanArgs = []string{"-parallelism=1"} }
 		}},
 		"Module": {reason: "Another module has other requirements.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.module.files["main.tf"] = workdir.File{Data: []byte("other")} }
+			return func(r *Runner) { r.Inputs.module["main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
 		"LocalModule": {reason: "Local modules have requirements, too.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.module.files["a/main.tf"] = workdir.File{Data: []byte("other")} }
+			return func(r *Runner) { r.Inputs.module["a/main.tf"] = workdir.File{Data: []byte("other")} }
 		}},
 		"Entrypoint": {reason: "Another directory of it, too.", change: func(*testing.T, *place) func(*Runner) {
 			return func(r *Runner) {

@@ -50,7 +50,7 @@ func (r *Runner) initDigest() string {
 	relevant := map[string]workdir.File{}
 
 	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
-		if f, ok := r.Inputs.config.files[name]; ok {
+		if f, ok := r.Inputs.config[name]; ok {
 			relevant[name] = f
 		}
 	}

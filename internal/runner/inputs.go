@@ -6,6 +6,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"path"
 	"regexp"
 
 	"k8s.io/utils/ptr"
@@ -28,9 +30,11 @@ type Inputs struct {
 	// entrypoint as the Workspace spells it, for error messages.
 	entrypoint string
 
-	// module has the files of the module, and config the files that are written beside it. Names
-	// are relative to the directory of the Workspace.
-	module, config fileSet
+	// module has the files of the module, by their names relative to the directory of the Workspace.
+	module map[string]workdir.File
+
+	// config has the files that are written beside the module, by their names in its entrypoint.
+	config map[string]workdir.File
 
 	// varFiles are names of files of variables, relative to the directory that the CLI runs in.
 	// Later files take precedence.
@@ -77,20 +81,20 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	in := &Inputs{
 		parameters:  p,
 		entrypoint:  entrypoint,
-		module:      newFileSet(""),
-		config:      newFileSet(p.Entrypoint),
+		module:      map[string]workdir.File{},
+		config:      map[string]workdir.File{},
 		pluginCache: ptr.Deref(pc.PluginCache, true),
 	}
 
 	for name, data := range files {
-		in.module.files[name] = workdir.File{Data: data}
+		in.module[name] = workdir.File{Data: data}
 	}
 
 	var secrets [][]byte
 
 	for name, data := range credentials {
 		secrets = append(secrets, data)
-		in.config.files[name] = workdir.File{Data: data, Secret: true}
+		in.config[name] = workdir.File{Data: data, Secret: true}
 
 		in.cliConfig = in.cliConfig || name == cliConfigFile
 		if name == gitCredentialsFile {
@@ -99,11 +103,11 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	}
 
 	if pc.Configuration != nil {
-		in.config.files[configurationFile] = workdir.File{Data: []byte(*pc.Configuration)}
+		in.config[configurationFile] = workdir.File{Data: []byte(*pc.Configuration)}
 	}
 
 	if pc.BackendFile != nil {
-		in.config.files[backendFile] = workdir.File{Data: []byte(*pc.BackendFile)}
+		in.config[backendFile] = workdir.File{Data: []byte(*pc.BackendFile)}
 		in.backend = true
 	}
 
@@ -125,7 +129,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	for n, f := range varFiles {
 		name := varFileName(n, f.JSON)
-		in.config.files[name] = workdir.File{Data: f.Data, Secret: true}
+		in.config[name] = workdir.File{Data: f.Data, Secret: true}
 		in.varFiles = append(in.varFiles, name)
 
 		if f.Secret {
@@ -148,7 +152,7 @@ var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 // stateAnywhere says whether the state can be reached from any directory: the configuration says
 // where it is, and it is not on this disk.
 func (in *Inputs) stateAnywhere() bool {
-	f, ok := in.config.files[configurationFile]
+	f, ok := in.config[configurationFile]
 	if !ok {
 		return false
 	}
@@ -167,7 +171,7 @@ func (in *Inputs) stateWithoutModule() bool {
 		return false
 	}
 
-	if f, ok := in.config.files[configurationFile]; ok && module.Backend(f.Data) != "" {
+	if f, ok := in.config[configurationFile]; ok && module.Backend(f.Data) != "" {
 		return true
 	}
 
@@ -185,9 +189,14 @@ func (in *Inputs) stateWithoutModule() bool {
 func (in *Inputs) setEntrypoint(dir string) {
 	in.parameters.Entrypoint = dir
 	in.entrypoint = dir
-	in.config.dir = dir
 }
 
+// all returns all files by their names relative to the directory of the Workspace.
 func (in *Inputs) all() map[string]workdir.File {
-	return merge(in.module, in.config)
+	files := maps.Clone(in.module)
+	for name, f := range in.config {
+		files[path.Join(in.parameters.Entrypoint, name)] = f
+	}
+
+	return files
 }

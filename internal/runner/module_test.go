@@ -81,7 +81,7 @@ func TestLeaveOutModule(t *testing.T) {
 				}
 
 				if !tc.want {
-					if r.stateOnly || len(r.Inputs.module.files) == 0 && r.Inputs.parameters.Source == commonv1beta1.ModuleSourceInline {
+					if r.stateOnly || len(r.Inputs.module) == 0 && r.Inputs.parameters.Source == commonv1beta1.ModuleSourceInline {
 						t.Errorf("\n%s\nLeaveOutModule(): want no effect", tc.reason)
 					}
 

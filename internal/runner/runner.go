@@ -191,7 +191,7 @@ func (r *Runner) LeaveOutModule() bool {
 	}
 
 	r.initKey = ""
-	r.Inputs.module = newFileSet("")
+	r.Inputs.module = map[string]workdir.File{}
 	r.Inputs.varFiles = nil
 	r.Inputs.parameters.Vars = nil
 	r.stateOnly = true
