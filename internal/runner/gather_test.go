@@ -25,7 +25,6 @@ func TestGather(t *testing.T) {
 		VarFiles       []string
 		Env            []string
 		Backend        bool
-		CLIConfig      bool
 		GitCredentials string
 		// Redacted says that the secret is hidden.
 		Redacted bool
@@ -49,7 +48,7 @@ func TestGather(t *testing.T) {
 		},
 		"SpecialCredentials": {
 			reason: "Their names say what they are for.", change: credentials("creds", cliConfigFile, gitCredentialsFile),
-			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret), cliConfigFile: hidden(secret), gitCredentialsFile: hidden(secret)}, CLIConfig: true, GitCredentials: secret, Redacted: true},
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret), cliConfigFile: hidden(secret), gitCredentialsFile: hidden(secret)}, GitCredentials: secret, Redacted: true},
 		},
 		"Env": {
 			reason: "A value in the specification is not secret.", change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A", Value: secret}} },
@@ -84,8 +83,8 @@ func TestGather(t *testing.T) {
 			}
 
 			got := want{
-				Files: in.all(), VarFiles: in.varFiles, Env: in.env, Backend: in.backend, CLIConfig: in.cliConfig,
-				GitCredentials: string(in.gitCredentials),
+				Files: in.all(), VarFiles: in.varFiles, Env: in.env, Backend: in.backend,
+				GitCredentials: string(in.gitCredentials()),
 				Redacted:       in.Secrets().Text(secret) != secret,
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {

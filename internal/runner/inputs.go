@@ -40,14 +40,9 @@ type Inputs struct {
 	// Later files take precedence.
 	varFiles []string
 
-	// backend says that there is a partial backend configuration.
+	// backend says that there is a partial backend configuration. Credentials may have a file of
+	// that name, too.
 	backend bool
-
-	// gitCredentials are what git may use to fetch the module.
-	gitCredentials []byte
-
-	// cliConfig says that the credentials configure the CLI itself.
-	cliConfig bool
 
 	// pluginCache says that runs may use the plugin cache.
 	pluginCache bool
@@ -95,11 +90,6 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	for name, data := range credentials {
 		secrets = append(secrets, data)
 		in.config[name] = workdir.File{Data: data, Secret: true}
-
-		in.cliConfig = in.cliConfig || name == cliConfigFile
-		if name == gitCredentialsFile {
-			in.gitCredentials = data
-		}
 	}
 
 	if pc.Configuration != nil {
@@ -144,6 +134,9 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
+
+// gitCredentials returns what git may use to fetch modules. It is nil if git gets no credentials.
+func (in *Inputs) gitCredentials() []byte { return in.config[gitCredentialsFile].Data }
 
 // mentionsBackend matches text that may configure a backend. It has false positives, in comments
 // for example, but no false negatives.

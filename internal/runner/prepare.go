@@ -40,7 +40,7 @@ func (r *Runner) fetch(ctx context.Context) error {
 		Namespace:      r.Namespace,
 		Dir:            r.Dir,
 		Env:            r.env(r.Dir.Path()),
-		GitCredentials: r.Inputs.gitCredentials,
+		GitCredentials: r.Inputs.gitCredentials(),
 		Redact:         r.Inputs.secrets.Text,
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Runner) write(ctx context.Context) error {
 	}
 
 	env := r.env(path)
-	if r.Inputs.gitCredentials != nil {
+	if r.Inputs.gitCredentials() != nil {
 		if env, err = withGitCredentials(env, path); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 // env returns the environment of the runs. Variables of the Workspace take precedence.
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)
-	if r.Inputs.cliConfig {
+	if _, ok := r.Inputs.config[cliConfigFile]; ok {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}
 
