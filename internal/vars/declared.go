@@ -17,23 +17,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// A Kind says how the CLI parses the text of a variable.
-type Kind int
-
-const (
-	// Literal text is the value. The variable has the type string, number or bool, or no type.
-	Literal Kind = iota
-
-	// Expression text is an HCL expression. The variable has any other type.
-	Expression
-)
-
 // Declarations are the variables that a module declares.
 type Declarations struct {
-	kinds map[string]Kind
+	// expressions says of each variable whether it takes an expression.
+	expressions map[string]bool
 
-	// complete says that the whole module could be read, so that a variable that is not in kinds
-	// is not declared.
+	// complete says that the whole module could be read, so that no other variable is declared.
 	complete bool
 }
 
@@ -48,7 +37,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 		return Declarations{}, errors.Wrap(err, "cannot list module")
 	}
 
-	d := Declarations{kinds: map[string]Kind{}, complete: true}
+	d := Declarations{expressions: map[string]bool{}, complete: true}
 
 	var files, overrides []string
 
@@ -68,7 +57,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 		for name, typ := range d.read(dir, file) {
 			// An override without a type keeps the type of the variable.
 			if typ != nil || i < len(files) {
-				d.kinds[name] = kindOf(typ)
+				d.expressions[name] = takesExpression(typ)
 			}
 		}
 	}
@@ -121,15 +110,8 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	return types
 }
 
-func kindOf(typ *hcl.Attribute) Kind {
-	if typ == nil {
-		return Literal
-	}
-
-	switch hcl.ExprAsKeyword(typ.Expr) {
-	case "string", "number", "bool":
-		return Literal
-	default:
-		return Expression
-	}
+// takesExpression says whether the CLI parses the text of a variable of this type as an expression.
+// Otherwise the text is the value.
+func takesExpression(typ *hcl.Attribute) bool {
+	return typ != nil && !slices.Contains([]string{"string", "number", "bool"}, hcl.ExprAsKeyword(typ.Expr))
 }

@@ -23,7 +23,7 @@ func TestDeclared(t *testing.T) {
 		"Nothing": {
 			reason: "A module without variables declares none, and the result is complete.",
 			module: map[string]string{"main.tf": `output "a" { value = 1 }`},
-			want:   Declarations{kinds: map[string]Kind{}, complete: true},
+			want:   Declarations{expressions: map[string]bool{}, complete: true},
 		},
 		"Types": {
 			reason: "Text is taken literally for primitive types and without a type, and parsed for all others.",
@@ -42,19 +42,19 @@ func TestDeclared(t *testing.T) {
 				variable "bare"    { type = list }
 			`},
 			want: Declarations{
-				kinds: map[string]Kind{
-					"string":  Literal,
-					"number":  Literal,
-					"bool":    Literal,
-					"untyped": Literal,
-					"default": Literal,
-					"any":     Expression,
-					"list":    Expression,
-					"set":     Expression,
-					"map":     Expression,
-					"tuple":   Expression,
-					"object":  Expression,
-					"bare":    Expression,
+				expressions: map[string]bool{
+					"string":  false,
+					"number":  false,
+					"bool":    false,
+					"untyped": false,
+					"default": false,
+					"any":     true,
+					"list":    true,
+					"set":     true,
+					"map":     true,
+					"tuple":   true,
+					"object":  true,
+					"bare":    true,
 				},
 				complete: true,
 			},
@@ -68,8 +68,8 @@ func TestDeclared(t *testing.T) {
 				"any": {"type": "any"}
 			}}`},
 			want: Declarations{
-				kinds:    map[string]Kind{"string": Literal, "untyped": Literal, "list": Expression, "any": Expression},
-				complete: true,
+				expressions: map[string]bool{"string": false, "untyped": false, "list": true, "any": true},
+				complete:    true,
 			},
 		},
 		"AllFiles": {
@@ -88,8 +88,8 @@ func TestDeclared(t *testing.T) {
 				"directory.tf/k.txt": ``,
 			},
 			want: Declarations{
-				kinds:    map[string]Kind{"a": Literal, "b": Literal, "c": Literal, "d": Literal},
-				complete: true,
+				expressions: map[string]bool{"a": false, "b": false, "c": false, "d": false},
+				complete:    true,
 			},
 		},
 		"TofuWins": {
@@ -98,7 +98,7 @@ func TestDeclared(t *testing.T) {
 				"main.tf":   `variable "a" {}`,
 				"main.tofu": `variable "a" { type = any }`,
 			},
-			want: Declarations{kinds: map[string]Kind{"a": Expression}, complete: true},
+			want: Declarations{expressions: map[string]bool{"a": true}, complete: true},
 		},
 		"Override": {
 			reason: "An override file changes a type, or leaves it.",
@@ -115,8 +115,8 @@ func TestDeclared(t *testing.T) {
 				"override.tf": `variable "to_string" { type = string }`,
 			},
 			want: Declarations{
-				kinds:    map[string]Kind{"to_list": Expression, "to_string": Literal, "kept": Expression},
-				complete: true,
+				expressions: map[string]bool{"to_list": true, "to_string": false, "kept": true},
+				complete:    true,
 			},
 		},
 		"Broken": {
@@ -125,7 +125,7 @@ func TestDeclared(t *testing.T) {
 				"a.tf": `variable "a" { type = any }`,
 				"b.tf": `variable "b" {`,
 			},
-			want: Declarations{kinds: map[string]Kind{"a": Expression}},
+			want: Declarations{expressions: map[string]bool{"a": true}},
 		},
 		"BrokenJSON": {
 			reason: "A JSON file that does not parse is left out.",
@@ -133,7 +133,7 @@ func TestDeclared(t *testing.T) {
 				"a.tf":      `variable "a" { type = any }`,
 				"b.tf.json": `{`,
 			},
-			want: Declarations{kinds: map[string]Kind{"a": Expression}},
+			want: Declarations{expressions: map[string]bool{"a": true}},
 		},
 		"BrokenBlock": {
 			reason: "A variable without a name makes the declarations incomplete.",
@@ -141,7 +141,7 @@ func TestDeclared(t *testing.T) {
 				variable {}
 				variable "a" {}
 			`},
-			want: Declarations{kinds: map[string]Kind{"a": Literal}},
+			want: Declarations{expressions: map[string]bool{"a": false}},
 		},
 		"OtherBlocks": {
 			reason: "Other blocks, known or not, do not matter.",
@@ -159,7 +159,7 @@ func TestDeclared(t *testing.T) {
 					}
 				}
 			`},
-			want: Declarations{kinds: map[string]Kind{"a": Literal}, complete: true},
+			want: Declarations{expressions: map[string]bool{"a": false}, complete: true},
 		},
 	}
 
@@ -191,7 +191,7 @@ func TestDeclaredUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(Declarations{kinds: map[string]Kind{"a": Literal}}, got, cmp.AllowUnexported(Declarations{})); diff != "" {
+	if diff := cmp.Diff(Declarations{expressions: map[string]bool{"a": false}}, got, cmp.AllowUnexported(Declarations{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

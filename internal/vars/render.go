@@ -40,13 +40,13 @@ func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 			return nil, errors.Errorf("%q is not the name of a variable", v.Key)
 		}
 
-		kind, ok := d.kinds[v.Key]
+		isExpression, ok := d.expressions[v.Key]
 		if !ok && d.complete {
 			return nil, errors.Errorf("the module declares no variable %q", v.Key)
 		}
 
 		render := literal
-		if kind == Expression {
+		if isExpression {
 			render = expression
 		}
 

@@ -21,7 +21,7 @@ import (
 func TestRender(t *testing.T) {
 	t.Parallel()
 
-	declared := Declarations{kinds: map[string]Kind{"text": Literal, "other": Literal, "list": Expression}, complete: true}
+	declared := Declarations{expressions: map[string]bool{"text": false, "other": false, "list": true}, complete: true}
 
 	type want struct {
 		File string
@@ -68,7 +68,7 @@ func TestRender(t *testing.T) {
 		},
 		"Unknown": {
 			reason:   "A broken module may declare a variable or not: the CLI reports its error.",
-			declared: Declarations{kinds: map[string]Kind{"list": Expression}},
+			declared: Declarations{expressions: map[string]bool{"list": true}},
 			vars:     []commonv1beta1.Var{{Key: "undeclared", Value: "hidden"}, {Key: "list", Value: "[]"}},
 			want:     want{File: "undeclared = \"hidden\"\nlist = ([]\n)\n"},
 		},
@@ -153,7 +153,7 @@ func FuzzRenderLiteral(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		data, err := Render(Declarations{kinds: map[string]Kind{"a": Literal}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
+		data, err := Render(Declarations{expressions: map[string]bool{"a": false}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
 		if err != nil {
 			if utf8.ValidString(text) {
 				t.Errorf("%q is UTF-8, but not accepted: %v", text, err)
@@ -182,7 +182,7 @@ func FuzzRenderExpression(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		data, err := Render(Declarations{kinds: map[string]Kind{"a": Expression}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
+		data, err := Render(Declarations{expressions: map[string]bool{"a": true}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
 		// The CLI parses the argument in this way.
 		expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 		if diff := cmp.Diff(diags.HasErrors(), err != nil); diff != "" {
