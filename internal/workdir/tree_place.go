@@ -68,24 +68,15 @@ func removeFiles(root *os.Root, files []string) error {
 
 // placeDir makes sure that name is a directory. Its parents already are.
 func placeDir(root *os.Root, name string) error {
-	err := root.Mkdir(name, 0o700)
-	if !errors.Is(err, fs.ErrExist) || checkDir(root, name) == nil {
-		return ignoreExist(err)
+	if checkDir(root, name) == nil {
+		return nil
 	}
 
-	if err := root.Remove(name); err != nil {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 
 	return root.Mkdir(name, 0o700)
-}
-
-func ignoreExist(err error) error {
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-
-	return err
 }
 
 // placeFile moves a file of the new tree to its place, and replaces anything there. Its parents
