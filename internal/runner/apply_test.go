@@ -59,6 +59,10 @@ func TestApply(t *testing.T) {
 			reason: "The plan leaves something out. The apply does not.", change: []func(*subject){variables, func(s *subject) { s.PlanArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
 			ran: []string{"apply -json -input=false -auto-approve -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json"},
 		},
+		"ArgumentsOfAnotherPlan": {
+			reason: "A saved plan would not heed them.", change: []func(*subject){func(s *subject) { s.ApplyArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
+			ran: []string{"apply -json -input=false -auto-approve -target=a"},
+		},
 		"Fails": {
 			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},
 			ran: []string{applyRun}, err: "cannot apply: boom",

@@ -78,9 +78,7 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, VarFiles: r.varFiles, Progress: progress}
 
-	// planArgs and applyArgs do not influence one another. If either of them makes another plan,
-	// the supplied plan is not the one to apply.
-	if terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) {
+	if r.AppliesPlan() {
 		o.PlanFile = p.File
 	}
 
@@ -88,7 +86,8 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 }
 
 // AppliesPlan says whether an apply uses the supplied plan, and so fails if the state has changed
-// since.
+// since. planArgs and applyArgs do not influence one another. If either of them makes another plan,
+// the supplied plan is not the one to apply: the apply makes its own.
 func (r *Runner) AppliesPlan() bool {
 	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
 }

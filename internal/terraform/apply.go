@@ -14,7 +14,8 @@ const opApply = "apply"
 
 // ApplyOptions are the options of Apply.
 type ApplyOptions struct {
-	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan.
+	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan. Args and the
+	// environment must be valid with a saved plan: see AppliesSavedPlan.
 	PlanFile string
 	// VarFiles are files with variables; later ones take precedence. A saved plan already has
 	// them.
@@ -34,13 +35,9 @@ type Applied struct {
 	Outputs map[string]Output
 }
 
-// Apply applies the saved plan. If there is none, or the arguments are not valid with a saved
-// plan (see AppliesSavedPlan), Apply makes another plan and applies it at once, in the same run.
+// Apply applies the saved plan. If there is none, Apply makes a plan and applies it at once, in the
+// same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
-	if !AppliesSavedPlan(o.Args, ws.Env...) {
-		o.PlanFile = ""
-	}
-
 	cmd := applyCommand(o)
 
 	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)

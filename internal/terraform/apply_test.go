@@ -187,11 +187,9 @@ output "v" { value = var.v }`,
 			t.Errorf("want an apply without a plan, got %+v, %v", a, err)
 		}
 
-		p = mustPlan(t, c, ws)
-
-		a, err = c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File, VarFiles: []string{"a.tfvars"}, Args: []string{"-var=v=arg"}})
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{VarFiles: []string{"a.tfvars"}, Args: []string{"-var=v=arg"}})
 		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"arg"` {
-			t.Errorf("want arguments that a saved plan cannot have to be heeded all the same, got %+v, %v", a, err)
+			t.Errorf("want arguments to take precedence over files, got %+v, %v", a, err)
 		}
 
 		p = mustPlan(t, c, ws, "-var=v=arg")
