@@ -174,7 +174,7 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 		return "", err
 	}
 
-	// Opening a pipe would block.
+	// os.Root ensures that the path stays inside. The rest of this function only computes it.
 	info, err := d.dir.Stat(rel)
 	if err != nil {
 		return "", err
@@ -183,13 +183,6 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	if !info.IsDir() {
 		return "", errors.New("not a directory")
 	}
-
-	// os.Root ensures that the path stays inside. The rest of this function only computes it.
-	sub, err := d.dir.OpenRoot(rel)
-	if err != nil {
-		return "", err
-	}
-	defer sub.Close() //nolint:errcheck // Nothing is written through it.
 
 	base, err := filepath.EvalSymlinks(d.Path())
 	if err != nil {
