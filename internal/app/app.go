@@ -153,7 +153,7 @@ func (i *instance) registerMetrics(context.Context) (err error) {
 
 // openRoot opens the directories that the runs need.
 func (i *instance) openRoot(context.Context) (err error) {
-	if i.root, err = workdir.Open(i.o.Root, workdir.WithLongestUse(i.o.Timeout+useGrace)); err != nil {
+	if i.root, err = workdir.Open(i.o.Root, i.o.Timeout+useGrace); err != nil {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 
@@ -161,7 +161,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 
 	// The CLI refuses to run without this directory.
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {
-		_, err = workdir.Open(filepath.Clean(dir))
+		_, err = workdir.Usable(filepath.Clean(dir))
 	}
 
 	return errors.Wrap(err, plugincache.Variable)

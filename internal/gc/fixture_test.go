@@ -39,7 +39,7 @@ type fixture struct {
 func newFixture(t *testing.T, env *envtest.Environment) *fixture {
 	t.Helper()
 
-	root, err := workdir.Open(t.TempDir())
+	root, err := workdir.Open(t.TempDir(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestSecretCleaner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			root, err := workdir.Open(t.TempDir())
+			root, err := workdir.Open(t.TempDir(), time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestSecretCleaner(t *testing.T) {
 func TestSecretCleanerElsewhere(t *testing.T) {
 	t.Parallel()
 
-	root, err := workdir.Open(t.TempDir())
+	root, err := workdir.Open(t.TempDir(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestMovedAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			root, err := workdir.Open(t.TempDir())
+			root, err := workdir.Open(t.TempDir(), time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,7 +40,7 @@ func newPlace(t *testing.T, address string) *place {
 func newPlaceIn(t *testing.T, path, address string) *place {
 	t.Helper()
 
-	root, err := workdir.Open(path)
+	root, err := workdir.Open(path, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 func fetchAlone(ctx context.Context, address, path string) error {
-	root, err := workdir.Open(path)
+	root, err := workdir.Open(path, time.Hour)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,7 +32,7 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 
-	root, err := workdir.Open(t.TempDir())
+	root, err := workdir.Open(t.TempDir(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

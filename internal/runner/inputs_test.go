@@ -7,6 +7,7 @@ package runner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -56,7 +57,7 @@ func TestWriteInputsEntrypoint(t *testing.T) {
 			t.Fatalf("Gather(...): %v", err)
 		}
 
-		root, err := workdir.Open(t.TempDir())
+		root, err := workdir.Open(t.TempDir(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

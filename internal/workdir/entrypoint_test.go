@@ -84,7 +84,7 @@ func TestEntrypointBelowLinkedRoot(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	symlink(t, t.TempDir(), link)
 
-	r, err := Open(link)
+	r, err := Open(link, maxUse)
 	if err != nil {
 		t.Fatal(err)
 	}

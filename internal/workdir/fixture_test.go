@@ -27,7 +27,7 @@ func secret(s string) File { return File{Data: []byte(s), Secret: true} }
 func openRoot(t *testing.T) *Root {
 	t.Helper()
 
-	r, err := Open(filepath.Join(t.TempDir(), "root"))
+	r, err := Open(filepath.Join(t.TempDir(), "root"), maxUse)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,33 +39,27 @@ type Root struct {
 	seen map[string]sighting
 }
 
-// An Option configures a Root.
-type Option func(*Root)
+// Open returns the Root at path, which it creates if it does not exist. longest is the longest time
+// that this process uses a directory.
+func Open(path string, longest time.Duration) (*Root, error) {
+	abs, err := Usable(path)
+	if err != nil {
+		return nil, err
+	}
 
-// WithLongestUse sets the longest time that this process uses a directory.
-func WithLongestUse(d time.Duration) Option {
-	return func(r *Root) { r.longest = d }
+	return &Root{path: abs, host: hostID(), longest: longest, seen: map[string]sighting{}}, nil
 }
 
-// Open returns the Root at path, which it creates if it does not exist. It fails
-// if this process could not make directories there.
-func Open(path string, o ...Option) (*Root, error) {
+// Usable returns the absolute path of a directory, which it creates if it does not exist. It fails
+// if this process could not make files there.
+func Usable(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use %q", path)
+		return "", errors.Wrapf(err, "cannot use %q", path)
 	}
 
-	if err := probe(abs); err != nil {
-		return nil, errors.Wrapf(reason(err), "cannot use %q: name a directory that user %d may create and write to",
-			path, os.Geteuid())
-	}
-
-	r := &Root{path: abs, host: hostID(), longest: maxUse, seen: map[string]sighting{}}
-	for _, fn := range o {
-		fn(r)
-	}
-
-	return r, nil
+	return abs, errors.Wrapf(reason(probe(abs)), "cannot use %q: name a directory that user %d may create and write to",
+		path, os.Geteuid())
 }
 
 // probe makes and removes a file below path.

@@ -62,7 +62,7 @@ func TestOpen(t *testing.T) {
 				wantErr = cmpopts.AnyError
 			}
 
-			r, err := Open(path)
+			r, err := Open(path, maxUse)
 			if diff := cmp.Diff(wantErr, err, cmpopts.EquateErrors()); diff != "" {
 				t.Fatalf("%s\nOpen(%q): -want error, +got error:\n%s", tc.reason, path, diff)
 			}
@@ -93,7 +93,7 @@ func TestOpen(t *testing.T) {
 func TestOpenRelative(t *testing.T) {
 	t.Chdir(t.TempDir())
 
-	r, err := Open("relative")
+	r, err := Open("relative", maxUse)
 	if err != nil {
 		t.Fatal(err)
 	}

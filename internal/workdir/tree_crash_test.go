@@ -32,7 +32,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 	}
 
 	if path := os.Getenv(crashVariable); path != "" {
-		r, err := Open(path)
+		r, err := Open(path, maxUse)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func swept(t *testing.T, r *Root) []string {
 func reopened(t *testing.T, r *Root) *Root {
 	t.Helper()
 
-	other, err := Open(r.Path())
+	other, err := Open(r.Path(), maxUse)
 	if err != nil {
 		t.Fatal(err)
 	}
