@@ -169,7 +169,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 
 func (i *instance) findCLI(ctx context.Context) (err error) {
 	i.drain = drain.New(i.o.ShutdownGrace, i.o.Lease.AbortLimit())
-	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.WithGracePeriod(i.o.Lease.InterruptGrace()), terraform.WithStop(i.drain.Runs()), terraform.WithObserver(i.metrics.CLIRun))
+	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Observe: i.metrics.CLIRun})
 
 	return errors.Wrap(err, "--cli")
 }

@@ -46,7 +46,7 @@ esac
 				t.Fatal(err)
 			}
 
-			stub, err := terraform.Find(t.Context(), cli)
+			stub, err := terraform.Find(t.Context(), cli, terraform.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

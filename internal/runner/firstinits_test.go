@@ -216,7 +216,7 @@ mkdir -p "$OLDPWD/.terraform"
 				t.Fatal(err)
 			}
 
-			stub, err := terraform.Find(t.Context(), cli)
+			stub, err := terraform.Find(t.Context(), cli, terraform.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func (p *place) cli(t *testing.T, name, version string) *terraform.CLI {
 		t.Fatal(err)
 	}
 
-	cli, err := terraform.Find(t.Context(), path)
+	cli, err := terraform.Find(t.Context(), path, terraform.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"os/exec"
 	"path/filepath"
@@ -24,9 +25,7 @@ const (
 	OpenTofu  Product = "opentofu"
 )
 
-// DefaultGracePeriod is the time that an interrupted run may take to save its state and release
-// its lock before it is killed.
-const DefaultGracePeriod = 25 * time.Second
+const defaultGrace = 25 * time.Second
 
 // versionTimeout limits the run that asks a program for its version. Only a program that is
 // neither terraform nor tofu reaches it.
@@ -42,48 +41,39 @@ type CLI struct {
 	path    string
 	product Product
 	version string
-	grace   time.Duration
-	observe func(op string, took time.Duration, err error)
-	stop    context.Context //nolint:containedctx // It ends all runs of this CLI, in addition to the context of each run.
+	options Options
 
 	// changing counts the runs in progress that change infrastructure.
 	changing atomic.Int32
 }
 
-// An Option configures a CLI.
-type Option func(*CLI)
+// Options of a CLI. The zero value is ready for use.
+type Options struct {
+	// Grace is the time that an interrupted run may take to save its state and release its lock
+	// before it is killed. It is defaultGrace if it is 0.
+	Grace time.Duration
 
-// WithGracePeriod sets the time that an interrupted run may take to end by itself. If it is not
-// positive, the run is killed at once.
-func WithGracePeriod(d time.Duration) Option {
-	return func(c *CLI) { c.grace = max(d, time.Nanosecond) }
-}
+	// Stop interrupts every run, and refuses new ones, once it is done, in addition to the context of
+	// the run itself. It may be nil.
+	Stop context.Context //nolint:containedctx // See above.
 
-// WithStop interrupts every run, and refuses new ones, once ctx is done, in addition to
-// the context of the run itself.
-func WithStop(ctx context.Context) Option {
-	return func(c *CLI) { c.stop = ctx }
-}
-
-// WithObserver makes the CLI call observe after every run, with the subcommand, the duration and
-// the error of the run. A plan that found changes is not an error.
-func WithObserver(observe func(op string, took time.Duration, err error)) Option {
-	return func(c *CLI) { c.observe = observe }
+	// Observe is called after every run, with the subcommand, the duration and the error of the run.
+	// A plan that found changes is not an error. It may be nil.
+	Observe func(op string, took time.Duration, err error)
 }
 
 // Find returns the CLI with the supplied name: a program on PATH or an absolute path. If name is
 // empty, it is terraform or else tofu, the first that is on PATH. Find asks the program for its
 // version, and refuses one that is neither product.
-func Find(ctx context.Context, name string, o ...Option) (*CLI, error) {
+func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 	path, err := locate(name)
 	if err != nil {
 		return nil, err
 	}
 
-	c := &CLI{path: path, grace: DefaultGracePeriod, stop: context.Background(), observe: func(string, time.Duration, error) {}}
-	for _, fn := range o {
-		fn(c)
-	}
+	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	o.Stop = cmp.Or(o.Stop, context.Background())
+	c := &CLI{path: path, options: o}
 
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

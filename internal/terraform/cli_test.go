@@ -95,7 +95,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", tc.path)
 
-			c, err := Find(t.Context(), tc.name)
+			c, err := Find(t.Context(), tc.name, Options{})
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%s: want error %q, got %v", tc.reason, tc.err, err)

@@ -86,7 +86,7 @@ func stub(args []string) int {
 
 		select {}
 	case "parent":
-		c, err := Find(context.Background(), os.Args[0])
+		c, err := Find(context.Background(), os.Args[0], Options{})
 		if err != nil {
 			return 1
 		}
@@ -100,7 +100,7 @@ func stub(args []string) int {
 }
 
 // findStub returns the test binary as a CLI.
-func findStub(t *testing.T, o ...Option) *CLI {
+func findStub(t *testing.T, o Options) *CLI {
 	t.Helper()
 
 	self, err := os.Executable()
@@ -108,7 +108,7 @@ func findStub(t *testing.T, o ...Option) *CLI {
 		t.Fatal(err)
 	}
 
-	c, err := Find(t.Context(), self, o...)
+	c, err := Find(t.Context(), self, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 	t.Run("OpenTofu", func(t *testing.T) {
 		t.Parallel()
 
-		c, err := Find(t.Context(), program.Need(t, "TOFU_BIN"))
+		c, err := Find(t.Context(), program.Need(t, "TOFU_BIN"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func forEachCLI(t *testing.T, test func(t *testing.T, c *CLI)) {
 			t.Skip("there is no terraform on PATH")
 		}
 
-		c, err := Find(t.Context(), path)
+		c, err := Find(t.Context(), path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -297,7 +297,7 @@ func TestPlanAnswers(t *testing.T) {
 			t.Parallel()
 			ws := stubWorkspace(t, "say", "STUB_STDOUT="+tc.stdout, "STUB_CODE="+tc.code)
 
-			got, err := findStub(t).Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
+			got, err := findStub(t, Options{}).Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Plan{}, "File")); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -121,7 +121,7 @@ func TestNoPartOfSecret(t *testing.T) {
 func TestNoPartOfSecretInLog(t *testing.T) {
 	t.Parallel()
 
-	c := findStub(t)
+	c := findStub(t, Options{})
 	for kind, s := range secretForms(rand.New(rand.NewPCG(3, 4))) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

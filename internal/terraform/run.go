@@ -132,7 +132,7 @@ type result struct {
 func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.stop, cancel)()
+	defer context.AfterFunc(c.options.Stop, cancel)()
 
 	end := &process.Tail{Max: maxStderr, Redact: ws.redacted}
 	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
@@ -147,14 +147,14 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	run.Stderr = stderr
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
-	run.WaitDelay = c.grace
+	run.WaitDelay = c.options.Grace
 
 	if cmd.op == opApply || cmd.op == opDestroy {
 		c.changing.Add(1)
 		defer c.changing.Add(-1)
 	}
 
-	if c.stop.Err() != nil {
+	if c.options.Stop.Err() != nil {
 		cancel() // AfterFunc would cancel, but perhaps only after the start.
 	}
 
@@ -176,7 +176,10 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		stderr:      end.String(),
 		interrupted: ctx.Err(),
 	}
-	c.observe(cmd.op, time.Since(start), res.failure(cmd))
+
+	if c.options.Observe != nil {
+		c.options.Observe(cmd.op, time.Since(start), res.failure(cmd))
+	}
 
 	return res, nil
 }

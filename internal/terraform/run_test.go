@@ -20,7 +20,7 @@ const soon = 20 * time.Second
 func TestEnvironmentOfARun(t *testing.T) {
 	t.Setenv("LEAK", "1")
 	t.Setenv("TF_WORKSPACE", "leak")
-	c := findStub(t)
+	c := findStub(t, Options{})
 
 	cases := map[string]struct {
 		reason string
@@ -74,7 +74,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 
 func TestOverlongLine(t *testing.T) {
 	t.Parallel()
-	c, ws := findStub(t), stubWorkspace(t, "long")
+	c, ws := findStub(t, Options{}), stubWorkspace(t, "long")
 
 	var got []string
 
@@ -90,7 +90,7 @@ func TestOverlongLine(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	c := findStub(t)
+	c := findStub(t, Options{})
 	ws := stubWorkspace(t, "say",
 		"STUB_STDOUT={\"@message\":\"\\nInterrupt received.\\nPlease wait\\n\"}\nnot JSON\n",
 		"STUB_STDERR=on stderr\n\n")
@@ -133,13 +133,13 @@ func TestObserver(t *testing.T) {
 
 	var got []run
 
-	c := findStub(t, WithObserver(func(op string, took time.Duration, err error) {
+	c := findStub(t, Options{Observe: func(op string, took time.Duration, err error) {
 		if took <= 0 {
 			t.Errorf("%s took %s", op, took)
 		}
 
 		got = append(got, run{Op: op, Failed: err != nil})
-	}))
+	}})
 	// Only the way in which the runs end matters.
 	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: filepath.Join(t.TempDir(), "plan")})
 	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})

@@ -33,7 +33,7 @@ func TestInterrupt(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, ctx := findStub(t), newEnding(t.Context())
+			c, ctx := findStub(t, Options{}), newEnding(t.Context())
 			s := start(t, stubWorkspace(t, "polite"), func(ws Workspace) error {
 				_, err := c.Destroy(ctx, ws, DestroyOptions{})
 
@@ -56,7 +56,7 @@ func TestInterrupt(t *testing.T) {
 
 func TestInterruptedWithSuccess(t *testing.T) {
 	t.Parallel()
-	c := findStub(t)
+	c := findStub(t, Options{})
 
 	cases := map[string]struct {
 		reason string
@@ -122,7 +122,7 @@ func (e *ending) Err() error {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	stop, cancel := context.WithCancel(t.Context())
-	c := findStub(t, WithStop(stop))
+	c := findStub(t, Options{Stop: stop})
 	ws := stubWorkspace(t, "polite")
 	s := start(t, ws, func(ws Workspace) error {
 		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
@@ -147,7 +147,7 @@ func TestStop(t *testing.T) {
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := findStub(t)
+	c := findStub(t, Options{})
 
 	cancel()
 
@@ -165,7 +165,7 @@ func TestNotStarted(t *testing.T) {
 
 func TestKillAfterGracePeriod(t *testing.T) {
 	t.Parallel()
-	c := findStub(t, WithGracePeriod(100*time.Millisecond))
+	c := findStub(t, Options{Grace: 100 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 
 	s := start(t, stubWorkspace(t, "stubborn"), func(ws Workspace) error {

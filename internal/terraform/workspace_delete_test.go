@@ -73,7 +73,7 @@ func TestDeleteDefaultWorkspace(t *testing.T) {
 
 	var runs []string
 
-	c := findStub(t, WithObserver(func(op string, _ time.Duration, _ error) { runs = append(runs, op) }))
+	c := findStub(t, Options{Observe: func(op string, _ time.Duration, _ error) { runs = append(runs, op) }})
 	for _, name := range []string{"", DefaultWorkspace} {
 		if err := c.DeleteWorkspace(t.Context(), Workspace{Dir: t.TempDir(), Name: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
