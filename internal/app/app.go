@@ -265,6 +265,10 @@ func (i *instance) addControllers(ctx context.Context) error {
 func (i *instance) run(ctx context.Context) error {
 	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path(), "cli-version", i.cli.Version(), "root", i.o.Root)
 
+	// A manager tells its controllers and the drain only after it has waited for all that needs no
+	// leader election, for example a sweep of the disk.
+	defer context.AfterFunc(ctx, i.drain.Stop)()
+
 	err := i.start(ctx)
 	if err != nil {
 		// Leader election has ended, or an essential part has failed.

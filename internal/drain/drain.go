@@ -25,7 +25,8 @@ var (
 const pausedRetry = 5 * time.Second
 
 // A Drain decorates reconcilers. It is added to the same manager, and keeps the manager from
-// stopping until all of their reconciles have ended.
+// stopping until all of their reconciles have ended. The caller calls Stop as soon as the shutdown
+// begins: Start learns of it late, when the runnables that need no leader election have returned.
 //
 // It relies on the order in which a manager stops, which is that of engageStopProcedure in
 // controller-runtime's pkg/manager/internal.go (v0.25.2): first the runnables that need no leader
@@ -97,29 +98,21 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
+// Stop begins the shutdown: no further reconcile begins, and CLI runs in progress end when grace is
+// over. It does not block. The first of several calls counts.
+func (d *Drain) Stop() {
+	d.stop()
+	time.AfterFunc(d.grace, d.cancelRuns)
+}
+
 // Start waits until ctx is done and then until no reconcile is in progress. When it returns, none
 // is, and none will ever begin.
 func (d *Drain) Start(ctx context.Context) error {
 	<-ctx.Done()
-	d.stop()
-
-	idle := make(chan struct{})
-
-	go func() {
-		d.inFlight.Wait()
-		close(idle)
-	}()
-
-	grace := time.NewTimer(d.grace)
-	defer grace.Stop()
-
-	select {
-	case <-idle:
-	case <-grace.C:
-	}
-
+	// A manager also stops by itself, without a call of Stop.
+	d.Stop()
+	d.inFlight.Wait()
 	d.cancelRuns()
-	<-idle
 
 	return nil
 }
@@ -139,9 +132,8 @@ func (d *Drain) Wait() {
 	d.inFlight.Wait()
 }
 
-// NeedLeaderElection puts the Drain into the same group of runnables as the controllers, so that
-// both learn of the shutdown at the same moment. The other group stops earlier: controllers would
-// continue to take requests from their queues while the Drain refuses them.
+// NeedLeaderElection puts the Drain into the same group of runnables as the controllers. The Lease
+// is renewed until that group has ended.
 func (d *Drain) NeedLeaderElection() bool { return true }
 
 // Pause delays all reconciles until Resume is called. If a reconcile is in progress, Pause

@@ -27,11 +27,14 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // TestManager stops a real manager while one reconcile is in progress and
 // another is queued behind it. The manager has no API server: its leader lock is
-// in memory, and it watches nothing.
+// in memory, and it watches nothing. A runnable without leader election returns
+// late, and the manager waits for it before it tells the controller and the Drain.
 func TestManager(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,17 +61,27 @@ func TestManager(t *testing.T) {
 		ctx, shutdown := context.WithCancel(t.Context())
 
 		d := New(grace, limit)
-		if err := mgr.Add(d); err != nil {
+		if err := errors.Join(mgr.Add(d), mgr.Add(late(time.Hour))); err != nil {
 			t.Fatal(err)
 		}
+
+		context.AfterFunc(ctx, d.Stop)
 
 		c, err := controller.New("drain", mgr, controller.Options{
 			MaxConcurrentReconciles: 1,
 			Reconciler: d.Reconciler(reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 				log.add(req.Name + " begins")
 				shutdown()
+
+				begin := time.Now()
+
 				<-d.Runs().Done()
 				log.add("run is interrupted")
+
+				if diff := cmp.Diff(grace, time.Since(begin)); diff != "" {
+					t.Errorf("when the run is interrupted: -want, +got:\n%s", diff)
+				}
+
 				time.Sleep(time.Minute) // longer than the Lease lasts unless it is renewed
 
 				if since := time.Since(lock.renewed()); since > 10*time.Second {
@@ -123,6 +136,18 @@ func TestManager(t *testing.T) {
 		}
 	})
 }
+
+// A late runnable needs no leader election, and returns so long after the manager stops.
+type late time.Duration
+
+func (l late) Start(ctx context.Context) error {
+	<-ctx.Done()
+	<-time.After(time.Duration(l))
+
+	return nil
+}
+
+func (l late) NeedLeaderElection() bool { return false }
 
 // A journal is the list of events, in order.
 type journal struct {

@@ -88,7 +88,7 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 // clean cleans all directories that are not in use, and returns the time until all others can be
 // cleaned. Secrets do not wait for the API server, which may be unavailable.
 func (c *SecretCleaner) clean(ctx context.Context) (time.Duration, error) {
-	wait, err := c.root.Sweep(c.remove)
+	wait, err := c.root.Sweep(ctx, c.remove)
 
 	return wait, errors.Join(err, c.forget(ctx))
 }
@@ -101,7 +101,7 @@ func (c *SecretCleaner) forget(ctx context.Context) error {
 		return errors.Wrap(err, "cannot find out which Workspaces have moved away")
 	}
 
-	_, err = c.root.Sweep(func(dir *workdir.Dir) error {
+	_, err = c.root.Sweep(ctx, func(dir *workdir.Dir) error {
 		last, err := dir.LastRun()
 		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last) < movedAfter {
 			return err

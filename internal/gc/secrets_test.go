@@ -295,7 +295,7 @@ func TestMovedAway(t *testing.T) {
 			}
 
 			// This changes the directory, too.
-			if _, err := root.Sweep(runner.RemoveSecrets); err != nil {
+			if _, err := root.Sweep(t.Context(), runner.RemoveSecrets); err != nil {
 				t.Fatal(err)
 			}
 

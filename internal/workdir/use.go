@@ -62,9 +62,9 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 }
 
 // Sweep calls fn for the directory of every Workspace that is not in use, and prevents
-// its use until fn returns. An error for one directory does not stop the others. Sweep
-// returns how long another machine may still be using a directory, zero if none may.
-func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
+// its use until fn returns. An error for one directory does not stop the others, but the end of ctx
+// does. Sweep returns how long another machine may still be using a directory, zero if none may.
+func (r *Root) Sweep(ctx context.Context, fn func(*Dir) error) (time.Duration, error) {
 	uids, err := r.List()
 	if err != nil {
 		return 0, err
@@ -76,6 +76,10 @@ func (r *Root) Sweep(fn func(*Dir) error) (time.Duration, error) {
 	)
 
 	for _, uid := range uids {
+		if ctx.Err() != nil {
+			return wait, errors.Join(append(errs, ctx.Err())...)
+		}
+
 		left, err := r.unused(uid, false, fn)
 		if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))

@@ -22,7 +22,7 @@ func swept(t *testing.T, r *Root) []string {
 
 	var uids []string
 
-	_, err := r.Sweep(func(d *Dir) error {
+	_, err := r.Sweep(t.Context(), func(d *Dir) error {
 		uids = append(uids, d.uid)
 
 		return nil
@@ -92,13 +92,37 @@ func TestSweepFails(t *testing.T) {
 	errBoom := errors.New("boom")
 	n := 0
 
-	_, err := r.Sweep(func(*Dir) error {
+	_, err := r.Sweep(t.Context(), func(*Dir) error {
 		n++
 
 		return errBoom
 	})
 	if !errors.Is(err, errBoom) || n != 2 {
 		t.Errorf("want the error of each of 2 directories, got %v of %d", err, n)
+	}
+}
+
+// TestSweepCanceled ends the process during a sweep, which takes long on a slow volume.
+func TestSweepCanceled(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	for _, uid := range []string{uidA, uidB} {
+		dirOf(t, r, uid)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+
+	_, err := r.Sweep(ctx, func(*Dir) error {
+		n++
+
+		cancel()
+
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || n != 1 {
+		t.Errorf("want the sweep to end after the first of 2 directories, got %v after %d", err, n)
 	}
 }
 
@@ -111,7 +135,7 @@ func TestSweepVanished(t *testing.T) {
 		dirOf(t, r, uid)
 	}
 
-	_, err := r.Sweep(func(*Dir) error {
+	_, err := r.Sweep(t.Context(), func(*Dir) error {
 		_, err := r.Remove(uidB)
 
 		return err
@@ -139,7 +163,7 @@ func TestUseDuringSweep(t *testing.T) {
 			}
 		}
 
-		_, err := r.Sweep(func(*Dir) error {
+		_, err := r.Sweep(t.Context(), func(*Dir) error {
 			go use(t.Context())
 
 			synctest.Wait()

@@ -95,7 +95,7 @@ func TestOtherHost(t *testing.T) {
 				start := time.Now()
 
 				next := func() time.Duration {
-					wait, err := r.Sweep(func(*Dir) error { return nil })
+					wait, err := r.Sweep(t.Context(), func(*Dir) error { return nil })
 					if err != nil {
 						t.Fatal(err)
 					}
