@@ -5,14 +5,20 @@
 package claim
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
@@ -162,6 +168,80 @@ func TestHandOffs(t *testing.T) {
 
 			if got.waiting != tc.waiting {
 				t.Errorf("\n%s\nwaiting: want %d, got %d", tc.reason, tc.waiting, got.waiting)
+			}
+		})
+	}
+}
+
+// A leasesHook calls a function while the state of another instance is read.
+type leasesHook struct {
+	stubLeases
+
+	read func()
+}
+
+func (l *leasesHook) State(context.Context, client.ObjectKey, string) lease.State {
+	l.read()
+
+	return lease.Alive
+}
+
+// TestLeavesBeforeItWaits lets a Workspace leave the cache while it is decided that it waits.
+func TestLeavesBeforeItWaits(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		leave  func(cache *oldReader, h toolscache.ResourceEventHandler)
+		want   int
+	}{
+		"Stays": {
+			reason: "It waits.",
+			leave:  func(*oldReader, toolscache.ResourceEventHandler) {},
+			want:   1,
+		},
+		"Left": {
+			reason: "It does not wait for this instance.",
+			leave: func(cache *oldReader, h toolscache.ResourceEventHandler) {
+				left := cache.f.ws
+				cache.f.ws = nil
+
+				h.OnDelete(left)
+			},
+		},
+		"Recreated": {
+			reason: "Another Workspace has its name now.",
+			leave: func(cache *oldReader, h toolscache.ResourceEventHandler) {
+				left := cache.f.ws
+				cache.f.ws = owned(nil)
+				cache.f.ws.SetUID("another")
+
+				h.OnDelete(left)
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			b := another("host-1_1f33")
+			ws := owned(&commonv1beta1.Ownership{UID: "uid", Claim: claimed(b)})
+			ws.SetLabels(map[string]string{shard.LabelKey: "a"})
+
+			cache, leases, got := &oldReader{&fixture{ws: ws}}, &leasesHook{}, &handOffs{}
+			c := New(mustParse("a"), identity, leases, cache, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
+			t.Cleanup(c.queue.ShutDown)
+
+			r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, &clusterv1beta1.Workspace{})
+			leases.read = func() { tc.leave(cache, r.Handler()) }
+
+			if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err != nil {
+				t.Error(err)
+			}
+
+			if got.waiting != tc.want {
+				t.Errorf("\n%s\nwaiting: want %d, got %d", tc.reason, tc.want, got.waiting)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ package claim
 import (
 	"context"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
@@ -78,6 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, err
 	case Wait, WaitForUnsharded:
 		r.claims.notify(o, a, s)
+		r.forgetGone(ctx, o)
 
 		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
 	case Release:
@@ -87,6 +89,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	return reconcile.Result{}, nil
+}
+
+// forgetGone ends the wait of a Workspace that left the cache before the wait was recorded: no event
+// does that any more. A cache calls event handlers after it has removed the object.
+func (r *Reconciler) forgetGone(ctx context.Context, o client.Object) {
+	cached, ok := r.object.DeepCopyObject().(client.Object)
+	if !ok {
+		return
+	}
+
+	err := r.claims.cache.Get(ctx, client.ObjectKeyFromObject(o), cached)
+	if kerrors.IsNotFound(err) || (err == nil && cached.GetUID() != o.GetUID()) {
+		r.claims.notices.forget(o.GetUID())
+	}
 }
 
 func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result, error) {

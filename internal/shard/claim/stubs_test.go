@@ -8,7 +8,9 @@ import (
 	"context"
 	"sync"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,10 +22,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// An oldReader is the cache: it holds the Workspace as of the last read.
+// An oldReader is the cache: it holds the Workspace as of the last read, if any.
 type oldReader struct{ f *fixture }
 
-func (r oldReader) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (r oldReader) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if r.f.ws == nil {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "workspaces"}, key.Name)
+	}
+
 	switch to := o.(type) {
 	case *clusterv1beta1.Workspace:
 		return copyInto(r.f.ws, to)
