@@ -83,3 +83,28 @@ func TestBalance(t *testing.T) {
 		})
 	}
 }
+
+// TestSettle ensures that a pass is complete only for the members that it began with.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+
+	m := newMembership()
+
+	pass, cancel, _ := m.pass(t.Context())
+	defer cancel()
+
+	m.set(Members{Here: []string{"one"}})
+	m.settle(pass)
+
+	again, cancel, due := m.pass(t.Context())
+	if !due {
+		t.Fatal("the members have changed during the pass, but no other pass is due")
+	}
+	defer cancel()
+
+	m.settle(again)
+
+	if _, _, due := m.pass(t.Context()); due {
+		t.Error("the members have not changed since the last pass, but another pass is due")
+	}
+}

@@ -19,15 +19,15 @@ type membership struct {
 	mu      sync.RWMutex
 	members Members
 
-	// changed is closed when the members change.
-	changed chan struct{}
+	// cancel ends the pass in progress.
+	cancel context.CancelFunc
 
 	// balanced is when all assigned Workspaces were last known to be in their place, zero if that
 	// was before the members changed.
 	balanced time.Time
 }
 
-func newMembership() *membership { return &membership{changed: make(chan struct{})} }
+func newMembership() *membership { return &membership{cancel: func() {}} }
 
 func (m *membership) get() Members {
 	m.mu.RLock()
@@ -54,9 +54,7 @@ func (m *membership) set(members Members) bool {
 	}
 
 	m.members, m.balanced = members, time.Time{}
-
-	close(m.changed)
-	m.changed = make(chan struct{})
+	m.cancel()
 
 	return true
 }
@@ -64,25 +62,16 @@ func (m *membership) set(members Members) bool {
 // pass returns a context that ends when the members change, and false if all Workspaces are known
 // to be in their place.
 func (m *membership) pass(ctx context.Context) (context.Context, context.CancelFunc, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 
 	if !m.balanced.IsZero() && time.Since(m.balanced) < resync {
 		return nil, nil, false
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
-	changed := m.changed
+	ctx, m.cancel = context.WithCancel(ctx)
 
-	go func() {
-		select {
-		case <-changed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-
-	return ctx, cancel, true
+	return ctx, m.cancel, true
 }
 
 // settle records that all Workspaces are in their place, unless the members have changed since the
