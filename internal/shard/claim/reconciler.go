@@ -125,15 +125,28 @@ func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result
 // Workspaces that leave the cache at once, even when all workers are busy.
 func (r *Reconciler) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
+		// A watch that was lost may have missed that a Workspace was deleted. Another one of its
+		// name then comes as an update.
+		UpdateFunc: func(before, after any) {
+			b, ok := before.(client.Object)
+			if a, isObject := after.(client.Object); ok && isObject && a.GetUID() != b.GetUID() {
+				r.left(b)
+			}
+		},
 		DeleteFunc: func(obj any) {
 			if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = d.Obj
 			}
 
 			if o, ok := obj.(client.Object); ok {
-				r.claims.notices.forget(o.GetUID())
-				r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
+				r.left(o)
 			}
 		},
 	}
+}
+
+// left forgets and releases a Workspace that has left the cache.
+func (r *Reconciler) left(o client.Object) {
+	r.claims.notices.forget(o.GetUID())
+	r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
 }
