@@ -113,7 +113,10 @@ func (f *fixture) refOf(o client.Object) ref {
 func (f *fixture) reconcile(t *testing.T) error {
 	t.Helper()
 
-	_, err := f.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f.ws)})
+	result, err := f.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f.ws)})
+	if err != nil && result != (reconcile.Result{}) {
+		t.Errorf("controller-runtime warns of a result with an error, and ignores it: %+v", result)
+	}
 
 	return err
 }

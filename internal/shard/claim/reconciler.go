@@ -76,7 +76,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			r.claims.handedOff(o, s)
 		}
 
-		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, err
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+
+		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil
 	case Wait, WaitForUnsharded:
 		r.claims.notify(o, a, s)
 		r.forgetGone(ctx, o)
