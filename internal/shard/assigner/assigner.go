@@ -294,11 +294,13 @@ func (a *Assigner) forget(ctx context.Context, gone map[string]time.Duration) er
 
 		// An instance that takes the Lease now changes its version.
 		err = a.Kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion})
-		if err != nil && !kerrors.IsNotFound(err) && !kerrors.IsConflict(err) {
+
+		switch {
+		case err == nil:
+			a.Log.Info("Deleted the Lease of a shard without an instance", "shard", name, "away", away)
+		case !kerrors.IsNotFound(err) && !kerrors.IsConflict(err):
 			return errors.Wrapf(err, "cannot delete Lease of shard %q", name)
 		}
-
-		a.Log.Info("Deleted the Lease of a shard without an instance", "shard", name, "away", away)
 	}
 
 	return nil

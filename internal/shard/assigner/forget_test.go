@@ -24,6 +24,15 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
+// A countingLogger counts messages.
+type countingLogger struct {
+	logging.Logger
+
+	messages int
+}
+
+func (l *countingLogger) Info(string, ...any) { l.messages++ }
+
 // TestForget deletes the Lease of a shard that is gone.
 func TestForget(t *testing.T) {
 	t.Parallel()
@@ -36,6 +45,9 @@ func TestForget(t *testing.T) {
 	type want struct {
 		// forbidden says that the result is the refusal of the API server.
 		forbidden, deleted bool
+
+		// logged is the number of messages.
+		logged int
 	}
 
 	cases := map[string]struct {
@@ -43,11 +55,13 @@ func TestForget(t *testing.T) {
 		away      time.Duration
 		renewed   time.Duration
 		forbidden string
+		taken     bool
 		want      want
 	}{
-		"Gone":         {reason: "A shard without an instance is forgotten.", away: forgetAfter, renewed: forgetAfter, want: want{deleted: true}},
+		"Gone":         {reason: "A shard without an instance is forgotten.", away: forgetAfter, renewed: forgetAfter, want: want{deleted: true, logged: 1}},
 		"Away":         {reason: "Its instance may come back.", away: forgetAfter - 1, renewed: forgetAfter},
 		"Back":         {reason: "An instance has just taken the Lease.", away: forgetAfter, renewed: time.Second},
+		"Taken":        {reason: "An instance takes the Lease just now.", away: forgetAfter, renewed: forgetAfter, taken: true},
 		"MayNotGet":    {reason: "An instance without the right to get Leases says so.", away: forgetAfter, renewed: forgetAfter, forbidden: "get", want: want{forbidden: true}},
 		"MayNotDelete": {reason: "An instance without the right to delete Leases says so.", away: forgetAfter, renewed: forgetAfter, forbidden: "delete", want: want{forbidden: true}},
 	}
@@ -87,13 +101,18 @@ func TestForget(t *testing.T) {
 						return err
 					}
 
+					if tc.taken {
+						return kerrors.NewConflict(coordinationv1.Resource("leases"), l.GetName(), errors.New("boom"))
+					}
+
 					return c.Delete(ctx, o, opts...)
 				},
 			})
 
-			a := &Assigner{Namespace: "ns", Live: kube, Kube: kube, Log: logging.NewNopLogger()}
+			log := &countingLogger{}
+			a := &Assigner{Namespace: "ns", Live: kube, Kube: kube, Log: log}
 			err := a.forget(t.Context(), map[string]time.Duration{"gone": tc.away})
-			got := want{forbidden: kerrors.IsForbidden(err), deleted: kerrors.IsNotFound(inner.Get(t.Context(), client.ObjectKeyFromObject(l), &coordinationv1.Lease{}))}
+			got := want{forbidden: kerrors.IsForbidden(err), deleted: kerrors.IsNotFound(inner.Get(t.Context(), client.ObjectKeyFromObject(l), &coordinationv1.Lease{})), logged: log.messages}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" || (err != nil) != tc.want.forbidden {
 				t.Errorf("\n%s\nforget(...): error %v; -want, +got:\n%s", tc.reason, err, diff)
