@@ -36,7 +36,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
-	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -219,7 +218,6 @@ func (i *instance) addControllers(ctx context.Context) error {
 
 	i.close = closeOptions
 
-	wm := statusclient.NewManager(mgr)
 	wo := workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
@@ -258,7 +256,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		},
 	}
 
-	return setupControllers(ctx, mgr, wm, wo, &i.setups, i.fail)
+	return setupControllers(ctx, mgr, wo, &i.setups, i.fail)
 }
 
 // run runs the manager until ctx is done.

@@ -76,15 +76,14 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 
 // setupControllers adds a controller for every kind. If the instance may list and watch
 // CustomResourceDefinitions, each controller is added when those of its kind exist, as a late setup,
-// and an error of that is passed to fail. Otherwise all are added at once. Workspaces are reconciled with wm,
-// everything else with mgr.
-func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacectrl.Options, late *setups, fail context.CancelCauseFunc) error {
+// and an error of that is passed to fail. Otherwise all are added at once.
+func setupControllers(ctx context.Context, mgr manager.Manager, o workspacectrl.Options, late *setups, fail context.CancelCauseFunc) error {
 	missing, err := missingCRDRight(ctx, mgr.GetClient())
 	if err != nil {
 		return err
 	}
 
-	o.Configs = providerconfig.NewResolver(wm.GetClient())
+	o.Configs = providerconfig.NewResolver(mgr.GetClient())
 
 	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
 
@@ -116,7 +115,7 @@ func setupControllers(ctx context.Context, mgr, wm manager.Manager, o workspacec
 	}
 
 	for _, k := range workspace.Kinds() {
-		if err := start(func() error { return workspacectrl.Setup(wm, k, o) }, k.GroupVersionKind); err != nil {
+		if err := start(func() error { return workspacectrl.Setup(mgr, k, o) }, k.GroupVersionKind); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -93,7 +94,7 @@ func (i *instance) newManager(context.Context) error {
 	mo := ctrl.Options{
 		Scheme:    scheme,
 		NewCache:  i.unfilled.newCache,
-		NewClient: newExplainingClient,
+		NewClient: newClient,
 		Cache: cache.Options{
 			Mapper:           mapper,
 			NewInformer:      newInformer(o.Shard, i.unfilled),
@@ -123,6 +124,14 @@ func (i *instance) newManager(context.Context) error {
 	i.mgr, err = ctrl.NewManager(i.config, mo)
 
 	return errors.Wrap(err, "cannot make manager")
+}
+
+// newClient returns the client of the manager. Its reads of Workspaces are from the API server, as
+// the client of the package statusclient needs them: see newManager.
+func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
+	c, err := client.New(cfg, o)
+
+	return statusclient.NewClient(explainingClient{Client: c}, o.Cache.Reader), err
 }
 
 // newCacheMapper returns a mapper with built-in kinds of Workspace. The cache, which selects

@@ -128,14 +128,7 @@ type peeked struct {
 	io.Closer
 }
 
-// newExplainingClient returns a client of the API server that names the right that is missing if an
-// owner reference is refused.
-func newExplainingClient(cfg *rest.Config, o client.Options) (client.Client, error) {
-	c, err := client.New(cfg, o)
-
-	return explainingClient{Client: c}, err
-}
-
+// An explainingClient names the right that is missing if an owner reference is refused.
 type explainingClient struct{ client.Client }
 
 func (c explainingClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

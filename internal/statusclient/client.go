@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -26,20 +25,6 @@ import (
 )
 
 var errTaken = errors.New("another instance has claimed it")
-
-// NewManager returns a manager that behaves like m except for its client, which is a client of
-// NewClient.
-func NewManager(m manager.Manager) manager.Manager {
-	return &statusManager{Manager: m, client: NewClient(m.GetClient(), m.GetCache())}
-}
-
-type statusManager struct {
-	manager.Manager
-
-	client client.Client
-}
-
-func (m *statusManager) GetClient() client.Client { return m.client }
 
 // A Claimable object names the instance that may work on it in its status: status.ownership.claim.
 type Claimable interface {
