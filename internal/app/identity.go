@@ -87,16 +87,12 @@ func (i *instance) newLock(context.Context) error {
 		i.fail(err)
 	}
 
-	lo := []lease.LockOption{lease.WithApplying(i.cli.Changing), lease.WithLockLogger(i.log), lease.WithProcessFiles(incarnation.New(incarnation.Dir))}
+	lo := lease.LockOptions{Applying: i.cli.Changing, Files: incarnation.New(incarnation.Dir), Assignable: i.o.AssignShards, Log: i.log}
 	if i.o.pauses() {
-		lo = append(lo, lease.WithPause(i.drain.Pause, i.drain.Resume))
+		lo.Pause, lo.Resume = i.drain.Pause, i.drain.Resume
 	}
 
-	if i.o.AssignShards {
-		lo = append(lo, lease.WithAssignable())
-	}
-
-	i.lock, err = lease.NewLock(i.config, i.o.LeaseNamespace, i.o.Shard.LeaseName(), i.identity, i.o.Lease, f, lost, lo...)
+	i.lock, err = lease.NewLock(i.config, i.o.LeaseNamespace, i.o.Shard.LeaseName(), i.identity, i.o.Lease, f, lost, lo)
 
 	return err
 }

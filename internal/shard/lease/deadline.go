@@ -30,10 +30,10 @@ func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 	}
 
 	if l.paused {
-		l.log.Info("Going on: this instance has its Lease again")
+		l.options.Log.Info("Going on: this instance has its Lease again")
 
 		l.paused = false
-		l.resume()
+		l.options.Resume()
 	}
 
 	return nil
@@ -56,11 +56,11 @@ func (l *Lock) suspend() bool {
 	switch {
 	case !l.held || time.Now().Before(l.deadline):
 		return false
-	case l.pause == nil || !l.pause():
+	case l.options.Pause == nil || !l.options.Pause():
 		return true
 	}
 
-	l.log.Info("Pausing until this instance can renew its Lease: nothing is in progress")
+	l.options.Log.Info("Pausing until this instance can renew its Lease: nothing is in progress")
 
 	l.held, l.paused = false, true
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
 var errAway = errors.New("the API server is away")
@@ -222,9 +223,27 @@ type candidate struct {
 	stopped  chan struct{}
 }
 
+// noProcessFiles are those of a pod whose processes leave none.
+type noProcessFiles struct{}
+
+func (noProcessFiles) Begin(string) error { return nil }
+func (noProcessFiles) Wrote(string) error { return nil }
+func (noProcessFiles) Last(string) string { return "" }
+func (noProcessFiles) Remove(string)      {}
+
 func newCandidate(s *apiServer, identity string, t Timing) *candidate {
 	c := &candidate{client: &apiClient{server: s}, fence: &stubFence{}, timing: t, giveUp: t.LongestDeadline(), stopped: make(chan struct{})}
-	h := newHolders(c.client, identity, t)
+	o := LockOptions{
+		Applying: func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+
+			return c.applying
+		},
+		Files: noProcessFiles{},
+		Log:   logging.NewNopLogger(),
+	}
+	h := newHolders(c.client, identity, t, o)
 	inner := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "lease"},
 		Client:     h,
@@ -236,12 +255,7 @@ func newCandidate(s *apiServer, identity string, t Timing) *candidate {
 		defer c.mu.Unlock()
 
 		c.lostAt, c.lostFor = time.Since(epoch()), err
-	}, WithApplying(func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		return c.applying
-	}))
+	}, o)
 
 	return c
 }
@@ -292,7 +306,7 @@ func (c *candidate) mayPause(busy bool) *candidate {
 	c.busy = busy
 	c.giveUp = 24 * time.Hour
 
-	WithPause(func() bool {
+	c.options.Pause = func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
@@ -301,12 +315,13 @@ func (c *candidate) mayPause(busy bool) *candidate {
 		}
 
 		return !c.busy
-	}, func() {
+	}
+	c.options.Resume = func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
 		c.pauses = append(c.pauses, false)
-	})(c.Lock)
+	}
 
 	return c
 }

@@ -67,13 +67,6 @@ type ProcessFiles interface {
 	Remove(identity string)
 }
 
-type noProcessFiles struct{}
-
-func (noProcessFiles) Begin(string) error { return nil }
-func (noProcessFiles) Wrote(string) error { return nil }
-func (noProcessFiles) Last(string) string { return "" }
-func (noProcessFiles) Remove(string)      {}
-
 // holders is a client of Leases that observes the Lease of this instance. It writes the
 // current holder, the earlier holders and the holder that released it to annotations. It
 // is safe for concurrent use.
@@ -95,8 +88,8 @@ type holders struct {
 	ended string
 }
 
-func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing) *holders {
-	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, files: noProcessFiles{}, seen: newObservation(t)}
+func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing, o LockOptions) *holders {
+	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, files: o.Files, assignable: o.Assignable, seen: newObservation(t)}
 }
 
 // before returns the hosts of the instances that held the Lease before this one.

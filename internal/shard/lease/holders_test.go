@@ -64,7 +64,7 @@ func TestHoldersSign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			h := newHolders(nil, me, Timing{})
+			h := newHolders(nil, me, Timing{}, LockOptions{Files: noProcessFiles{}})
 			h.read(tc.read)
 
 			l := &coordinationv1.Lease{}

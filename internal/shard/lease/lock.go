@@ -54,14 +54,7 @@ type Lock struct {
 	lost    func(error)
 	once    sync.Once
 
-	log logging.Logger
-
-	// applying says whether an apply or a destroy is in progress.
-	applying func() bool
-
-	// pause is called at the renew deadline, and resume when the Lease was renewed after that.
-	pause  func() bool
-	resume func()
+	options LockOptions
 
 	// writing is held during a request that writes the Lease, which may hang.
 	writing sync.Mutex
@@ -91,32 +84,30 @@ type Lock struct {
 	served time.Time
 }
 
-// A LockOption configures a Lock.
-type LockOption func(*Lock)
+// LockOptions configure a Lock. Pause and Resume are optional, all others are required.
+type LockOptions struct {
+	// Applying says whether an apply or a destroy is in progress.
+	Applying func() bool
 
-// WithApplying sets the function that says whether an apply or a destroy is in progress.
-func WithApplying(fn func() bool) LockOption { return func(l *Lock) { l.applying = fn } }
+	// Files are the process files of this pod.
+	Files ProcessFiles
 
-// WithLockLogger sets the logger.
-func WithLockLogger(log logging.Logger) LockOption { return func(l *Lock) { l.log = log } }
+	// Pause is called at the renew deadline. It returns false if something is in progress. Otherwise
+	// nothing may begin until Resume is called: when this instance gets its Lease back, if no other
+	// instance has held the Lease since.
+	Pause  func() bool
+	Resume func()
 
-// WithPause lets an idle instance pause at the renew deadline. It continues when it gets its
-// Lease back, if no other instance has held the Lease since. pause returns false if something is
-// in progress. Otherwise nothing may begin until resume is called.
-func WithPause(pause func() bool, resume func()) LockOption {
-	return func(l *Lock) { l.pause, l.resume = pause, resume }
+	// Assignable lets Workspaces without a label be assigned to this shard.
+	Assignable bool
+
+	Log logging.Logger
 }
-
-// WithProcessFiles sets the process files of this pod.
-func WithProcessFiles(f ProcessFiles) LockOption { return func(l *Lock) { l.holders.files = f } }
-
-// WithAssignable lets Workspaces without a label be assigned to this shard.
-func WithAssignable() LockOption { return func(l *Lock) { l.holders.assignable = true } }
 
 // NewLock returns the Lease of the supplied name, which is not held yet. If the Lease could not
 // be renewed until the renew deadline, or has another holder, lost is called. lost must not
 // block.
-func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence, lost func(error), o ...LockOption) (*Lock, error) {
+func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence, lost func(error), o LockOptions) (*Lock, error) {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// One hanging request must not use up the time for renewal.
 	cfg.Timeout = max(t.RenewDeadline/2, time.Second)
@@ -126,23 +117,18 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 		return nil, errors.Wrap(err, "cannot make client of Lease")
 	}
 
-	h := newHolders(clients.CoordinationV1(), identity, t)
+	h := newHolders(clients.CoordinationV1(), identity, t, o)
 
 	inner, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, clients.CoreV1(), h, resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use Lease %q", name)
 	}
 
-	return newLock(inner, h, t, f, lost, o...), nil
+	return newLock(inner, h, t, f, lost, o), nil
 }
 
-func newLock(inner resourcelock.Interface, h *holders, t Timing, f Fence, lost func(error), o ...LockOption) *Lock {
-	l := &Lock{Interface: inner, fence: f, timing: t, holders: h, lost: lost, log: logging.NewNopLogger(), applying: func() bool { return false }}
-	for _, fn := range o {
-		fn(l)
-	}
-
-	return l
+func newLock(inner resourcelock.Interface, h *holders, t Timing, f Fence, lost func(error), o LockOptions) *Lock {
+	return &Lock{Interface: inner, fence: f, timing: t, holders: h, lost: lost, options: o}
 }
 
 // Predecessors returns the hosts of the instances that held the Lease before this one, the latest
@@ -196,7 +182,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 
 	if ended {
-		l.log.Info("The Lease can be taken at once: its holder and all children of it have ended", "lease", l.Describe(), "holder", holder)
+		l.options.Log.Info("The Lease can be taken at once: its holder and all children of it have ended", "lease", l.Describe(), "holder", holder)
 
 		r.HolderIdentity = ""
 	}
@@ -222,7 +208,7 @@ func (l *Lock) waits() bool {
 	defer l.mu.Unlock()
 
 	if reason != nil && !l.waiting {
-		l.log.Info("The Lease cannot be taken yet", "lease", l.Describe(), "reason", reason)
+		l.options.Log.Info("The Lease cannot be taken yet", "lease", l.Describe(), "reason", reason)
 	}
 
 	l.waiting = reason != nil
@@ -270,7 +256,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	}
 
 	duration := l.timing.Duration
-	if l.applying() {
+	if l.options.Applying() {
 		duration = l.timing.Longest()
 	}
 
@@ -285,7 +271,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	}
 
 	if err := l.begin(); err != nil {
-		l.log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
+		l.options.Log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
 	}
 
 	// Even without an answer, others may see this duration from now on.

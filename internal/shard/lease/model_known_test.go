@@ -296,7 +296,7 @@ func (m *model) sign(k known, c content, me name) content {
 }
 
 func (m *model) holders(k known, me name) *holders {
-	h := newHolders(nil, me.String(), m.timing(k.neverLonger))
+	h := newHolders(nil, me.String(), m.timing(k.neverLonger), LockOptions{Files: noProcessFiles{}})
 	h.seen = m.observation(k)
 
 	return h

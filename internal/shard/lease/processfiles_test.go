@@ -116,14 +116,14 @@ func TestRestart(t *testing.T) {
 				there := &stubFiles{wrote: map[string]string{}, ended: map[string]bool{}}
 
 				a := newCandidate(s, rival, standard())
-				WithProcessFiles(here.of(rival))(a.Lock)
+				a.holders.files = here.of(rival)
 				a.start(t)
 
 				b := newCandidate(s, me, standard())
 				if tc.other {
-					WithProcessFiles(there.of(me))(b.Lock)
+					b.holders.files = there.of(me)
 				} else {
-					WithProcessFiles(here.of(me))(b.Lock)
+					b.holders.files = here.of(me)
 				}
 
 				until(outage)
