@@ -37,14 +37,14 @@ type Leases interface {
 	// be right.
 	State(ctx context.Context, lease client.ObjectKey, identity string) lease.State
 
-	// Namespace of the Leases that Holder knows.
+	// Namespace of the Lease of this instance.
 	Namespace() string
 
-	// Holder of a Lease at this moment. It is empty if there is none.
-	Holder(ctx context.Context, name string) (string, error)
+	// Unsharded returns the state of the unsharded instance at this moment.
+	Unsharded(ctx context.Context) lease.State
 
-	// Hosts of the instances that held a Lease that Holder was asked about.
-	Hosts(name string) []string
+	// UnshardedHosts returns the hosts of the unsharded instances, as of the last such answer.
+	UnshardedHosts() []string
 }
 
 // Locks reports the Workspaces on whose states this instance may have left a lock.
@@ -176,24 +176,10 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	s.UnshardedPeer = lease.Dead
 	// A held Workspace needs no check: see take.
 	if c.sharded() && !s.Holds {
-		s.UnshardedPeer = c.unsharded(ctx)
+		s.UnshardedPeer = c.leases.Unsharded(ctx)
 	}
 
 	return s
-}
-
-// unsharded returns the current state of the unsharded instance.
-func (c *Claims) unsharded(ctx context.Context) lease.State {
-	holder, err := c.leases.Holder(ctx, shard.ID{}.LeaseName())
-
-	switch {
-	case err != nil:
-		return lease.Unknown
-	case holder != "":
-		return lease.Alive
-	default:
-		return lease.Dead
-	}
 }
 
 // take writes the claim on a Workspace that was read as o. It returns false if the Workspace has
@@ -232,7 +218,7 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 
 	c.held.accept(r)
 
-	if c.unsharded(ctx) != lease.Dead {
+	if c.leases.Unsharded(ctx) != lease.Dead {
 		c.held.leave(r)
 
 		return false, nil
@@ -251,7 +237,7 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 
 	// An unsharded instance claims nothing, so that only its Lease names its host. When another
 	// instance takes the Workspace, the unsharded one is dead.
-	for _, host := range c.leases.Hosts(shard.ID{}.LeaseName()) {
+	for _, host := range c.leases.UnshardedHosts() {
 		if !slices.Contains(own.PreviousHosts, host) {
 			own.PreviousHosts = append(own.PreviousHosts, host)
 		}

@@ -7,6 +7,7 @@ package claim
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -75,29 +76,23 @@ type stubLeases struct {
 	state lease.State
 	hosts []string
 
-	mu     sync.Mutex
-	holder string
+	// unsharded says that the unsharded instance is alive.
+	unsharded atomic.Bool
 }
 
 func (l *stubLeases) Namespace() string { return namespace }
 
 func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
 
-func (l *stubLeases) Holder(context.Context, string) (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *stubLeases) Unsharded(context.Context) lease.State {
+	if l.unsharded.Load() {
+		return lease.Alive
+	}
 
-	return l.holder, nil
+	return lease.Dead
 }
 
-func (l *stubLeases) Hosts(string) []string { return l.hosts }
-
-func (l *stubLeases) hold(holder string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	l.holder = holder
-}
+func (l *stubLeases) UnshardedHosts() []string { return l.hosts }
 
 // stubLocks are the Workspaces on whose state a lock may be left.
 type stubLocks struct{ left sync.Map }

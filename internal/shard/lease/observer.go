@@ -88,7 +88,7 @@ func (o *Observer) Namespace() string { return o.namespace }
 // There it is read only when its state is requested, and without the right to read it the state is
 // unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
-	if o.recently(lease, identity) == Alive {
+	if o.recently(lease, identity) {
 		return Alive
 	}
 
@@ -103,45 +103,46 @@ func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity s
 	return o.track(lease, l).state(identity, o.now())
 }
 
-// recently returns Alive if the instance was alive at the last read of its Lease, a moment ago.
-// Otherwise it returns Unknown.
-func (o *Observer) recently(lease client.ObjectKey, identity string) State {
+// recently says whether the instance was alive at the last read of its Lease, a moment ago.
+func (o *Observer) recently(lease client.ObjectKey, identity string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	r, ok := o.leases[lease]
-	if ok && o.now().Sub(r.read) < o.timing.RetryPeriod && r.mayLive(identity, o.now()) {
+
+	return ok && o.now().Sub(r.read) < o.timing.RetryPeriod && r.mayLive(identity, o.now())
+}
+
+// unsharded is the Lease of the unsharded instance.
+func (o *Observer) unsharded() client.ObjectKey {
+	return client.ObjectKey{Namespace: o.namespace, Name: shard.ID{}.LeaseName()}
+}
+
+// Unsharded returns the state of the unsharded instance now: it is alive if any instance may hold
+// that Lease. It reads from the API server.
+func (o *Observer) Unsharded(ctx context.Context) State {
+	l, err := o.get(ctx, o.unsharded())
+	if err != nil {
+		return Unknown
+	}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	if holder, _ := o.track(o.unsharded(), l).alive(o.now()); holder != "" {
 		return Alive
 	}
 
-	return Unknown
+	return Dead
 }
 
-// Holder returns the instance that may hold the Lease of the supplied name now. It is empty if
-// none does. It reads from the API server.
-func (o *Observer) Holder(ctx context.Context, name string) (string, error) {
-	key := client.ObjectKey{Namespace: o.namespace, Name: name}
-
-	l, err := o.get(ctx, key)
-	if err != nil {
-		return "", err
-	}
-
+// UnshardedHosts returns the hosts of the unsharded instances that held their Lease, the latest
+// first, as of the last read.
+func (o *Observer) UnshardedHosts() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	holder, _ := o.track(key, l).alive(o.now())
-
-	return holder, nil
-}
-
-// Hosts of the instances that held the Lease of the supplied name, the latest first, as of the
-// last read.
-func (o *Observer) Hosts(name string) []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	r, ok := o.leases[client.ObjectKey{Namespace: o.namespace, Name: name}]
+	r, ok := o.leases[o.unsharded()]
 	if !ok {
 		return nil
 	}

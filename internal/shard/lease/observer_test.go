@@ -261,35 +261,39 @@ func TestObserverShards(t *testing.T) {
 	}
 }
 
-// TestObserverHolder ensures that Holder always reads from the API server.
-func TestObserverHolder(t *testing.T) {
+// TestObserverUnsharded ensures that Unsharded always reads from the API server.
+func TestObserverUnsharded(t *testing.T) {
 	t.Parallel()
 
-	name := shard.ID{}.LeaseName()
-	l := &leases{lease: newLease(named(name))}
+	l := &leases{}
 	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour}, logging.NewNopLogger())
 
-	for i, want := range []string{me, rival, ""} {
-		l.lease = newLease(named(name), heldBy(want), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
-		if want == "" {
+	for i, step := range []struct {
+		reason string
+		holder string
+		err    error
+		want   State
+	}{
+		{reason: "An instance holds the Lease.", holder: me, want: Alive},
+		{reason: "Another one holds it.", holder: rival, want: Alive},
+		{reason: "It was released.", want: Dead},
+		{reason: "It cannot be read.", err: errors.New("boom"), want: Unknown},
+	} {
+		l.err = step.err
+
+		l.lease = newLease(named(shard.ID{}.LeaseName()), heldBy(step.holder), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
+		if step.holder == "" {
 			releasedBy(rival)(l.lease)
 		}
 
-		got, err := o.Holder(t.Context(), name)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("Holder(...): error %v, -want, +got:\n%s", err, diff)
+		if diff := cmp.Diff(step.want, o.Unsharded(t.Context())); diff != "" {
+			t.Errorf("%s\nUnsharded(...): -want, +got:\n%s", step.reason, diff)
 		}
-	}
-
-	l.err = errors.New("boom")
-
-	if got, err := o.Holder(t.Context(), name); err == nil {
-		t.Errorf("Holder(...) of a Lease that cannot be read: got %q and no error", got)
 	}
 }
 
-// TestObserverHosts ensures that an instance that takes over gets the hosts of its predecessors.
-func TestObserverHosts(t *testing.T) {
+// TestObserverUnshardedHosts ensures that a shard that takes over gets the hosts of its predecessors.
+func TestObserverUnshardedHosts(t *testing.T) {
 	t.Parallel()
 
 	name := shard.ID{}.LeaseName()
@@ -311,12 +315,10 @@ func TestObserverHosts(t *testing.T) {
 	} {
 		l.lease = step.lease
 
-		if _, err := o.Holder(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		o.Unsharded(t.Context())
 
-		if diff := cmp.Diff(step.want, o.Hosts(name)); diff != "" {
-			t.Errorf("%s\nHosts(...): -want, +got:\n%s", step.reason, diff)
+		if diff := cmp.Diff(step.want, o.UnshardedHosts()); diff != "" {
+			t.Errorf("%s\nUnshardedHosts(): -want, +got:\n%s", step.reason, diff)
 		}
 	}
 }
