@@ -48,7 +48,6 @@ type Drain struct {
 	// reconciles is the longest lifetime of all reconciles, see Abort.
 	reconciles       context.Context //nolint:containedctx // See above.
 	cancelReconciles context.CancelFunc
-	abort            sync.Once
 
 	// mu orders the last reconcile that begins before the shutdown. No reconcile is added to
 	// inFlight once stopping is true, so that a wait for inFlight covers all reconciles.
@@ -123,7 +122,7 @@ func (d *Drain) Start(ctx context.Context) error {
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()
-	d.abort.Do(func() { time.AfterFunc(d.limit, func() { d.cancelReconciles() }) })
+	time.AfterFunc(d.limit, func() { d.cancelReconciles() })
 }
 
 // Wait waits until no reconcile is in progress, and none will ever begin.
