@@ -110,8 +110,6 @@ func (r *Reconciler) forgetGone(ctx context.Context, o client.Object) {
 }
 
 func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result, error) {
-	r.claims.notices.forget(o.GetUID())
-
 	if !r.claims.sharded() {
 		return r.inner.Reconcile(ctx, o)
 	}

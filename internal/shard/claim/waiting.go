@@ -38,7 +38,7 @@ const (
 // another instance until then. The claim of a dead instance that it had no need to wait for counts
 // too, except for an unsharded instance: it finds that claim again and again.
 func (c *Claims) handedOff(o client.Object, s Situation) {
-	took, waited := c.notices.ended(o.GetUID())
+	took, waited := c.notices.forget(o.GetUID())
 	other := s.Claimed.Namespace != s.Me.Namespace || s.Claimed.Lease != s.Me.Lease
 
 	switch {
@@ -168,23 +168,6 @@ func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
 	return l.now().Sub(s.since)
 }
 
-// ended ends the wait of a Workspace and returns how long it was. It returns false if the Workspace
-// did not wait.
-func (l *noticeLog) ended(uid types.UID) (time.Duration, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	s, ok := l.waits[uid]
-	if !ok {
-		return 0, false
-	}
-
-	delete(l.waits, uid)
-	l.changed(len(l.waits))
-
-	return l.now().Sub(s.began), true
-}
-
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If
 // again is zero, it is never repeated.
 func (l *noticeLog) due(uid types.UID, message string, again time.Duration) bool {
@@ -202,14 +185,21 @@ func (l *noticeLog) due(uid types.UID, message string, again time.Duration) bool
 	return true
 }
 
-func (l *noticeLog) forget(uid types.UID) {
+// forget ends the wait of a Workspace and returns how long it was. It returns false if the Workspace
+// did not wait.
+func (l *noticeLog) forget(uid types.UID) (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	delete(l.last, uid)
 
-	if _, ok := l.waits[uid]; ok {
-		delete(l.waits, uid)
-		l.changed(len(l.waits))
+	s, ok := l.waits[uid]
+	if !ok {
+		return 0, false
 	}
+
+	delete(l.waits, uid)
+	l.changed(len(l.waits))
+
+	return l.now().Sub(s.began), true
 }
