@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -76,6 +77,9 @@ type instance struct {
 
 	config      *rest.Config
 	credentials *credentialsWatch
+
+	// kube is for the steps before there is a manager.
+	kube client.Client
 
 	// identity of this instance in its Lease and its claims.
 	identity string
@@ -174,12 +178,16 @@ func (i *instance) findCLI(ctx context.Context) (err error) {
 }
 
 func (i *instance) loadConfig(context.Context) (err error) {
-	if i.config, err = newConfig(i.o); err == nil {
-		i.credentials = watchCredentials(i.config)
-		logMissingRights(i.config, i.log)
+	if i.config, err = newConfig(i.o); err != nil {
+		return err
 	}
 
-	return err
+	i.credentials = watchCredentials(i.config)
+	logMissingRights(i.config, i.log)
+
+	i.kube, err = client.New(i.config, client.Options{})
+
+	return errors.Wrap(err, "cannot make client")
 }
 
 // addRunnables adds the probes, the drain, and what cleans up disks.

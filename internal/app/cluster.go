@@ -11,7 +11,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -26,15 +25,10 @@ func clusterKey() types.NamespacedName {
 // bindRoot ensures that no other cluster uses the root: each of the two would delete the
 // directories of the other's Workspaces as garbage.
 func (i *instance) bindRoot(ctx context.Context) error {
-	kube, err := client.New(i.config, client.Options{})
-	if err != nil {
-		return errors.Wrap(err, "cannot make client")
-	}
-
 	cluster := &metav1.PartialObjectMetadata{}
 	cluster.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 
-	err = kube.Get(ctx, clusterKey(), cluster)
+	err := i.kube.Get(ctx, clusterKey(), cluster)
 	if kerrors.IsForbidden(err) || kerrors.IsNotFound(err) {
 		i.log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", i.root.Path(), "error", err)
 

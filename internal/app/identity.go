@@ -9,7 +9,6 @@ import (
 	"os"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,7 +31,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 		return nil
 	}
 
-	if i.o.HoldsLease, err = mayHoldLease(ctx, i.config, i.o.LeaseNamespace); err == nil && !i.o.HoldsLease {
+	if i.o.HoldsLease, err = mayHoldLease(ctx, i.kube, i.o.LeaseNamespace); err == nil && !i.o.HoldsLease {
 		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
 	}
 
@@ -41,12 +40,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 
 // mayHoldLease says whether this instance has the right to create and update Leases
 // in the supplied namespace.
-func mayHoldLease(ctx context.Context, cfg *rest.Config, namespace string) (bool, error) {
-	kube, err := client.New(cfg, client.Options{})
-	if err != nil {
-		return false, errors.Wrap(err, "cannot make client")
-	}
-
+func mayHoldLease(ctx context.Context, kube client.Client, namespace string) (bool, error) {
 	for _, verb := range []string{"get", "create", "update"} {
 		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace})
 		if err != nil || !allowed {
