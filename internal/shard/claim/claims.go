@@ -131,10 +131,7 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 // Start releases claims on Workspaces that have left, until ctx is done. Claims that are not
 // released by then are released with the Lease.
 func (c *Claims) Start(ctx context.Context) error {
-	go func() {
-		<-ctx.Done()
-		c.queue.ShutDown()
-	}()
+	context.AfterFunc(ctx, c.queue.ShutDown)
 
 	for {
 		r, shutdown := c.queue.Get()
