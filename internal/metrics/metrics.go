@@ -186,8 +186,8 @@ func (m *Metrics) Unserved(reason string, workspaces int) {
 // Members records the number of shards that Workspaces are assigned to.
 func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 
-// Moved counts Workspaces that were assigned or moved.
-func (m *Metrics) Moved(n int) { m.moved.Add(float64(n)) }
+// Moved counts a Workspace that was assigned or moved.
+func (m *Metrics) Moved() { m.moved.Inc() }
 
 // ApplySlots records how many applies and destroys a controller runs at a time, at most. It is called
 // once, before the controller starts.

@@ -131,8 +131,8 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 // A movesCounter counts Workspaces that were assigned.
 type movesCounter struct{ n atomic.Int64 }
 
-func (*movesCounter) Members(int)   {}
-func (m *movesCounter) Moved(n int) { m.n.Add(int64(n)) }
+func (*movesCounter) Members(int) {}
+func (m *movesCounter) Moved()    { m.n.Add(1) }
 
 // assigned is the cost of the assignment of Workspaces without a label.
 type assigned struct {

@@ -80,8 +80,8 @@ type Metrics interface {
 	// Members sets the number of shards that Workspaces are assigned to.
 	Members(n int)
 
-	// Moved adds Workspaces that were assigned or moved.
-	Moved(n int)
+	// Moved counts a Workspace that was assigned or moved.
+	Moved()
 }
 
 // An Assigner assigns Workspaces to shards while this instance holds its Lease.

@@ -63,8 +63,8 @@ func (l *stubLeases) set(held bool, names ...string) {
 
 type stubMetrics struct{ moved atomic.Int64 }
 
-func (*stubMetrics) Members(int)   {}
-func (m *stubMetrics) Moved(n int) { m.moved.Add(int64(n)) }
+func (*stubMetrics) Members(int) {}
+func (m *stubMetrics) Moved()    { m.moved.Add(1) }
 
 // A fixture is an API server with the CRDs of Workspaces, and some shards. Each of the tests has
 // it to itself: an assigner works on all Workspaces of its API server.

@@ -44,7 +44,7 @@ func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata,
 		}
 
 		if err == nil {
-			a.Metrics.Moved(1)
+			a.Metrics.Moved()
 		}
 
 		return err
