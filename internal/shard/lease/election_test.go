@@ -100,7 +100,7 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestNewcomer starts an instance that has never seen the Lease.
+// TestNewcomer starts an instance that has never seen the Lease. If it has to wait, it says so, once.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 
@@ -140,6 +140,15 @@ func TestNewcomer(t *testing.T) {
 				}
 
 				c.end()
+
+				said := 0
+				for _, line := range c.log {
+					said += strings.Count(line, "The Lease cannot be taken yet")
+				}
+
+				if waited := tc.after > 0; (said == 1) != waited {
+					t.Errorf("%s\nlog of the wait: %q", tc.reason, c.log)
+				}
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -219,6 +220,7 @@ type candidate struct {
 	lostFor  error
 	busy     bool
 	pauses   []bool
+	log      []string
 	stop     context.CancelFunc
 	stopped  chan struct{}
 }
@@ -241,7 +243,12 @@ func newCandidate(s *apiServer, identity string, t Timing) *candidate {
 			return c.applying
 		},
 		Files: noProcessFiles{},
-		Log:   logging.NewNopLogger(),
+		Log: logging.NewLogrLogger(funcr.New(func(_, line string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+
+			c.log = append(c.log, line)
+		}, funcr.Options{})),
 	}
 	h := newHolders(c.client, identity, t, o)
 	inner := &resourcelock.LeaseLock{

@@ -82,6 +82,9 @@ type Lock struct {
 	// served is when the holder before this instance last renewed or released the Lease, according
 	// to its own clock.
 	served time.Time
+
+	// holder is the other instance that held the Lease when this one last looked.
+	holder string
 }
 
 // LockOptions configure a Lock. Pause and Resume are optional, all others are required.
@@ -172,7 +175,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	holder := ""
 	if err == nil {
 		holder = r.HolderIdentity
-		l.see(r.RenewTime.Time)
+		l.see(r, ended)
 	}
 
 	if err := l.check(holder, err == nil); err != nil {
@@ -190,14 +193,25 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return r, raw, err
 }
 
-// see records the renewal of a Lease that this instance does not hold yet.
-func (l *Lock) see(renewed time.Time) {
+// see records the renewal of a Lease that this instance does not hold yet. It logs which instance
+// has to end first, once: until then this one is ready, and does nothing.
+func (l *Lock) see(r *resourcelock.LeaderElectionRecord, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if l.since.IsZero() {
-		l.served = renewed
+	if !l.since.IsZero() {
+		return
 	}
+
+	l.served = r.RenewTime.Time
+
+	other := r.HolderIdentity
+	if other != "" && other != l.Identity() && other != l.holder && !ended {
+		l.options.Log.Info("The Lease cannot be taken yet", "lease", l.Describe(),
+			"reason", errors.Errorf("it is held by %q, until that releases it or has not renewed it for %ds", other, r.LeaseDurationSeconds))
+	}
+
+	l.holder = other
 }
 
 // waits says whether a Lease without a holder must not be taken yet. It logs the reason once.
