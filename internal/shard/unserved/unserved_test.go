@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -209,6 +210,24 @@ func testWhatPeopleRead(t *testing.T, f *fixture) {
 		default:
 			expectText(t, events, "Warning NobodyServes", "--shard-name="+label, shard.LabelKey)
 		}
+	}
+}
+
+// TestDescribeAssigned ensures that people who scale elastic shards down are told to wait.
+func TestDescribeAssigned(t *testing.T) {
+	t.Parallel()
+
+	o := &metav1.PartialObjectMetadata{}
+	o.SetLabels(map[string]string{shard.LabelKey: "a", shard.AssignedLabelKey: "a"})
+
+	if got := describe(ReasonNoLiveShard, o).Error(); !strings.Contains(got, "--shard-grace-period") || strings.Contains(got, "change the label") {
+		t.Errorf("an assigned Workspace moves by itself: %s", got)
+	}
+
+	o.SetLabels(map[string]string{shard.LabelKey: "b", shard.AssignedLabelKey: "a"})
+
+	if got := describe(ReasonNoLiveShard, o).Error(); !strings.Contains(got, "change the label") {
+		t.Errorf("a person has written the label: %s", got)
 	}
 }
 
