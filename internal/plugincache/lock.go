@@ -19,14 +19,21 @@ import (
 // lockRetry is the interval at which a run checks whether a download is over.
 const lockRetry = 100 * time.Millisecond
 
+// maxWait limits how long a run waits for the downloads of others. Their inits may hang before they
+// download anything, for example in a module of another Workspace, until its timeout.
+const maxWait = 5 * time.Minute
+
 // lockProviders locks the providers that this run needs and that are not in the store. If another
-// run has locked one of them to download it, this run waits once for the end of that run. Even if
-// that run did not download the provider, all waiting runs then continue together. The returned
-// function releases the locks.
+// run has locked one of them to download it, this run waits once for the end of that run, and for
+// maxWait in all. Even if that run did not download the provider, all waiting runs then continue
+// together. The returned function releases the locks.
 //
 // The locks only prevent several runs from downloading the same provider at the same time. On a
 // file system without locks, several runs may do so, without any other effect.
 func (s *store) lockProviders(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+
 	var held []*flock.Flock
 
 	done = func() {
@@ -45,7 +52,7 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 			continue
 		}
 
-		_, _ = l.TryLockContext(ctx, lockRetry)
+		_, _ = l.TryLockContext(waiting, lockRetry)
 		_ = l.Close()
 
 		if ctx.Err() != nil {

@@ -145,6 +145,42 @@ func TestKilled(t *testing.T) {
 	})
 }
 
+// TestHangingInit makes an init hang that others wait for.
+func TestHangingInit(t *testing.T) {
+	t.Parallel()
+
+	cache := t.TempDir()
+
+	synctest.Test(t, func(t *testing.T) {
+		take := func(ctx context.Context) (func(), error) {
+			return newStore(cache, "origin", time.Now).lockProviders(ctx, requirements{"example.org/x/y": nil, "example.org/x/z": nil}, func(pkg) bool { return false })
+		}
+
+		done, err := take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+
+		// The default of --timeout.
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+		defer cancel()
+
+		began := time.Now()
+
+		other, err := take(ctx)
+		if err != nil {
+			t.Fatalf("lockProviders(...): %v", err)
+		}
+
+		other()
+
+		if got := time.Since(began); got < maxWait || got > maxWait+time.Second {
+			t.Errorf("wait for two providers that another init has locked: want %s, got %s", maxWait, got)
+		}
+	})
+}
+
 // TestFailureFreesWaiting makes an init fail that others wait for. They continue, and do not fail
 // one after the other.
 func TestFailureFreesWaiting(t *testing.T) {
