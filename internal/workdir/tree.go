@@ -196,7 +196,7 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 // reserved reports whether no module may have a file of that name in any directory, because the
 // CLI or this package keeps data there.
 func reserved(base string) bool {
-	return base == dataDir || base == unsavedName || strings.HasPrefix(base, supersededPrefix) ||
+	return base == dataDir || base == unsavedName || strings.HasPrefix(base, unsavedName+SupersededSuffix) ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
 		strings.HasPrefix(base, ownPrefix)
 }

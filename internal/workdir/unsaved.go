@@ -21,9 +21,9 @@ const (
 	// unsavedName begins the names of such states.
 	unsavedName = "errored.tfstate"
 
-	// supersededPrefix begins the names of those that are out of date, but are the only record of
-	// what their run created.
-	supersededPrefix = unsavedName + ".superseded-"
+	// SupersededSuffix follows the name of such a state that is out of date, but is the only record
+	// of what its run created. The time follows.
+	SupersededSuffix = ".superseded-"
 )
 
 // keepStates moves the states that no run could save out of a directory that is about to be

@@ -16,6 +16,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -63,7 +64,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 		}
 	}
 
-	aside := path + ".superseded-" + time.Now().UTC().Format("20060102T150405")
+	aside := path + workdir.SupersededSuffix + time.Now().UTC().Format("20060102T150405")
 	if err := os.Rename(path, aside); err != nil {
 		return errors.Wrap(err, "cannot put aside a state that was not saved")
 	}
