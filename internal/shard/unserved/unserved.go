@@ -194,7 +194,7 @@ func describe(reason string, o *metav1.PartialObjectMetadata) error {
 
 	name := o.GetLabels()[shard.LabelKey]
 	if o.GetLabels()[shard.AssignedLabelKey] == name {
-		return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. If it does not return within --shard-grace-period, another shard with --assign-shards takes over the Workspace", name)
+		return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. If it does not return within --shard-grace-period, another shard with --assign-shards takes over the Workspace. If there is none any more, remove the labels %s and %s", name, shard.LabelKey, shard.AssignedLabelKey)
 	}
 
 	return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. Start one, or change the label %s", name, shard.LabelKey)
