@@ -84,6 +84,9 @@ type instance struct {
 	// identity of this instance in its Lease and its claims.
 	identity string
 
+	// lacksLeaseRight says that this instance has no Lease because it had no right to one.
+	lacksLeaseRight bool
+
 	// lock is nil for an instance without a Lease.
 	lock *lease.Lock
 
@@ -205,6 +208,10 @@ func (i *instance) addRunnables(context.Context) error {
 	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
 		runnables = append(runnables, plugincache.NewPruner(dir, i.root.Initialized))
+	}
+
+	if i.lacksLeaseRight {
+		runnables = append(runnables, i.leaseRight())
 	}
 
 	for _, r := range runnables {

@@ -7,6 +7,7 @@ package app
 import (
 	"context"
 	"os"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/utils/ptr"
@@ -15,10 +16,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
+
+// leaseRightInterval is the time between two checks whether an instance without a Lease may hold
+// one now.
+const leaseRightInterval = 10 * time.Second
 
 // identify sets the name of this instance and decides whether it holds a Lease: without
 // --leader-election, an instance runs without a Lease if it has no right to one.
@@ -32,6 +38,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 	}
 
 	if i.o.HoldsLease, err = mayHoldLease(ctx, i.kube, i.o.LeaseNamespace); err == nil && !i.o.HoldsLease {
+		i.lacksLeaseRight = true
 		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
 	}
 
@@ -49,6 +56,20 @@ func mayHoldLease(ctx context.Context, kube client.Client, namespace string) (bo
 	}
 
 	return true, nil
+}
+
+// leaseRight ends this instance, which lacks the right to hold a Lease, when it has that right. Its
+// Role may have been bound after its start. Without a Lease it would work beside the next instance,
+// which would find a free Lease.
+func (i *instance) leaseRight() periodic.Task {
+	return periodic.Task{Interval: leaseRightInterval, Do: func(ctx context.Context) error {
+		allowed, err := mayHoldLease(ctx, i.kube, i.o.LeaseNamespace)
+		if allowed {
+			i.fail(errors.Errorf("Leases in namespace %q may be written now: this instance ends, so that it holds a Lease after its restart", i.o.LeaseNamespace))
+		}
+
+		return err
+	}}
 }
 
 // may says whether this instance has a right.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -35,6 +36,7 @@ func TestUnsharded(t *testing.T) {
 	run("LeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c, "--leader-election") })
 	run("InCluster", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c) })
 	run("NoLeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withArgs("--no-leader-election")) })
+	run("LateRight", testLateLeaseRight)
 	run("NoNamespace", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withEnv("POD_NAMESPACE", "")) })
 }
 
@@ -86,6 +88,29 @@ func testUnshardedWithoutLease(t *testing.T, c *cluster, opt instanceOption) {
 
 	expectServesAll(t, c, i)
 	expectLeases(t, c, i.namespace)
+}
+
+// testLateLeaseRight starts an instance before its Role for Leases is bound. It works without a
+// Lease, and ends when it may hold one.
+func testLateLeaseRight(t *testing.T, c *cluster) {
+	t.Helper()
+
+	ns := c.namespace(t)
+	name, kubeconfig := c.newUser(t)
+	c.grant(t, name, "", exampleRules(t, roleEverywhere))
+
+	first := startInstance(t, c, withNamespace(ns), withKubeconfig(kubeconfig))
+	expectServesAll(t, c, first)
+	expectLeases(t, c, ns)
+
+	c.grant(t, name, ns, exampleRules(t, roleLeases))
+
+	if !eventuallyEnded(first) || first.cmd.ProcessState.Success() || !strings.Contains(first.output.String(), "may be written now") {
+		t.Fatalf("want an instance that may hold a Lease now to end and say why, got %s", first.cmd.ProcessState)
+	}
+
+	startInstance(t, c, withNamespace(ns), withKubeconfig(kubeconfig))
+	expectLeaseHeld(t, c, ns, leaseName)
 }
 
 func expectServesAll(t *testing.T, c *cluster, i *instance) {
