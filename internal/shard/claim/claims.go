@@ -29,7 +29,7 @@ import (
 const releaseTimeout = 10 * time.Second
 
 // errNotKept is the error for a claim that was written and is missing.
-var errNotKept = errors.New("cannot claim Workspace: the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
+var errNotKept = errors.New("the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
 // Leases reports which instances are alive.
 type Leases interface {
@@ -203,10 +203,10 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 		c.held.refuse(r)
 
 		return false, nil
-	case errors.Is(err, errNotKept):
+	case isRefusal(err):
 		c.held.refuse(r)
 
-		return false, err
+		return false, errors.Wrap(err, "cannot claim Workspace")
 	case err != nil:
 		c.held.doubt(r, o)
 
@@ -222,6 +222,12 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	}
 
 	return true, nil
+}
+
+// isRefusal says whether an error of write is an answer which says that there is no claim, and which
+// will be the same until a person acts. It leaves nothing to release.
+func isRefusal(err error) bool {
+	return errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
 
 // write writes the claim of this instance on a Workspace, if the Workspace is unchanged since o.

@@ -83,16 +83,32 @@ func testNotKept(t *testing.T, f *fixture) {
 // testRefused has an API server that refuses the claim, as a webhook does.
 func testRefused(t *testing.T, f *fixture) {
 	t.Helper()
+	f.start(t)
 
-	f.once(http.MethodPatch, func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r}, nil
-	})
+	now := time.Now()
+	f.claims.notices.now = func() time.Time { return now }
 
-	if err := f.reconcile(t); !kerrors.IsForbidden(err) {
-		t.Errorf("want the answer of the API server, got %v", err)
+	for i, status := range []int{http.StatusForbidden, http.StatusBadRequest, http.StatusUnprocessableEntity} {
+		f.once(http.MethodPatch, func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+		})
+
+		answer := kerrors.APIStatus(nil)
+		if err := f.reconcile(t); !errors.As(err, &answer) || int(answer.Status().Code) != status {
+			t.Errorf("want the answer %d of the API server, got %v", status, err)
+		}
+
+		if f.knows() {
+			t.Errorf("there is no claim to release after the answer %d", status)
+		}
+
+		now = now.Add(repeatWarning)
+
+		f.expectWarnings(t, "Nothing else on the Workspace says why it waits.", i+1)
 	}
 
-	f.expectWarnings(t, "Nothing else on the Workspace says why it waits.", 1)
+	f.expectReconciled(t)
+	f.expectClaim(t, "The right was granted.", f.me())
 }
 
 func testTakesFromDead(t *testing.T, f *fixture) {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,8 +77,7 @@ func (c *Claims) notify(o client.Object, a Action, s Situation) {
 // reportRefusal records an Event if the API server, or an admission webhook, refuses the claim of
 // this instance. Nothing else on the Workspace shows the reason.
 func (c *Claims) reportRefusal(o client.Object, err error) {
-	refused := errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
-	if refused && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
+	if isRefusal(err) && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
 		c.Recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
