@@ -60,8 +60,8 @@ type Facts struct {
 	Requested bool
 
 	// OnlyObserves says that the management policies allow nothing else. MayUpdate says that they
-	// allow updates.
-	OnlyObserves, MayUpdate bool
+	// allow updates, and MayDelete that a deletion destroys the infrastructure.
+	OnlyObserves, MayUpdate, MayDelete bool
 
 	// Owns says that the Workspace was reconciled with the state that it owns.
 	Owns bool
@@ -166,7 +166,7 @@ func needsSlot(f Facts, r Record) bool {
 	case f.OnlyObserves:
 		return false
 	case f.Deleted:
-		return !r.Observed() || r.Observation.Exists
+		return f.MayDelete && (!r.Observed() || r.Observation.Exists)
 	case r.Observed() && !r.Observation.UpToDate:
 		return !r.Observation.settled(f)
 	// The Workspace may be older than the observation of its creation. A plan that holds a slot

@@ -26,7 +26,7 @@ func TestDecide(t *testing.T) {
 	const fresh, old = time.Second, 2 * interval
 
 	facts := func(change ...func(f *Facts)) Facts {
-		f := Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true, Owns: true, Ready: true, Synced: true, Current: true, Complete: true}
+		f := Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true, MayDelete: true, Owns: true, Ready: true, Synced: true, Current: true, Complete: true}
 		for _, fn := range change {
 			fn(&f)
 		}
@@ -52,6 +52,7 @@ func TestDecide(t *testing.T) {
 	annotated := func(f *Facts) { f.Desired = "other" }
 	deleted := func(f *Facts) { f.Deleted = true }
 	onlyObserves := func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.Owns = true, false, false }
+	orphans := func(f *Facts) { f.MayDelete = false }
 	noUpdates := func(f *Facts) { f.MayUpdate = false }
 	differs := func(o *Observation) { o.UpToDate = false }
 	missing := func(o *Observation) { o.UpToDate, o.Exists = false, false }
@@ -101,6 +102,7 @@ func TestDecide(t *testing.T) {
 		"Deleted":          {reason: "There is something to destroy.", facts: facts(deleted), record: observed(fresh), want: withSlot("it is being deleted")},
 		"DeletedUnknown":   {reason: "There may be something to destroy.", facts: facts(deleted), record: inherited(fresh), want: withSlot("it is being deleted")},
 		"DeletedNothing":   {reason: "Nothing is left to destroy.", facts: facts(deleted), record: observed(fresh, missing), want: reconcile("it is being deleted")},
+		"DeletedOrphan":    {reason: "Its infrastructure stays.", facts: facts(deleted, orphans), record: inherited(fresh), want: reconcile("it is being deleted")},
 		"DeletedObserver":  {reason: "It may not destroy anything.", facts: facts(deleted, onlyObserves), record: observed(fresh), want: reconcile("it is being deleted")},
 		"ObservedNothing":  {reason: "The infrastructure to observe does not exist.", facts: facts(onlyObserves, func(f *Facts) { f.Synced = false }), record: observed(fresh, missing), want: reconcile("its last reconcile did not succeed")},
 		"ObserverDrifted":  {reason: "An observer never needs a slot.", facts: facts(onlyObserves, func(f *Facts) { f.Drifted = true }), record: observed(old, differs), want: reconcile("a poll is due")},

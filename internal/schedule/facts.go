@@ -28,6 +28,7 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		Requested:    isRequested(ws),
 		OnlyObserves: workspace.OnlyObserves(ws),
 		MayUpdate:    workspace.MayUpdate(ws),
+		MayDelete:    workspace.MayDelete(ws),
 		Owns:         workspace.Owns(ws),
 		Ready:        ready.Status == corev1.ConditionTrue,
 		Current:      ready.ObservedGeneration == ws.GetGeneration(),

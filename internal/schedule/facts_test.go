@@ -24,7 +24,7 @@ import (
 func TestFacts(t *testing.T) {
 	t.Parallel()
 
-	base := Facts{UID: "a", Interval: time.Minute, MayUpdate: true, Owns: true, Ready: true, Synced: true, Current: true, Complete: true}
+	base := Facts{UID: "a", Interval: time.Minute, MayUpdate: true, MayDelete: true, Owns: true, Ready: true, Synced: true, Current: true, Complete: true}
 	but := func(change func(f *Facts)) Facts {
 		f := base
 		change(&f)
@@ -45,7 +45,7 @@ func TestFacts(t *testing.T) {
 		want   Facts
 	}{
 		"Settled": {reason: "The Workspace is settled.", ws: settled(), want: base},
-		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, Current: true}},
+		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, MayDelete: true, Current: true}},
 		"Deleted": {reason: "It is being deleted.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
 		"Paused":  {reason: "A person has paused it.", ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")), want: but(func(f *Facts) { f.Paused = true })},
 		"Changed": {reason: "Ready is about another specification.", ws: settled(changedSpec), want: but(func(f *Facts) { f.Current = false })},
@@ -71,7 +71,7 @@ func TestFacts(t *testing.T) {
 			ws: settled(func(ws *clusterv1beta1.Workspace) {
 				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
 			}),
-			want: but(func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.Owns = true, false, false }),
+			want: but(func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.MayDelete, f.Owns = true, false, false, false }),
 		},
 		"NoUpdates": {
 			reason: "It may only create and delete.",
@@ -79,6 +79,11 @@ func TestFacts(t *testing.T) {
 				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})
 			}),
 			want: but(func(f *Facts) { f.MayUpdate = false }),
+		},
+		"Orphans": {
+			reason: "Its infrastructure is to stay.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetDeletionPolicy(xpv2.DeletionOrphan) }),
+			want:   but(func(f *Facts) { f.MayDelete = false }),
 		},
 		"Drifted": {
 			reason: "The drift is shown.",

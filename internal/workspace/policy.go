@@ -28,6 +28,19 @@ func MayCreate(mg resource.Managed) bool { return allows(mg, xpv2.ManagementActi
 // MayUpdate says whether the management policies of a Workspace allow updates.
 func MayUpdate(mg resource.Managed) bool { return allows(mg, xpv2.ManagementActionUpdate) }
 
+// MayDelete says whether the policies of a Workspace allow that its deletion destroys something.
+// Management policies with this action take precedence over the deletion policy, which only the
+// cluster-scoped kind has.
+func MayDelete(mg resource.Managed) bool {
+	if slices.Contains(mg.GetManagementPolicies(), xpv2.ManagementActionDelete) {
+		return true
+	}
+
+	o, ok := mg.(resource.Orphanable)
+
+	return allows(mg, xpv2.ManagementActionDelete) && !(ok && o.GetDeletionPolicy() == xpv2.DeletionOrphan)
+}
+
 func allows(mg resource.Managed, a xpv2.ManagementAction) bool {
 	p := mg.GetManagementPolicies()
 

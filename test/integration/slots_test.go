@@ -13,8 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -89,6 +92,33 @@ func TestMaxApplies(t *testing.T) {
 	for _, ws := range all {
 		expectReady(t, c, ws)
 	}
+}
+
+// TestOrphanNeedsNoSlot deletes a Workspace whose infrastructure is to stay, while another one has the
+// only slot.
+func TestOrphanNeedsNoSlot(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withWorkers(1))
+
+	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "orphan"))
+	orphan := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+
+	if o, ok := orphan.(resource.Orphanable); ok {
+		o.SetDeletionPolicy(xpv2.DeletionOrphan)
+	}
+
+	c.create(t, orphan)
+	expectReady(t, c, orphan)
+
+	slow, e := c.createGated(t, clusterScope, ns, inShard(shard), withConfig(cfg))
+	c.remove(t, orphan)
+	expectGone(t, c, orphan)
+
+	e.write(t, "gate", "")
+	expectReady(t, c, slow)
 }
 
 // A busy instance has one worker for the applies of a kind, and one for its polls. The first one
