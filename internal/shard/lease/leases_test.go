@@ -25,6 +25,9 @@ type leases struct {
 	lease *coordinationv1.Lease
 	err   error
 	gets  int
+
+	// hangs says that the next list has no answer.
+	hangs bool
 }
 
 func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -47,9 +50,16 @@ func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 	return nil
 }
 
-func (l *leases) List(_ context.Context, o client.ObjectList, opts ...client.ListOption) error {
+func (l *leases) List(ctx context.Context, o client.ObjectList, opts ...client.ListOption) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
+	if l.hangs {
+		l.hangs = false
+		<-ctx.Done()
+
+		return ctx.Err()
+	}
 
 	options := (&client.ListOptions{}).ApplyOptions(opts)
 

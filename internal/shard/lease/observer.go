@@ -151,7 +151,7 @@ func (o *Observer) UnshardedHosts() []string {
 }
 
 // Serving returns the IDs of all instances that hold their Lease, as of the last list of all
-// Leases. It returns false before the first list.
+// Leases. It returns false if the last list is too old: all instances would seem to be dead.
 func (o *Observer) Serving() ([]shard.ID, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,8 +166,14 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 		}
 	}
 
-	return ids, !o.listed.IsZero()
+	return ids, o.fresh()
 }
+
+// fresh says whether the last list of all Leases is recent enough to know which instances there are.
+func (o *Observer) fresh() bool { return !o.listed.IsZero() && o.now().Sub(o.listed) < o.listAge() }
+
+// listAge is the age at which a list is too old.
+func (o *Observer) listAge() time.Duration { return max(o.timing.Duration/2, 2*o.interval) }
 
 // A Presence says whether a shard has an instance.
 type Presence struct {
@@ -191,7 +197,7 @@ func (o *Observer) Shards() (map[string]Presence, bool) {
 		}
 	}
 
-	return shards, !o.listed.IsZero() && o.now().Sub(o.listed) < max(o.timing.Duration/2, 2*o.interval)
+	return shards, o.fresh()
 }
 
 // get reads one Lease. It returns nil if there is none.
@@ -206,8 +212,11 @@ func (o *Observer) get(ctx context.Context, key client.ObjectKey) (*coordination
 	return l, errors.Wrapf(err, "cannot get Lease %q", key)
 }
 
-// refresh reads all Leases.
+// refresh reads all Leases. A request without an answer must not keep the next ones back.
 func (o *Observer) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, o.listAge())
+	defer cancel()
+
 	list := &coordinationv1.LeaseList{}
 	if err := o.live.List(ctx, list, client.InNamespace(o.namespace)); err != nil {
 		return errors.Wrap(err, "cannot list Leases")

@@ -383,6 +383,65 @@ func TestObserverStart(t *testing.T) {
 	})
 }
 
+// TestObserverTooOld ensures that an Observer does not know who serves when it has not listed the Leases
+// for a time, after which every instance that is alive would count as dead.
+func TestObserverTooOld(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		const duration = 60 * time.Second
+
+		l := &leases{lease: newLease(named(shard.CatchAll().LeaseName()))}
+		o := NewObserver(l, namespace, Timing{Duration: duration, RetryPeriod: time.Second}, logging.NewNopLogger())
+
+		set := func(change func()) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+
+			change()
+		}
+		expect := func(reason string, want bool) {
+			t.Helper()
+			synctest.Wait()
+
+			_, serving := o.Serving()
+			_, shards := o.Shards()
+
+			if serving != want || shards != want {
+				t.Errorf("%s\nwant %t, got %t of Serving() and %t of Shards()", reason, want, serving, shards)
+			}
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+
+		go func() { stopped <- o.Start(ctx) }()
+
+		expect("The Leases were listed.", true)
+
+		set(func() { l.err = errors.New("forbidden") })
+		<-time.After(duration/2 - 1)
+		expect("One list or two may fail.", true)
+
+		<-time.After(1)
+		expect("The right to list Leases is gone.", false)
+
+		set(func() { l.err = nil })
+		<-time.After(o.interval)
+		expect("The right is back.", true)
+
+		set(func() { l.hangs = true })
+		<-time.After(o.interval + duration/2)
+		expect("A list has no answer, and the next one has.", true)
+
+		cancel()
+
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func expectServing(t *testing.T, reason string, o *Observer, want ...shard.ID) {
 	t.Helper()
 
