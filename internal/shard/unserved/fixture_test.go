@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -57,6 +58,21 @@ type brokenReader struct{ client.Reader }
 
 func (brokenReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
 	return errors.New("boom")
+}
+
+// A halfReader fails for one kind.
+type halfReader struct {
+	client.Reader
+
+	broken schema.GroupVersionKind
+}
+
+func (r halfReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if list.GetObjectKind().GroupVersionKind().Group == r.broken.Group {
+		return errors.New("boom")
+	}
+
+	return r.Reader.List(ctx, list, opts...)
 }
 
 func id(t *testing.T, name string) shard.ID {

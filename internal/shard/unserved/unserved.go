@@ -77,6 +77,7 @@ type Watcher struct {
 
 // A finding is a Workspace that no instance serves, and the reason.
 type finding struct {
+	kind   schema.GroupVersionKind
 	uid    types.UID
 	reason string
 }
@@ -98,7 +99,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 // NeedLeaderElection returns true: only an instance with a Lease scans.
 func (w *Watcher) NeedLeaderElection() bool { return true }
 
-// Scan scans once, and reports the Workspaces that were found in reportAt consecutive scans.
+// Scan scans once, and reports the Workspaces that were found in reportAt consecutive scans. Those
+// that could not be listed count as they did before.
 func (w *Watcher) Scan(ctx context.Context) error {
 	serving, ok := w.Leases.Serving()
 	if !ok {
@@ -107,10 +109,9 @@ func (w *Watcher) Scan(ctx context.Context) error {
 
 	found := map[finding]int{}
 
+	var err error
 	if !slices.Contains(serving, shard.ID{}) && w.isFirst(serving) {
-		if err := w.find(ctx, serving, found); err != nil {
-			return err
-		}
+		err = w.find(ctx, serving, found)
 	}
 
 	counts := map[string]int{ReasonNoLiveShard: 0, ReasonNoCatchAll: 0}
@@ -127,7 +128,7 @@ func (w *Watcher) Scan(ctx context.Context) error {
 		w.Metrics.Unserved(reason, n)
 	}
 
-	return nil
+	return err
 }
 
 // isFirst says whether this instance scans.
@@ -151,21 +152,17 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[findin
 		return errors.Wrap(err, "cannot select Workspaces")
 	}
 
+	var failed []error
+
 	for _, kind := range w.Kinds {
-		if err := w.list(ctx, kind, selector, serving, ReasonNoLiveShard, found); err != nil {
-			return err
-		}
+		failed = append(failed, w.list(ctx, kind, selector, serving, ReasonNoLiveShard, found))
 
-		if shard.ServeUnlabelled(serving) {
-			continue
-		}
-
-		if err := w.list(ctx, kind, shard.CatchAll().Selector(), serving, ReasonNoCatchAll, found); err != nil {
-			return err
+		if !shard.ServeUnlabelled(serving) {
+			failed = append(failed, w.list(ctx, kind, shard.CatchAll().Selector(), serving, ReasonNoCatchAll, found))
 		}
 	}
 
-	return nil
+	return errors.Join(failed...)
 }
 
 func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, serving []shard.ID, reason string, found map[finding]int) error {
@@ -175,7 +172,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 			return nil
 		}
 
-		f := finding{uid: o.GetUID(), reason: reason}
+		f := finding{kind: kind, uid: o.GetUID(), reason: reason}
 
 		if found[f] = w.seen[f] + 1; found[f] == reportAt {
 			w.Recorder.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
@@ -183,6 +180,16 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 
 		return nil
 	}, client.MatchingLabelsSelector{Selector: s})
+
+	if err == nil {
+		return nil
+	}
+
+	for f, scans := range w.seen {
+		if _, ok := found[f]; !ok && f.kind == kind && f.reason == reason {
+			found[f] = scans
+		}
+	}
 
 	return errors.Wrapf(err, "cannot list objects of %s", kind.GroupKind())
 }

@@ -100,6 +100,7 @@ func TestScan(t *testing.T) {
 	t.Run("NobodyKnown", func(t *testing.T) { testNobodyKnown(t, newFixture(t, live)) })
 	t.Run("OnlyUnsharded", func(t *testing.T) { testOnlyUnsharded(t, newFixture(t, live)) })
 	t.Run("CannotList", func(t *testing.T) { testCannotList(t, newFixture(t, live)) })
+	t.Run("CannotListOneKind", func(t *testing.T) { testCannotListOneKind(t, newFixture(t, live)) })
 	t.Run("WhatPeopleRead", func(t *testing.T) { testWhatPeopleRead(t, newFixture(t, live)) })
 }
 
@@ -190,6 +191,50 @@ func testCannotList(t *testing.T, f *fixture) {
 	f.Live = f.kube
 	f.scan(t, 1)
 	f.expect(t, "The Events were sent before.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
+}
+
+// testCannotListOneKind ensures that the other kind is reported, and once.
+func testCannotListOneKind(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.scan(t, 1)
+
+	kinds := workspace.Kinds()
+	told := func(want int) {
+		t.Helper()
+
+		for _, o := range f.objects {
+			if group := o.GetObjectKind().GroupVersionKind().Group; group == kinds[0].GroupVersionKind.Group && o.GetLabels()[shard.LabelKey] != "b" {
+				if got := len(f.events.events["Workspace "+o.GetName()]); got != want {
+					t.Errorf("Events of %s %q: want %d, got %d", group, o.GetName(), want, got)
+				}
+			}
+		}
+	}
+
+	for range 3 {
+		f.Live = halfReader{Reader: f.kube, broken: kinds[1].GroupVersionKind}
+		if err := f.Scan(t.Context()); err == nil {
+			t.Error("want the error of the API server")
+		}
+
+		told(1)
+
+		if diff := cmp.Diff(stubMetrics{ReasonNoLiveShard: 2, ReasonNoCatchAll: 1}, f.counts); diff != "" {
+			t.Errorf("counts of the kind that was listed: -want, +got:\n%s", diff)
+		}
+	}
+
+	f.Live = f.kube
+	f.scan(t, 1)
+	f.expect(t, "Both kinds were found twice.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
+
+	f.Live = halfReader{Reader: f.kube, broken: kinds[0].GroupVersionKind}
+	if err := f.Scan(t.Context()); err == nil {
+		t.Error("want the error of the API server")
+	}
+
+	f.expect(t, "What was found stays.", 4, 2, map[string]int{"": 1, "a": 1, "c": 1})
 }
 
 func testWhatPeopleRead(t *testing.T, f *fixture) {
