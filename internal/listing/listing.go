@@ -9,6 +9,7 @@ package listing
 import (
 	"context"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +32,7 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 
-	return EachObject(ctx, live, list, pageSize, func(o client.Object) error {
+	return EachObject(ctx, live, gvk, list, pageSize, func(o client.Object) error {
 		m, ok := o.(*metav1.PartialObjectMetadata)
 		if !ok {
 			return errors.Errorf("%T is not metadata", o)
@@ -43,8 +44,8 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 	}, opts...)
 }
 
-// EachObject is Each for whole objects of the kind of list, which is an empty list.
-func EachObject(ctx context.Context, live client.Reader, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
+// EachObject is Each for whole objects. list is an empty list of the kind.
+func EachObject(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
 	token := ""
 
 	for {
@@ -58,7 +59,7 @@ func EachObject(ctx context.Context, live client.Reader, list client.ObjectList,
 		err := live.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(token)}, opts...)...)
 
 		// A kind that is removed between two pages is an error.
-		if token == "" && meta.IsNoMatchError(err) {
+		if token == "" && IsGone(ctx, live, gvk, err) {
 			return false, nil
 		}
 
@@ -82,4 +83,27 @@ func EachObject(ctx context.Context, live client.Reader, list client.ObjectList,
 			return true, nil
 		}
 	}
+}
+
+// IsGone says whether a list of all objects of a kind failed because the kind does not exist.
+//
+// A client that has used the kind before gets NotFound after the deletion of its
+// CustomResourceDefinition. That alone proves nothing: the API server also answers so while a
+// definition is not served, and its objects exist. It removes a definition after all objects of it.
+// Without the right to list definitions, a kind that was used before is never gone.
+func IsGone(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+
+	if !kerrors.IsNotFound(err) {
+		return false
+	}
+
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	definitions := &metav1.PartialObjectMetadataList{}
+	definitions.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinitionList"})
+
+	// An instance may list definitions, and not get them.
+	return live.List(ctx, definitions, client.MatchingFields{metav1.ObjectNameField: resource.GroupResource().String()}) == nil && len(definitions.Items) == 0
 }

@@ -6,17 +6,26 @@ package listing
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // A pager answers with pages, the n-th of which may be an error.
@@ -27,9 +36,25 @@ type pager struct {
 	fails  map[int]error
 	asked  []client.ListOptions
 	answer int
+
+	// definitions are the names of the definitions of kinds. errDefinitions is the error of a list
+	// of them.
+	definitions    []string
+	errDefinitions error
 }
 
 func (p *pager) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if l, ok := list.(*metav1.PartialObjectMetadataList); ok && l.Kind == "CustomResourceDefinitionList" {
+		o := (&client.ListOptions{}).ApplyOptions(opts)
+		for _, name := range p.definitions {
+			if o.FieldSelector.Matches(fields.Set{metav1.ObjectNameField: name}) {
+				l.Items = append(l.Items, metav1.PartialObjectMetadata{})
+			}
+		}
+
+		return p.errDefinitions
+	}
+
 	n := p.answer
 	p.answer++
 	p.asked = append(p.asked, *(&client.ListOptions{}).ApplyOptions(opts))
@@ -62,6 +87,7 @@ func TestEach(t *testing.T) {
 	errBoom := errors.New("boom")
 	gvk := schema.GroupVersionKind{Group: "g", Version: "v", Kind: "K"}
 	noMatch := &meta.NoKindMatchError{GroupKind: gvk.GroupKind()}
+	notFound := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "", 0, true)
 
 	cases := map[string]struct {
 		reason string
@@ -89,6 +115,30 @@ func TestEach(t *testing.T) {
 			reason: "The kind does not exist.",
 			pager:  pager{fails: map[int]error{0: noMatch}},
 			asked:  []client.ListOptions{{Limit: size}},
+		},
+		"KindDeleted": {
+			reason: "Its definition was deleted, after all objects.",
+			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.other"}},
+			asked:  []client.ListOptions{{Limit: size}},
+		},
+		"KindNotServed": {
+			reason: "Its definition exists, so that there may be objects.",
+			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.g"}},
+			err:    notFound,
+			asked:  []client.ListOptions{{Limit: size}},
+		},
+		"KindUnknown": {
+			reason: "The instance may not see definitions.",
+			pager:  pager{fails: map[int]error{0: notFound}, errDefinitions: errBoom},
+			err:    notFound,
+			asked:  []client.ListOptions{{Limit: size}},
+		},
+		"KindDeletedBetween": {
+			reason: "Some of its objects were seen.",
+			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: notFound}},
+			err:    notFound,
+			want:   []string{"K a"},
+			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
 		},
 		"KindGoes": {
 			reason: "A kind that is removed during the list is an error: some of its objects were seen.",
@@ -154,5 +204,50 @@ func TestEachPassesOptions(t *testing.T) {
 
 	if diff := cmp.Diff([]client.ListOptions{{Limit: 1, Namespace: "ns"}}, p.asked); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+}
+
+// TestDeletedKind deletes the definition of a kind that the client has used, on a real API server.
+func TestDeletedKind(t *testing.T) {
+	t.Parallel()
+
+	live := apiserver.Client(t, apiserver.Start(t, "../../package/crds/tf.upbound.io_workspaces.yaml"))
+	gvk := clusterv1beta1.WorkspaceGroupVersionKind
+
+	lists := map[string]func() (bool, error){
+		"Each": func() (bool, error) {
+			return Each(t.Context(), live, gvk, PageSize, func(*metav1.PartialObjectMetadata) error { return nil })
+		},
+		"EachObject": func() (bool, error) {
+			return EachObject(t.Context(), live, gvk, workspace.Kinds()[0].List, PageSize, func(client.Object) error { return nil })
+		},
+	}
+
+	for name, list := range lists {
+		if ok, err := list(); !ok || err != nil {
+			t.Fatalf("%s: want the kind to exist, got %t, %v", name, ok, err)
+		}
+	}
+
+	crd := &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.SetName("workspaces." + gvk.Group)
+
+	if err := live.Delete(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, list := range lists {
+		err := wait.Until(t.Context(), wait.Patience, func() error {
+			ok, err := list()
+			if err == nil && ok {
+				err = errors.New("the kind exists")
+			}
+
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

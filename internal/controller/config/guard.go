@@ -23,6 +23,7 @@ import (
 	xpproviderconfig "github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
@@ -173,9 +174,10 @@ func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, er
 // recorded again, while Workspaces still need their ProviderConfig for their deletion.
 func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (string, error) {
 	ref := providerconfig.Ref{Kind: g.kind.Config.Kind, NamespacedName: client.ObjectKeyFromObject(pc)}
+	users := g.kind.Config.GroupVersion().WithKind(clusterv1beta1.WorkspaceKind)
 	user := ""
 
-	_, err := listing.EachObject(ctx, g.live, g.kind.Users, listing.PageSize, func(o client.Object) error {
+	_, err := listing.EachObject(ctx, g.live, users, g.kind.Users, listing.PageSize, func(o client.Object) error {
 		ws, ok := o.(resource.Managed)
 		if !ok {
 			return errors.Errorf("%T is not a managed resource", o)

@@ -129,7 +129,7 @@ func (c *stateConflicts) contest(ctx context.Context, ws workspace.Workspace, li
 // each calls fn with all Workspaces, as the API server has them, and a description of each.
 func (c *stateConflicts) each(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
 	for _, kind := range workspace.Kinds() {
-		_, err := listing.EachObject(ctx, c.live, kind.List, listing.PageSize, func(o client.Object) error {
+		_, err := listing.EachObject(ctx, c.live, kind.GroupVersionKind, kind.List, listing.PageSize, func(o client.Object) error {
 			ws, ok := o.(workspace.Workspace)
 			if !ok {
 				return errors.Errorf("%T is not a Workspace", o)
