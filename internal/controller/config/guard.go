@@ -156,7 +156,14 @@ func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, er
 		labels[xpv2.LabelKeyProviderKind] = g.kind.Config.Kind
 	}
 
-	if err := g.live.List(ctx, l, labels, client.InNamespace(pc.GetNamespace())); err != nil {
+	err := g.live.List(ctx, l, labels, client.InNamespace(pc.GetNamespace()))
+
+	// Usages have no finalizer: their definition may be gone before a ProviderConfig is.
+	if listing.IsGone(ctx, g.live, g.kind.ProviderConfigKinds.Usage, err) {
+		return false, nil
+	}
+
+	if err != nil {
 		return false, errors.Wrap(err, "cannot list ProviderConfigUsages")
 	}
 

@@ -6,11 +6,13 @@ package config
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +30,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
@@ -225,6 +228,49 @@ func TestInUse(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestInUseGone has no kind of usages: its definition was deleted before the ProviderConfig.
+func TestInUseGone(t *testing.T) {
+	t.Parallel()
+
+	notFound := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "", 0, true)
+
+	cases := map[string]struct {
+		reason      string
+		err         error
+		definitions int
+		want        error
+	}{
+		"NoKind":    {reason: "The instance has never used the kind.", err: &apimeta.NoKindMatchError{}},
+		"Gone":      {reason: "A kind without a definition has no objects.", err: notFound},
+		"NotServed": {reason: "There may be usages.", err: notFound, definitions: 1, want: notFound},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kind := providerconfig.Kinds()[0]
+			g := &guard{kind: kind, live: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+				List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+					if list.GetObjectKind().GroupVersionKind() == kind.UsageList {
+						return tc.err
+					}
+
+					if l, ok := list.(*metav1.PartialObjectMetadataList); ok {
+						l.Items = make([]metav1.PartialObjectMetadata, tc.definitions)
+					}
+
+					return nil
+				},
+			}).Build()}
+
+			if used, err := g.inUse(t.Context(), &clusterv1beta1.ProviderConfig{}); used || !errors.Is(err, tc.want) {
+				t.Errorf("%s\ninUse(...): want %v, got %t, %v", tc.reason, tc.want, used, err)
+			}
+		})
 	}
 }
 
