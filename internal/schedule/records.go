@@ -134,6 +134,16 @@ func (r *Records) Update(ws workspace.Workspace) {
 	})
 }
 
+// called makes a Workspace urgent until its next event.
+func (r *Records) called(req reconcile.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if rec, ok := r.records[req.NamespacedName]; ok {
+		rec.Class.Priority = queue.Urgent
+	}
+}
+
 // Forget drops the record of a Workspace.
 func (r *Records) Forget(o client.Object) {
 	r.mu.Lock()

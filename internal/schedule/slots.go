@@ -23,8 +23,9 @@ const ticketTimeout = 30 * time.Second
 // ticket, and is added to the queue when a slot is reserved for it. Slots are safe for concurrent
 // use.
 type Slots struct {
-	// call puts a Workspace into the queue.
-	call func(reconcile.Request)
+	// call puts a Workspace into the queue. urgent makes it urgent before that: it would wait behind
+	// the polls that are due, with a slot that no other may use.
+	call, urgent func(reconcile.Request)
 
 	mu      sync.Mutex
 	free    int
@@ -52,6 +53,7 @@ type Slots struct {
 func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(time.Duration)) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
+		urgent:  r.called,
 		changed: changed,
 		waited:  waited,
 		since:   map[reconcile.Request]time.Time{},
@@ -183,5 +185,6 @@ func (s *Slots) passOn() {
 
 	next := s.tickets.Pop()
 	s.called[next] = time.AfterFunc(ticketTimeout, func() { s.Cancel(next) })
+	s.urgent(next)
 	s.call(next)
 }

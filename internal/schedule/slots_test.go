@@ -278,6 +278,32 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// TestCalledIsUrgent ensures that a Workspace for which a slot is reserved does not wait behind polls.
+func TestCalledIsUrgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newSlotFixture(1)
+
+		var called queue.Class
+
+		f.call = func(req reconcile.Request) { called = f.records.class(req) }
+
+		f.acquire("a-1", "a-2", "a-3")
+		f.release("a-1")
+
+		if diff := cmp.Diff(queue.Class{Tenant: "a", Priority: queue.Urgent}, called); diff != "" {
+			t.Errorf("class of the Workspace that was called: -want, +got:\n%s", diff)
+		}
+
+		if diff := cmp.Diff(queue.Class{Tenant: "a"}, f.records.class(requestOf("a-3"))); diff != "" {
+			t.Errorf("class of the Workspace that waits: -want, +got:\n%s", diff)
+		}
+
+		f.cancel("a-3")
+		f.cancel("a-2")
+	})
+}
+
 // TestSlotWait ensures that the wait for a slot lasts from the first request for it to the slot.
 func TestSlotWait(t *testing.T) {
 	t.Parallel()
