@@ -38,7 +38,7 @@ func MayDelete(mg resource.Managed) bool {
 
 	o, ok := mg.(resource.Orphanable)
 
-	return allows(mg, xpv2.ManagementActionDelete) && !(ok && o.GetDeletionPolicy() == xpv2.DeletionOrphan)
+	return allows(mg, xpv2.ManagementActionDelete) && (!ok || o.GetDeletionPolicy() != xpv2.DeletionOrphan)
 }
 
 func allows(mg resource.Managed, a xpv2.ManagementAction) bool {

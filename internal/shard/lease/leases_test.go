@@ -56,6 +56,7 @@ func (l *leases) List(ctx context.Context, o client.ObjectList, opts ...client.L
 
 	if l.hangs {
 		l.hangs = false
+
 		<-ctx.Done()
 
 		return ctx.Err()

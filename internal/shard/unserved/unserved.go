@@ -180,7 +180,6 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 
 		return nil
 	}, client.MatchingLabelsSelector{Selector: s})
-
 	if err == nil {
 		return nil
 	}
