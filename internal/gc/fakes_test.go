@@ -32,7 +32,7 @@ type fakeDirectories struct {
 	stuck   map[string]error
 	used    map[string]bool
 
-	// states are the UIDs with a state that was not saved.
+	// states are the UIDs with a state that is nowhere else.
 	states  map[string]bool
 	unsaved []string
 

@@ -36,7 +36,7 @@ type Directories interface {
 	// Remove the directory unless it is in use, and say whether it is gone.
 	Remove(uid string) (bool, error)
 
-	// Unsaved returns the UIDs of Workspaces that left a state that no run could save.
+	// Unsaved returns the UIDs of Workspaces that left a state that is nowhere else.
 	Unsaved() ([]string, error)
 }
 
@@ -140,7 +140,7 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	return deleted, errors.Join(append(errs, c.tellUnsaved(deleted))...)
 }
 
-// tellUnsaved reports the number of deleted Workspaces that left a state that no run could save,
+// tellUnsaved reports the number of deleted Workspaces that left a state that is nowhere else,
 // and logs those whose directories were just deleted.
 func (c *Collector) tellUnsaved(deleted []string) error {
 	uids, err := c.dirs.Unsaved()
@@ -152,7 +152,7 @@ func (c *Collector) tellUnsaved(deleted []string) error {
 
 	for _, uid := range uids {
 		if slices.Contains(deleted, uid) {
-			c.log.Info("Kept a state that was not saved of a Workspace that is gone: remove it from .unsaved-states in XP_TF_DIR when nothing of what it lists is left", "uid", uid)
+			c.log.Info("Kept the only state of a Workspace that is gone: remove it from .unsaved-states in XP_TF_DIR when it is saved elsewhere, or nothing of what it lists is left", "uid", uid)
 		}
 	}
 

@@ -77,7 +77,7 @@ func newMetrics() *Metrics {
 		}),
 		statesUnsaved: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_terraform_unsaved_states",
-			Help: "Workspaces that are gone and have left a state that no run could save, below .unsaved-states.",
+			Help: "Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.",
 		}),
 		cliRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_terraform_cli_runs_total",
@@ -174,8 +174,7 @@ func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
 // GCFailed counts a round of the garbage collector that failed.
 func (m *Metrics) GCFailed() { m.gcFailures.Inc() }
 
-// StatesUnsaved records the number of deleted Workspaces that left a state that no run could
-// save.
+// StatesUnsaved records the number of deleted Workspaces that left a state that is nowhere else.
 func (m *Metrics) StatesUnsaved(n int) { m.statesUnsaved.Set(float64(n)) }
 
 // Unserved records the number of Workspaces that no instance serves, for the supplied reason.

@@ -101,7 +101,7 @@ provider_terraform_apply_slots{controller="a"} 2
 			do:     func(m *Metrics) { m.StatesUnsaved(3); m.StatesUnsaved(2) },
 			name:   "provider_terraform_unsaved_states",
 			want: `
-# HELP provider_terraform_unsaved_states Workspaces that are gone and have left a state that no run could save, below .unsaved-states.
+# HELP provider_terraform_unsaved_states Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.
 # TYPE provider_terraform_unsaved_states gauge
 provider_terraform_unsaved_states 2
 `,

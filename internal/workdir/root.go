@@ -161,9 +161,9 @@ func (r *Root) List() ([]string, error) {
 // remains of any interrupted removal. It succeeds if the directory does not exist, and says
 // whether it is gone.
 //
-// A Workspace whose finalizer was removed by hand disappears in the middle of its run. The
-// directory then has the only copy of a state that the run cannot save. Such states are kept: see
-// Unsaved.
+// The directory may have the only copy of a state: if the Workspace has no backend and was deleted
+// without its infrastructure, or if its finalizer was removed by hand in the middle of a run that
+// cannot save its state. Such states are kept: see Unsaved.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, errors.Errorf("%q is not the UID of a Workspace", uid)

@@ -5,42 +5,87 @@
 package workdir
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
-	// unsavedDir, below the root, has the states that no run could save, of Workspaces that no
-	// longer exist, by UID. This provider never removes anything there.
+	// unsavedDir, below the root, has the only states of Workspaces that no longer exist, by UID. This
+	// provider never removes anything there.
 	unsavedDir = ".unsaved-states"
 
-	// unsavedName begins the names of such states.
+	// unsavedName begins the names of states that no run could save.
 	unsavedName = "errored.tfstate"
+
+	// localName is the name of a state without a backend. Each Terraform workspace has it in a
+	// directory of its own.
+	localName = "terraform.tfstate"
+
+	// maxState is the longest state without a backend that is read. A longer one has resources.
+	maxState = 64 * regular.MiB
 
 	// SupersededSuffix follows the name of such a state that is out of date, but is the only record
 	// of what its run created. The time follows.
 	SupersededSuffix = ".superseded-"
 )
 
-// keepStates moves the states that no run could save out of a directory that is about to be
-// removed. They may be the only record of the infrastructure.
+// keepStates moves the states that no run could save, and those without a backend, out of a directory
+// that is about to be removed. They may be the only record of the infrastructure.
 func keepStates(root *os.Root, uid string) error {
 	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return errors.Wrap(err, "cannot check for states that were not saved")
+			return errors.Wrap(err, "cannot check for states that are nowhere else")
 		case e.IsDir() && (e.Name() == dataDir || e.Name() == gitDir):
 			return fs.SkipDir
-		case !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), unsavedName):
+		case !e.Type().IsRegular():
 			return nil
+		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && mayRecord(root, name)):
+			return errors.Wrapf(keepState(root, name), "cannot keep %q, a state that is nowhere else", name)
 		}
 
-		return errors.Wrapf(keepState(root, name), "cannot keep %q, a state that was not saved", name)
+		return nil
 	})
+}
+
+// mayRecord says whether a state may have resources. Only a state that is read, of a known version
+// and not encrypted, is known to have none.
+func mayRecord(root *os.Root, name string) bool {
+	data, err := regular.ReadIn(root, name, maxState)
+	if err != nil {
+		return true
+	}
+
+	// The lock of a state makes an empty file.
+	if len(data) == 0 {
+		return false
+	}
+
+	s := struct {
+		Version   int `json:"version"`
+		Resources []struct {
+			Mode      string            `json:"mode"`
+			Instances []json.RawMessage `json:"instances"`
+		} `json:"resources"`
+	}{}
+	if err := json.Unmarshal(data, &s); err != nil || s.Version != 4 || s.Resources == nil {
+		return true
+	}
+
+	for _, r := range s.Resources {
+		if r.Mode != "data" && len(r.Instances) > 0 {
+			return true
+		}
+	}
+
+	return false
 }
 
 func keepState(root *os.Root, name string) error {
@@ -56,8 +101,8 @@ func keepState(root *os.Root, name string) error {
 	return root.Chmod(kept, 0o600)
 }
 
-// Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that
-// no run could save.
+// Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that is nowhere
+// else.
 func (r *Root) Unsaved() ([]string, error) {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -75,5 +120,5 @@ func (r *Root) Unsaved() ([]string, error) {
 		uids = append(uids, e.Name())
 	}
 
-	return uids, errors.Wrap(err, "cannot list states that were not saved")
+	return uids, errors.Wrap(err, "cannot list states that are nowhere else")
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-// TestRemoveKeepsStates removes a directory with states that no run could save, at several
-// depths. Other files of similar names are removed.
+// TestRemoveKeepsStates removes a directory with states that no run could save, and states without
+// a backend, at several depths. States that record nothing, and other files of similar names, are
+// removed.
 func TestRemoveKeepsStates(t *testing.T) {
 	t.Parallel()
 
@@ -28,13 +29,24 @@ func TestRemoveKeepsStates(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	write(t, outside, "outside")
 
+	const resources = `{"version": 4, "resources": [{"mode": "data", "instances": []}, {"mode": "managed", "instances": [{}]}]}`
+
 	left := files{
 		"errored.tfstate": "unsaved",
 		"errored.tfstate.superseded-20260101T000000": "superseded",
 		"sub/dir/errored.tfstate":                    "of an entrypoint",
 		".terraform/modules/m/errored.tfstate":       "of a module",
 		"errored.tfstate.d/file":                     "no state",
-		"terraform.tfstate":                          "saved",
+		"terraform.tfstate":                          resources,
+		"terraform.tfstate.backup":                   resources,
+		"terraform.tfstate.d/ws/terraform.tfstate":   resources,
+		"sub/terraform.tfstate":                      `{"version": 4, "encrypted_data": "c3RhdGU="}`,
+		"sub/dir/terraform.tfstate":                  "of another version",
+		"destroyed/terraform.tfstate":                `{"version": 4, "resources": []}`,
+		"read/terraform.tfstate":                     `{"version": 4, "resources": [{"mode": "data", "instances": [{}]}]}`,
+		"removed/terraform.tfstate":                  `{"version": 4, "resources": [{"mode": "managed", "instances": []}]}`,
+		"locked/terraform.tfstate":                   "",
+		".terraform/terraform.tfstate":               `{"version": 3, "backend": {}}`,
 	}
 	for name, content := range left {
 		write(t, filepath.Join(d.Path(), name), content)
@@ -56,6 +68,10 @@ func TestRemoveKeepsStates(t *testing.T) {
 		".unsaved-states/" + uidA + "/errored.tfstate":                            "unsaved",
 		".unsaved-states/" + uidA + "/errored.tfstate.superseded-20260101T000000": "superseded",
 		".unsaved-states/" + uidA + "/sub/dir/errored.tfstate":                    "of an entrypoint",
+		".unsaved-states/" + uidA + "/terraform.tfstate":                          resources,
+		".unsaved-states/" + uidA + "/terraform.tfstate.d/ws/terraform.tfstate":   resources,
+		".unsaved-states/" + uidA + "/sub/terraform.tfstate":                      left["sub/terraform.tfstate"],
+		".unsaved-states/" + uidA + "/sub/dir/terraform.tfstate":                  "of another version",
 	}
 	if diff := cmp.Diff(want, filesystem.Read(t, r.Path())); diff != "" {
 		t.Errorf("files: -want, +got:\n%s", diff)

@@ -5,12 +5,18 @@
 package integration
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -188,6 +194,41 @@ func TestOrphan(t *testing.T) {
 			t.Errorf("want nothing to be destroyed, got run %q", run)
 		}
 	}
+}
+
+// TestOrphanWithoutBackend keeps the infrastructure of a Workspace whose only state is in its
+// working directory: the garbage collector must not delete this state.
+func TestOrphanWithoutBackend(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard), gcOften())
+
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createManaged(t, namespacedScope, ns, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	eventually(t, func() error {
+		_, err := os.Stat(i.workdir(string(ws.GetUID())))
+		if !os.IsNotExist(err) {
+			return errors.Errorf("working directory: want it to be deleted, got error %v", err)
+		}
+
+		return nil
+	})
+
+	name := filepath.Join(".unsaved-states", string(ws.GetUID()), "terraform.tfstate.d", meta.GetExternalName(ws), "terraform.tfstate")
+
+	state, err := os.ReadFile(filepath.Join(i.root, name))
+	if err != nil || !bytes.Contains(state, []byte("terraform_data")) {
+		t.Errorf("want the resources in %s, got error %v and %s", name, err, state)
+	}
+
+	expectDone(t, e, "created")
 }
 
 // TestOrphanWithPolicies deletes a Workspace whose deletion policy keeps its resources,
