@@ -61,6 +61,10 @@ func Lost(had *commonv1beta1.StateSummary, found Found) string {
 		return fmt.Sprintf("is another one: expected %s, found %s", describeState(*had), describeState(found.StateSummary))
 	case found.Serial < had.Serial:
 		return fmt.Sprintf("is an old copy: expected serial %d or later of lineage %s, found serial %d", had.Serial, had.Lineage, found.Serial)
+	// After an apply, the status has the serial from before it, and the number of resources from after
+	// it. If these numbers differ, the apply has raised the serial.
+	case found.Lineage == had.Lineage && found.Serial == had.Serial && found.Resources != had.Resources:
+		return fmt.Sprintf("is an old copy: expected %d resources and a serial after %d of lineage %s, found %d", had.Resources, had.Serial, had.Lineage, found.Resources)
 	default:
 		return ""
 	}

@@ -75,6 +75,24 @@ func TestLost(t *testing.T) {
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 2, Resources: 2}},
 			want:   "is an old copy: expected serial 3 or later of lineage l, found serial 2",
 		},
+		"OldCopyFewer": {
+			reason: "The apply that changed the number of resources has raised the serial, which was not read since.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
+			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 1",
+		},
+		"OldCopyMore": {
+			reason: "The same is true of an apply that destroyed resources.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3}},
+			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 3",
+		},
+		"OldCopyEmpty": {
+			reason: "Some backends make an empty state, with a lineage, before the first apply.",
+			had:    had,
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, Empty: true},
+			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 0",
+		},
 		"NeverSeenGone": {
 			reason: "It was created, but never read since.",
 			had:    &commonv1beta1.StateSummary{Resources: 1},

@@ -165,6 +165,38 @@ func TestLostState(t *testing.T) {
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
 	})
 
+	t.Run("OldCopyAtOnce", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
+		expectHandled(t, c, ws, "first")
+		lineage := expectRemembered(t, c, ws)
+
+		backup := stateSecret(ws, ns, suffix)
+		c.get(t, backup)
+
+		// No plan has read the serial that this apply made.
+		again := newEvidence(t)
+		more := fmt.Sprintf(`
+resource "terraform_data" "more" {
+  provisioner "local-exec" {
+    command = "echo created >>'%s/done'"
+  }
+}
+`, again)
+		c.changeModule(t, ws, moduleFile(t, "evidence.tf")+more)
+		expectDone(t, again, "created")
+		expectReady(t, c, ws)
+
+		c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": backup.Data})
+		c.annotate(t, ws, requestedAt, "second")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", "expected 2 resources", acceptLostState+"="+lineage)
+		expectDone(t, again, "created")
+	})
+
 	t.Run("Observed", func(t *testing.T) {
 		t.Parallel()
 
