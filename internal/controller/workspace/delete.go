@@ -179,13 +179,11 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
 
 // destroyedAll returns an error if a successful destroy has left resources: in a state that was
-// lost since it was read, or in the current state. It does not check the current state where the
-// Terraform workspace can be deleted: the CLI refuses to delete one with resources.
+// lost since it was read, or in the current state. It does not read the current state if as much was
+// destroyed as there was, and the Terraform workspace can be deleted: the CLI refuses to delete one
+// with resources.
 func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, found *terraform.State, destroyed int) error {
-	mayBeLost := destroyed == 0 && found.Managed > 0
-	isDefault := meta.GetExternalName(ws) == terraform.DefaultWorkspace
-
-	if !mayBeLost && !isDefault {
+	if destroyed >= found.Managed && meta.GetExternalName(ws) != terraform.DefaultWorkspace {
 		return nil
 	}
 
@@ -194,11 +192,11 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 		return err
 	}
 
-	if isDefault && state.Managed > 0 {
+	if state.Managed > 0 && state.Lineage == found.Lineage {
 		return errors.Errorf("%s: %d in the state", leftBehind, state.Managed)
 	}
 
-	if mayBeLost {
+	if destroyed == 0 && found.Managed > 0 {
 		return e.lostState(ws, state)
 	}
 

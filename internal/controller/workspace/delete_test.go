@@ -186,6 +186,27 @@ func TestDelete(t *testing.T) {
 			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", lineage: ownLineage},
 			resources: 2,
 		},
+		"LeftElsewhere": {
+			reason: "The CLI would not delete the Terraform workspace. The status must still have the resources that are left: their state may get lost.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyed = 1
+				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4, Resources: 1, Managed: 1} }
+			},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", lineage: ownLineage},
+			resources: 2,
+		},
+		"NothingLeft": {
+			reason: "The destroy did not count a resource that was gone before.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyed = 1
+				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4} }
+			},
+			want: outcome{ran: []string{pull, destroy, pull}, lineage: ownLineage},
+		},
 		"NotRecorded": {
 			reason: "Without this record, the next instance would take the state for a lost one.",
 			ws:     with(deleted, owner),
