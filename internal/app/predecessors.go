@@ -6,6 +6,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +31,7 @@ func (i *instance) predecessors(o client.Object) statelock.Predecessors {
 
 	hosts, since := i.lock.Predecessors()
 
-	return statelock.Predecessors{Hosts: append(p.Hosts, hosts...), Until: since}
+	return statelock.Predecessors{Hosts: append(slices.Clone(hosts), p.Hosts...), Until: since}
 }
 
 // served returns when the previous holder of the Lease of this instance last renewed it. It is zero

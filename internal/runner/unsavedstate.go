@@ -31,6 +31,9 @@ type RunRecord struct {
 	// other instance has worked on it since.
 	Taken time.Time `json:"taken,omitzero"`
 
+	// Host is the name of the host of the instance.
+	Host string `json:"host,omitempty"`
+
 	// CreationStarted is the start of the creation of the Workspace, as far as this instance knew. A
 	// creation with another start began on another disk.
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`

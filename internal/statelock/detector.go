@@ -20,7 +20,7 @@ import (
 // Predecessors are the instances that worked on a Workspace before this one and died. They may
 // have left a lock on its state.
 type Predecessors struct {
-	// Hosts are the names of their hosts.
+	// Hosts are the names of their hosts. The first one is that of the latest, if there was any.
 	Hosts []string
 
 	// Until is when this instance took over. Later locks on this host belong to this instance or

@@ -82,19 +82,22 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 		return false, err
 	}
 
+	other := e.servedByOtherBefore(ws)
+
 	switch {
+	case prior == nil:
+		return other, nil
 	// The previous owner was an incarnation of this instance. Of an unsharded instance, which
 	// claims nothing, this is only assumed: a shard may have served the Workspace in between. An
 	// instance saves a state before it observes another one, so that a later state in the status is
 	// the observation of another instance.
-	case !e.servedByOtherBefore(ws):
-		return prior != nil && isLater(ws.GetObservation().State, prior.StateSummary), nil
-	case prior == nil:
+	case !other && isLater(ws.GetObservation().State, prior.StateSummary):
 		return true, nil
-	}
-
+	// No standby, which has another disk, was the last to serve the Workspace.
+	case !other && e.sameDisk(ws, prior.Host):
+		return false, nil
 	// This process made the run, and has served the Workspace ever since.
-	if prior.Taken.Equal(e.taken(ws)) {
+	case prior.Taken.Equal(e.taken(ws)):
 		return false, nil
 	}
 
@@ -110,9 +113,26 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	return !same, nil
 }
 
-// isLater says whether a state, which may be nil, is a later version of another one.
+// sameDisk says whether the last incarnation of this instance that served a Workspace had the disk of
+// the run on the supplied host: it was on that host, which may be another one with the same volume,
+// or it is this host.
+func (e *external) sameDisk(ws workspace.Workspace, host string) bool {
+	hosts := e.locks.Predecessors(ws).Hosts
+
+	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.locks.Host
+}
+
+// isLater says whether a state, which may be nil, is a later version of another one, or has replaced
+// it.
 func isLater(s *commonv1beta1.StateSummary, than commonv1beta1.StateSummary) bool {
-	return s != nil && s.Lineage == than.Lineage && s.Serial > than.Serial
+	switch {
+	case s == nil:
+		return false
+	case s.Lineage == than.Lineage:
+		return s.Serial > than.Serial
+	default:
+		return s.Lineage != ""
+	}
 }
 
 // retrySaveState keeps trying to save a state that the run that just failed could not save. The

@@ -19,6 +19,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 )
 
 // TestSaveState ensures that a state that a run could not save never replaces what another instance
@@ -31,16 +32,33 @@ func TestSaveState(t *testing.T) {
 		return &runner.RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: ownLineage, Serial: serial, Resources: 1}, Taken: taken}
 	}
 
+	on := func(host string) *runner.RunRecord {
+		r := began(3, time.Unix(1, 0))
+		r.Host = host
+
+		return r
+	}
+
 	cases := map[string]struct {
 		reason string
 		record *runner.RunRecord
 		other  bool
-		aside  bool
+		// hosts of the instances that served the Workspace before this one, which is on host-0.
+		hosts []string
+		// saved is the number of times that the current state was saved since.
+		saved uint64
+		aside bool
 	}{
 		"Unrecorded":      {reason: "An older version of this instance made the run."},
 		"Same":            {reason: "No instance has observed another state.", record: began(3, time.Time{})},
 		"StatusIsBehind":  {reason: "The instance was killed before it wrote the status.", record: began(4, time.Time{})},
 		"ShardInBetween":  {reason: "An unsharded instance does not know of the shard, but that one has observed the state.", record: began(2, time.Time{}), aside: true},
+		"Replaced":        {reason: "There was no state when the run began, and another instance has observed one.", record: &runner.RunRecord{}, aside: true},
+		"Restarted":       {reason: "The run has saved a part of its state, and this instance is on its host.", record: on("host-0"), hosts: []string{"host-0"}, saved: 1},
+		"NewPod":          {reason: "This instance has the volume of the one that made the run.", record: on("host-1"), hosts: []string{"host-1", "host-2"}, saved: 1},
+		"Standby":         {reason: "A standby on another host may have changed the state.", record: on("host-0"), hosts: []string{"host-1", "host-0"}, saved: 1, aside: true},
+		"IdleStandby":     {reason: "The standby has changed nothing.", record: on("host-0"), hosts: []string{"host-1", "host-0"}},
+		"SameProcess":     {reason: "This process was a standby itself, and made the run.", record: &runner.RunRecord{StateSummary: began(3, time.Time{}).StateSummary, Host: "host-0"}, hosts: []string{"host-1"}, saved: 1},
 		"OtherUnrecorded": {reason: "Another instance may have changed it.", other: true, aside: true},
 		"OtherSame":       {reason: "The other instance has changed nothing.", record: began(3, time.Unix(1, 0)), other: true},
 		"OtherChanged":    {reason: "The other instance has changed it.", record: began(2, time.Unix(1, 0)), other: true, aside: true},
@@ -52,6 +70,7 @@ func TestSaveState(t *testing.T) {
 
 			r := newAttempt(t, with(owner))
 			r.servedByOtherBefore = func(client.Object) bool { return tc.other }
+			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: tc.hosts} }
 
 			path := filepath.Join(t.TempDir(), "errored.tfstate")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -59,6 +78,7 @@ func TestSaveState(t *testing.T) {
 			}
 
 			state := ownState()
+			state.Serial += tc.saved
 			r.runner.unsaved, r.runner.record, r.runner.state = path, tc.record, &state
 
 			if err := r.saveState(t.Context(), r.ws); err != nil {

@@ -17,6 +17,7 @@ func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) er
 	return e.runner.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
 		Taken:           e.taken(ws),
+		Host:            e.locks.Host,
 		CreationStarted: ws.GetOwnership().CreationStarted,
 	})
 }

@@ -187,7 +187,7 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 // writes its claim and then checks for that Lease. At least one of the two sees the other.
 func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	// If the previous claim is from an earlier process with the same Lease, the disk and the run
-	// records still apply.
+	// records still apply, unless it was a standby on another host: see PreviousHosts.
 	previous := Of(o)
 	previousWasOther := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
 
