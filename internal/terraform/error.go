@@ -187,7 +187,7 @@ func IsBackendChange(err error) bool {
 // changed since. The remedy is a new plan.
 func IsStalePlan(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("Saved plan is stale", "Saved plan does not match the given state")
+		return d.rank() == rankNothing && d.says("Saved plan is stale", "Saved plan does not match the given state")
 	})
 }
 

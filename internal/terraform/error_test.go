@@ -143,6 +143,7 @@ func TestPredicates(t *testing.T) {
 		reason          string
 		op              string
 		summary, detail string
+		address, file   string
 		want            want
 	}{
 		"OldBackend":       {reason: "as of an older Terraform", summary: `Backend initialization required: please run "terraform init"`, want: want{NeedsInit: true}},
@@ -158,6 +159,9 @@ func TestPredicates(t *testing.T) {
 		"InitItself":       {reason: "init cannot help init", op: opInit, summary: "Inconsistent dependency lock file"},
 		"Lineage":          {reason: "a plan for another state is stale too", summary: "Saved plan does not match the given state", want: want{IsStalePlan: true}},
 		"LockWhileLoading": {reason: "some backends lock before they read", summary: "error loading state: the state is already locked by another terraform client\nLock Info:\n  ID:   x", want: want{IsLocked: true, CannotLoadState: true}},
+		"NestedLock":       {reason: "a script may run a CLI, which finds a lock", summary: "local-exec provisioner error", detail: "Output: Error acquiring the state lock\nLock Info:\n  ID:   x", address: "terraform_data.x", file: "main.tf"},
+		"LockOfOutput":     {reason: "a module may have any text", summary: "Module output value precondition failed", detail: "Error acquiring the state lock\nLock Info:\n  ID:   x", file: "main.tf"},
+		"NestedStale":      {reason: "the same is true of a plan", summary: "local-exec provisioner error", detail: "Output: Saved plan is stale", address: "terraform_data.x"},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
 		"NoWorkspaces":     {reason: "the http backend has no workspaces", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
 		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
@@ -171,7 +175,7 @@ func TestPredicates(t *testing.T) {
 				tc.op = "plan"
 			}
 
-			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail}}}, "wrapped")
+			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail, Address: tc.address, File: tc.file}}}, "wrapped")
 
 			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

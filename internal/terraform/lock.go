@@ -72,6 +72,11 @@ func LockOf(err error) (Lock, bool) {
 }
 
 func (d Diagnostic) locked() bool {
+	// A resource may show the text of another CLI that it runs.
+	if d.rank() != rankNothing {
+		return false
+	}
+
 	// The failure to release a lock has the same lock information. The second text is that of the
 	// kubernetes backend when it makes a state.
 	return !d.says("Error releasing the state lock", "unlocking the state in Kubernetes failed") && d.says("Error acquiring the state lock", "Error locking state", "Lock Info:")
