@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -218,8 +219,10 @@ func TestDelete(t *testing.T) {
 			reason: "A state that a run could not save is destroyed, too.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
-			change: func(r *attempt) { r.runner.destroyed, r.runner.unsaved = 2, "/errored.tfstate" },
-			want:   outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, lineage: ownLineage},
+			change: func(r *attempt) {
+				r.runner.destroyed, r.runner.unsaved, r.runner.record = 2, "/errored.tfstate", &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
+			},
+			want: outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, lineage: ownLineage},
 		},
 	}
 

@@ -85,8 +85,14 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	other := e.servedByOtherBefore(ws)
 
 	switch {
+	case prior == nil && other:
+		return true, nil
+	// The existing provider made the run. It leaves such a state where it is, and goes on with the
+	// state in the backend.
 	case prior == nil:
-		return other, nil
+		current, err := e.runner.State(ctx)
+
+		return err == nil && !current.Empty(), err
 	// The previous owner was an incarnation of this instance. Of an unsharded instance, which
 	// claims nothing, this is only assumed: a shard may have served the Workspace in between. An
 	// instance saves a state before it observes another one, so that a later state in the status is

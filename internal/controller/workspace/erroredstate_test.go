@@ -20,6 +20,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // TestSaveState ensures that a state that a run could not save never replaces what another instance
@@ -47,9 +48,12 @@ func TestSaveState(t *testing.T) {
 		hosts []string
 		// saved is the number of times that the current state was saved since.
 		saved uint64
+		// empty says that the current state records nothing.
+		empty bool
 		aside bool
 	}{
-		"Unrecorded":      {reason: "An older version of this instance made the run."},
+		"Legacy":          {reason: "The existing provider does not save such a state, and may have applied something since.", aside: true},
+		"LegacyFirst":     {reason: "There is no state that it could have changed.", empty: true},
 		"Same":            {reason: "No instance has observed another state.", record: began(3, time.Time{})},
 		"StatusIsBehind":  {reason: "The instance was killed before it wrote the status.", record: began(4, time.Time{})},
 		"ShardInBetween":  {reason: "An unsharded instance does not know of the shard, but that one has observed the state.", record: began(2, time.Time{}), aside: true},
@@ -79,6 +83,11 @@ func TestSaveState(t *testing.T) {
 
 			state := ownState()
 			state.Serial += tc.saved
+
+			if tc.empty {
+				state = terraform.State{}
+			}
+
 			r.runner.unsaved, r.runner.record, r.runner.state = path, tc.record, &state
 
 			if err := r.saveState(t.Context(), r.ws); err != nil {

@@ -195,7 +195,7 @@ func TestObserve(t *testing.T) {
 			reason: "A state that a run could not save is saved first.",
 			ws:     with(owner),
 			change: func(r *attempt) {
-				r.runner.unsaved = "/errored.tfstate"
+				r.runner.unsaved, r.runner.record = "/errored.tfstate", &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
 				r.planned(terraform.Plan{}, ownState())
 			},
 			exists:   true,
@@ -206,7 +206,8 @@ func TestObserve(t *testing.T) {
 			reason: "Without the unsaved state, everything in it would be created again.",
 			ws:     with(owner),
 			change: func(r *attempt) {
-				r.runner.unsaved, r.runner.pushErr = "/errored.tfstate", errors.New("boom")
+				r.runner.unsaved, r.runner.record = "/errored.tfstate", &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
+				r.runner.pushErr = errors.New("boom")
 			},
 			want: outcome{ran: []string{"state push"}, err: "cannot save the state", lineage: ownLineage},
 		},
