@@ -38,6 +38,10 @@ type RunRecord struct {
 	// creation with another start began on another disk.
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
+	// Replaced is the start of an earlier creation on this disk, which the status still has if the
+	// instance could not record the new one.
+	Replaced *metav1.Time `json:"replaced,omitempty"`
+
 	// Dir is where the CLI runs, relative to the directory of the Workspace. The CLI writes a
 	// state there that it cannot save. When the state is found, Dir may not be the entrypoint any
 	// more. Set by WriteRunRecord.

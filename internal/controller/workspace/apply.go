@@ -7,6 +7,8 @@ package workspace
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -47,10 +49,21 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 // before Create returns, which may take long. Nothing may be created before this is recorded:
 // another instance that found an incomplete creation could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
+	here, err := e.beganHere(ws)
+	if err != nil {
+		return err
+	}
+
+	// The status keeps the start of an earlier creation if it cannot be written.
+	var replaced *metav1.Time
+	if here {
+		replaced = ws.GetOwnership().CreationStarted
+	}
+
 	workspace.BeginCreation(ws, summarizeState(e.prior), e.now())
 
 	// The run record is written first: a disk without it is not the one on which creation began.
-	if err := e.startFrom(ws, e.prior); err != nil {
+	if err := e.writeRunRecord(ws, e.prior, replaced); err != nil {
 		return err
 	}
 
@@ -75,7 +88,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 		return nil
 	}
 
-	_, err := e.conflicts.contest(ctx, ws, e.prior.Lineage)
+	_, err = e.conflicts.contest(ctx, ws, e.prior.Lineage)
 
 	return err
 }
@@ -230,5 +243,5 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	e.prior = s
 
-	return e.writeRunRecord(ws, s)
+	return e.writeRunRecord(ws, s, nil)
 }

@@ -64,7 +64,7 @@ func TestCreate(t *testing.T) {
 		"NoRunRecord": {
 			reason: "Nor unless the run record says so.",
 			change: func(r *attempt) { r.runner.recordErr = errors.New("disk full") },
-			want:   outcome{err: "disk full", begun: true},
+			want:   outcome{err: "disk full"},
 		},
 		"Failed": {
 			reason: "Something may exist: the creation has begun.",

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -19,15 +19,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
-	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // TestUnrecordedCreation has an API server that does not record that a creation begins. Nothing
-// is created: the test has no CLI that could do it.
+// is created: the test has no CLI that could do it. An earlier creation began on the same disk.
 func TestUnrecordedCreation(t *testing.T) {
 	t.Parallel()
 
@@ -39,6 +40,8 @@ func TestUnrecordedCreation(t *testing.T) {
 	const uid = "00000000-0000-0000-0000-000000000000"
 
 	ws := newConflictingWorkspace(uid, time.Now())
+	earlier := &metav1.Time{Time: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	ws.SetOwnership(commonv1beta1.Ownership{UID: uid, CreationStarted: earlier})
 
 	boom := errors.New("boom")
 	kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(interceptor.Funcs{
@@ -47,7 +50,7 @@ func TestUnrecordedCreation(t *testing.T) {
 		},
 	}).Build()
 
-	r := &fakeRunner{}
+	r := &fakeRunner{record: &runner.RunRecord{CreationStarted: earlier}}
 	policy := schedule.Policy{Interval: time.Minute}
 	e := &external{
 		shared: shared{
@@ -76,7 +79,21 @@ func TestUnrecordedCreation(t *testing.T) {
 
 	// A disk that records a creation which has not begun is harmless. The reverse would block the
 	// creation.
-	if diff := cmp.Diff([]bool{false, true}, []bool{workspace.HasBegun(recorded), r.record != nil && r.record.CreationStarted != nil}); diff != "" {
-		t.Errorf("whether creation has begun, in the status and on the disk: -want, +got:\n%s", diff)
+	status, disk := recorded.GetOwnership().CreationStarted, r.record.CreationStarted
+	if !status.Equal(earlier) || !earlier.Before(disk) {
+		t.Errorf("want the creation on the disk only, got %s in the status, %s on the disk", status, disk)
+	}
+
+	// Several attempts in a row may fail in this way.
+	if _, err := e.Create(t.Context(), recorded); err == nil {
+		t.Error("want the creation to fail")
+	}
+
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ws), recorded); err != nil {
+		t.Fatal(err)
+	}
+
+	if here, err := e.beganHere(recorded); err != nil || !here {
+		t.Errorf("want the earlier creation to have begun on this disk, got %t and error %v", here, err)
 	}
 }

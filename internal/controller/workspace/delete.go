@@ -134,7 +134,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 
 // destroyState destroys everything in the supplied state.
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
-	if err := e.writeRunRecord(ws, found); err != nil {
+	if err := e.writeRunRecord(ws, found, nil); err != nil {
 		return err
 	}
 

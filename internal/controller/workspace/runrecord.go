@@ -7,18 +7,22 @@ package workspace
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// writeRunRecord records which state of the Workspace a run is about to change.
-func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State) error {
+// writeRunRecord records which state of the Workspace a run is about to change. replaced is the start
+// of a creation on this disk that the status may still have, or nil.
+func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
 	return e.runner.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
 		Taken:           e.taken(ws),
 		Host:            e.locks.Host,
 		CreationStarted: ws.GetOwnership().CreationStarted,
+		Replaced:        replaced,
 	})
 }
 
@@ -30,7 +34,9 @@ func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
 		return false, err
 	}
 
-	return n.CreationStarted.Equal(ws.GetOwnership().CreationStarted), nil
+	started := ws.GetOwnership().CreationStarted
+
+	return n.CreationStarted.Equal(started) || (n.Replaced != nil && n.Replaced.Equal(started)), nil
 }
 
 // taken is when this instance took the Workspace.
