@@ -9,15 +9,16 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclparse"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // Backend returns the type of the backend that the supplied configuration, in HCL, declares. It
 // is "cloud" for a cloud block, and empty if there is no backend or the configuration cannot be
 // parsed.
 func Backend(src []byte) string {
-	f, diags := hclparse.NewParser().ParseHCL(src, "configuration.tf")
-	if diags.HasErrors() {
+	f, ok := terraform.ParseFile(src, "configuration.tf")
+	if !ok {
 		return ""
 	}
 

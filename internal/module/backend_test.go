@@ -4,7 +4,10 @@
 
 package module
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestBackend(t *testing.T) {
 	cases := map[string]struct {
@@ -38,6 +41,10 @@ func TestBackend(t *testing.T) {
 		"Broken": {
 			reason: "Configuration that cannot be parsed declares nothing.",
 			src:    "terraform {\n backend \"kubernetes\" {",
+		},
+		"Nested": {
+			reason: "So does configuration that the parser has no stack for. It would end the process.",
+			src:    "terraform {\n backend \"kubernetes\" {}\n}\na = " + strings.Repeat("(", 1<<20),
 		},
 		"Empty": {
 			reason: "An empty configuration declares nothing.",

@@ -16,15 +16,15 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/gohcl"
-	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// maxModuleFile is the size of the largest file of a module that is parsed here.
-const maxModuleFile = 16 * regular.MiB
+// maxModuleFile is the size of the largest file of a module that is parsed here. The parser needs
+// hundreds of bytes for each byte.
+const maxModuleFile = 2 * regular.MiB
 
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
@@ -237,18 +237,13 @@ func (m *moduleReader) address(name, source string) string {
 // parse parses a file. After errors, the parsed part is enough.
 func (m *moduleReader) parse(name string) moduleFile {
 	f := moduleFile{}
-	parse := hclparse.NewParser().ParseHCL
-
-	if strings.HasSuffix(name, ".json") {
-		parse = hclparse.NewParser().ParseJSON
-	}
 
 	src, err := fs.ReadFile(m.fsys, name)
 	if err != nil {
 		return f
 	}
 
-	if parsed, diags := parse(src, name); !diags.HasErrors() {
+	if parsed, ok := terraform.ParseFile(src, name); ok {
 		_ = gohcl.DecodeBody(parsed.Body, nil, &f)
 	}
 

@@ -6,6 +6,7 @@ package plugincache
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,6 +89,11 @@ func TestNeeds(t *testing.T) {
 		"Broken": {
 			reason: "A file that cannot be parsed does not hide the others.",
 			files:  map[string]string{"a.tf": `resource "a_x" "this" {`, "b.tf": `resource "b_x" "this" {}`},
+			want:   requirements{"r/hashicorp/b": nil},
+		},
+		"Nested": {
+			reason: "Neither does one that the parser has no stack for. It would end the process.",
+			files:  map[string]string{"a.tf": "a = " + strings.Repeat("(", 1<<20), "b.tf": `resource "b_x" "this" {}`},
 			want:   requirements{"r/hashicorp/b": nil},
 		},
 	}

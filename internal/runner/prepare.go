@@ -23,8 +23,8 @@ import (
 )
 
 // maxModuleFile is the size of the largest file of a module that is parsed here. Variables in
-// larger files are not found.
-const maxModuleFile = 16 * regular.MiB
+// larger files are not found. The parser needs hundreds of bytes for each byte.
+const maxModuleFile = 2 * regular.MiB
 
 // fetch fetches the module, unless it is inline or up to date.
 func (r *Runner) fetch(ctx context.Context) error {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclparse"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -75,13 +74,8 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 		return nil
 	}
 
-	parse := hclparse.NewParser().ParseHCL
-	if strings.HasSuffix(name, ".json") {
-		parse = hclparse.NewParser().ParseJSON
-	}
-
-	f, diags := parse(src, name)
-	if diags.HasErrors() {
+	f, ok := terraform.ParseFile(src, name)
+	if !ok {
 		d.complete = false
 
 		return nil

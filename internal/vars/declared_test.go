@@ -6,6 +6,7 @@ package vars
 
 import (
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -160,6 +161,14 @@ func TestDeclared(t *testing.T) {
 				}
 			`},
 			want: Declarations{expressions: map[string]bool{"a": false}, complete: true},
+		},
+		"Nested": {
+			reason: "Files that the parser has no stack for are left out. They would end the process.",
+			module: map[string]string{
+				"a.tf":      "a = " + strings.Repeat("(", 1<<20),
+				"b.tf.json": strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20),
+			},
+			want: Declarations{expressions: map[string]bool{}},
 		},
 	}
 

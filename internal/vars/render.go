@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -17,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // Render returns a .tfvars file, in HCL, with the same meaning as an argument -var=key=value for
@@ -73,8 +73,8 @@ func literal(text string) (string, error) {
 // expression returns the text as an HCL expression. The text must be exactly one expression: it
 // must not be able to end and then set another variable.
 func expression(text string) (string, error) {
-	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
-		return "", errors.Errorf("its type takes an HCL expression: %s: %s", diags[0].Subject, diags[0].Summary)
+	if err := terraform.CheckExpression(text); err != nil {
+		return "", errors.Wrap(err, "its type takes an HCL expression")
 	}
 
 	// The CLI reads an argument as if it were in parentheses, over all of its lines. It skips a

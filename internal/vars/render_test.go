@@ -108,6 +108,12 @@ func TestRender(t *testing.T) {
 			vars:     []commonv1beta1.Var{{Key: "list", Value: ""}},
 			want:     want{Err: cmpopts.AnyError},
 		},
+		"ExpressionNested": {
+			reason:   "An expression that the parser has no stack for is refused. It would end the process.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: strings.Repeat("(", 1<<20)}},
+			want:     want{Err: cmpopts.AnyError},
+		},
 		"NotUTF8": {
 			reason:   "HCL is UTF-8.",
 			declared: declared,

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNesting tests that text that the parser may have no stack for is not parsed. A stack overflow
+// ends the process.
+func TestNesting(t *testing.T) {
+	t.Parallel()
+
+	many := func(text string) string { return strings.Repeat(text, 20_000) }
+	few := func(text string) string { return strings.Repeat(text, 1000) }
+
+	cases := map[string]struct {
+		reason     string
+		expression string
+		want       bool
+	}{
+		"Parentheses": {reason: "Each parenthesis nests.", expression: many("(")},
+		"Lists":       {reason: "So does each bracket.", expression: many("[")},
+		"Objects":     {reason: "So does each brace.", expression: many("{a=")},
+		"ForObjects":  {reason: "In a for expression, newlines end nothing.", expression: "{for k, v in a : k =>" + many("!\n")},
+		"Calls":       {reason: "Commas end what is inside of the same brackets only.", expression: many("f(a, ")},
+		"Templates":   {reason: "A template may be inside of another.", expression: many(`"${`)},
+		"Directives":  {reason: "A directive nests until its end, not until its brace.", expression: `"` + many("%{if a}") + `"`},
+		"Negations":   {reason: "A chain of operators nests, regardless of newlines and comments.", expression: many("!\n-#\n")},
+		"Conditions":  {reason: "So does a chain of conditions.", expression: many("a?b:") + "c"},
+		"Splats":      {reason: "A splat nests, although it is closed.", expression: "a" + many("[*]")},
+		"Sums":        {reason: "The left side of an operator is an expression of its own.", expression: many("1+") + "1"},
+		"Comments":    {reason: "A comment closes nothing.", expression: many("( # )))\n")},
+		"Strings":     {reason: "A string closes nothing.", expression: many(`(")"+`)},
+		"Mismatched":  {reason: "A wrong bracket closes nothing.", expression: many("(]")},
+		"Allowed":     {reason: "What people write is allowed.", expression: few("(") + "1" + few(")"), want: true},
+		"Long":        {reason: "A long list is not nested.", expression: "[" + many(`"a", `) + "]", want: true},
+		"Wide": {
+			reason:     "Neither is a long object.",
+			expression: "{\n" + many("a = -f(1)[0] # A comment.\n") + "}",
+			want:       true,
+		},
+		"Heredoc": {reason: "Neither is a long text.", expression: "<<EOT\n" + many("text\n") + "EOT\n", want: true},
+		"Hours":   {reason: "The parser would need hours.", expression: "<<EOT\n" + strings.Repeat("\n", 1_000_000) + "EOT\n"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if err := CheckExpression(tc.expression); (err == nil) != tc.want {
+				t.Errorf("%s\nCheckExpression(): want it to be allowed: %t, got %v", tc.reason, tc.want, err)
+			}
+
+			if _, ok := ParseFile([]byte("a = "+tc.expression+"\n"), "a.tf"); ok != tc.want {
+				t.Errorf("%s\nParseFile(): want it to be allowed: %t, got %t", tc.reason, tc.want, ok)
+			}
+		})
+	}
+
+	if _, ok := ParseFile([]byte(many("a {\n")), "a.tf"); ok {
+		t.Error("blocks may be nested without limit")
+	}
+
+	if _, ok := ParseFile([]byte(many("a \"b\" {\n c = 1\n}\n")), "a.tf"); !ok {
+		t.Error("a long file is refused")
+	}
+
+	if _, ok := ParseFile([]byte(many("[")+many("]")), "a.tf.json"); ok {
+		t.Error("JSON may be nested without limit")
+	}
+}
