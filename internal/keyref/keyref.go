@@ -16,6 +16,23 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// maxTotal is much more than a Workspace has, and little enough to be in memory.
+const maxTotal = 8 << 20
+
+// A Total counts the bytes of values that are in memory at the same time. One large value may be
+// named in thousands of references.
+type Total int
+
+// Add counts a value. It returns an error if the values are too large together.
+func (t *Total) Add(value []byte) error {
+	*t += Total(len(value))
+	if *t > maxTotal {
+		return errors.Errorf("all values together have more than %d MiB", maxTotal>>20)
+	}
+
+	return nil
+}
+
 // ConfigMap returns the value of a key of the named ConfigMap.
 func ConfigMap(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
 	cm := &corev1.ConfigMap{}

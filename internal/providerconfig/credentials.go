@@ -29,6 +29,8 @@ const maxFile = regular.MiB
 func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(spec.Credentials))
 
+	var total keyref.Total
+
 	for _, c := range spec.Credentials {
 		name := filepath.Base(filepath.Clean(c.Filename))
 		if !filepath.IsLocal(name) || name == "." {
@@ -36,6 +38,10 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 		}
 
 		data, err := extract(ctx, kube, lookup, c)
+		if err == nil {
+			err = total.Add(data)
+		}
+
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read credentials %q", c.Filename)
 		}

@@ -7,6 +7,7 @@ package providerconfig
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +181,24 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("\n%s\nCredentials(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestCredentialsTotal tests that the same file cannot be named so often that it fills the memory.
+func TestCredentialsTotal(t *testing.T) {
+	t.Parallel()
+
+	large := func(string) (string, bool) { return strings.Repeat("a", 1<<20), true }
+	c := commonv1beta1.ProviderCredentials{
+		Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+		CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "A"}},
+	}
+
+	for n, want := range map[int]bool{8: true, 9: false} {
+		_, err := Credentials(t.Context(), reader(), large, commonv1beta1.ProviderConfigSpec{Credentials: slices.Repeat([]commonv1beta1.ProviderCredentials{c}, n)})
+		if (err == nil) != want {
+			t.Errorf("Credentials(...) with %d MiB: want them to be allowed: %t, got %v", n, want, err)
+		}
 	}
 }
 

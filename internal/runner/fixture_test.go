@@ -33,6 +33,7 @@ type subject struct {
 }
 
 // gather returns the inputs of the subject after the changes. A ConfigMap and a Secret exist, each with the key k.
+// The Secret also has a large one.
 func gather(t *testing.T, change ...func(s *subject)) (*Inputs, error) {
 	t.Helper()
 
@@ -47,7 +48,7 @@ func gather(t *testing.T, change ...func(s *subject)) (*Inputs, error) {
 	meta := metav1.ObjectMeta{Namespace: "ns", Name: "o"}
 	kube := fake.NewClientBuilder().WithObjects(
 		&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"k": "from-config-map"}},
-		&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"k": []byte("sesame-sesame")}},
+		&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"k": []byte("sesame-sesame"), "large": make([]byte, 1<<20)}},
 	).Build()
 
 	return Gather(t.Context(), kube, s.WorkspaceParameters, s.config, s.credentials)

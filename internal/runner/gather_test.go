@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,6 +116,20 @@ func TestGatherErrors(t *testing.T) {
 			reason: "All commands need it.", err: "cannot resolve variables",
 			change: func(s *subject) {
 				s.Env = []commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "missing", Key: "k"}}}
+			},
+		},
+		"LargeEnv": {
+			reason: "Its values would not fit into memory.", err: `cannot resolve variables: environment variable "A": all values together`,
+			change: func(s *subject) {
+				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "large"}
+				s.Env = slices.Repeat([]commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}}, 20)
+			},
+		},
+		"LargeVarFiles": {
+			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[8]: all values together have more than 8 MiB",
+			change: func(s *subject) {
+				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "large"}
+				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 20)
 			},
 		},
 		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: varFiles[0]"},

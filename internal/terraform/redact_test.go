@@ -156,3 +156,17 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 		})
 	}
 }
+
+// TestNoLogNoRedaction tests that output that nobody reads is not searched for secrets.
+func TestNoLogNoRedaction(t *testing.T) {
+	ws := stubWorkspace(t, "say", "STUB_STDOUT=out\n", "STUB_STDERR=err\n")
+	ws.Redact = func(text string) string {
+		t.Errorf("%q was searched", text)
+
+		return text
+	}
+
+	if err := findStub(t, Options{}).runLogged(t.Context(), ws, command{args: []string{"any"}}); err != nil {
+		t.Error(err)
+	}
+}

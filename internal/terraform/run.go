@@ -81,7 +81,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 // runLogged runs a command whose plain text is for people only.
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	log := serialized(ws.Log)
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(string(line))) }}
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { ws.logText(log, string(line)) }}
 
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	log := serialized(ws.Log)
 	r := &report{progress: progress}
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { logText(log, ws.redacted(r.add(line))) }}
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { ws.logText(log, r.add(line)) }}
 
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	end := &process.Tail{Max: maxStderr, Redact: ws.redacted}
 	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
 		_, _ = fmt.Fprintf(end, "%s\n", line)
-		logText(log, ws.redacted(string(line)))
+		ws.logText(log, string(line))
 	}}
 
 	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
@@ -213,13 +213,13 @@ func serialized(log func(string)) func(string) {
 	}
 }
 
-// logText logs the lines of text that are not empty.
-func logText(log func(string), text string) {
+// logText logs the lines of text that are not empty, without secrets. To find these is expensive.
+func (ws Workspace) logText(log func(string), text string) {
 	if log == nil {
 		return
 	}
 
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(ws.redacted(text)) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
 			log(line)
 		}

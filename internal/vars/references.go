@@ -43,20 +43,22 @@ type Variable struct {
 func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]Variable, error) {
 	env := make([]Variable, 0, len(vars))
 
+	var total keyref.Total
+
 	for _, v := range vars {
 		resolved := Variable{Name: v.Name, Value: v.Value}
 
 		switch {
 		case resolved.Value != "":
 		case v.ConfigMapKeyReference != nil:
-			data, err := configMapKey(ctx, kube, *v.ConfigMapKeyReference)
+			data, err := configMapKey(ctx, kube, &total, *v.ConfigMapKeyReference)
 			if err != nil {
 				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
 			}
 
 			resolved.Value = string(data)
 		case v.SecretKeyReference != nil:
-			data, err := secretKey(ctx, kube, *v.SecretKeyReference)
+			data, err := secretKey(ctx, kube, &total, *v.SecretKeyReference)
 			if err != nil {
 				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
 			}
@@ -75,8 +77,10 @@ func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) (
 func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters) ([]File, error) {
 	files := make([]File, 0, len(p.VarFiles)+1)
 
+	var total keyref.Total
+
 	for i, f := range p.VarFiles {
-		data, err := varFile(ctx, kube, f)
+		data, err := varFile(ctx, kube, &total, f)
 		if err != nil {
 			return nil, errors.Wrapf(err, "varFiles[%d]", i)
 		}
@@ -95,29 +99,39 @@ func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePar
 	return files, nil
 }
 
-func varFile(ctx context.Context, kube client.Reader, f commonv1beta1.VarFile) ([]byte, error) {
+func varFile(ctx context.Context, kube client.Reader, total *keyref.Total, f commonv1beta1.VarFile) ([]byte, error) {
 	switch f.Source {
 	case commonv1beta1.VarFileSourceConfigMapKey:
 		if f.ConfigMapKeyReference == nil {
 			return nil, errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
 		}
 
-		return configMapKey(ctx, kube, *f.ConfigMapKeyReference)
+		return configMapKey(ctx, kube, total, *f.ConfigMapKeyReference)
 	case commonv1beta1.VarFileSourceSecretKey:
 		if f.SecretKeyReference == nil {
 			return nil, errors.New("source is SecretKey, but secretKeyRef is not set")
 		}
 
-		return secretKey(ctx, kube, *f.SecretKeyReference)
+		return secretKey(ctx, kube, total, *f.SecretKeyReference)
 	default:
 		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
 	}
 }
 
-func configMapKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
-	return keyref.ConfigMap(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
+func configMapKey(ctx context.Context, kube client.Reader, total *keyref.Total, ref commonv1beta1.KeyReference) ([]byte, error) {
+	data, err := keyref.ConfigMap(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
+	if err != nil {
+		return nil, err
+	}
+
+	return data, total.Add(data)
 }
 
-func secretKey(ctx context.Context, kube client.Reader, ref commonv1beta1.KeyReference) ([]byte, error) {
-	return keyref.Secret(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
+func secretKey(ctx context.Context, kube client.Reader, total *keyref.Total, ref commonv1beta1.KeyReference) ([]byte, error) {
+	data, err := keyref.Secret(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
+	if err != nil {
+		return nil, err
+	}
+
+	return data, total.Add(data)
 }
