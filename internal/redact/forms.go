@@ -34,7 +34,7 @@ var (
 
 // learn adds the forms of all contents.
 func (s *Secrets) learn() {
-	s.forms = map[string][]string{}
+	s.forms = map[string][]form{}
 
 	for _, c := range s.contents {
 		s.content(string(c))

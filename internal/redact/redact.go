@@ -26,6 +26,9 @@ const (
 	// as a secret. A shorter one would match inside words: messages would become unreadable, and
 	// the gap in a word would reveal the secret.
 	MinLength = 6
+
+	// maxForm is the length of the longest text that is compared at each position of a text.
+	maxForm = 4 << 10
 )
 
 // Secrets are values to hide. They are safe for concurrent use. nil has no values.
@@ -35,9 +38,9 @@ type Secrets struct {
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
 
-	// forms of the secrets, by their first MinLength bytes, the longest first. They have
-	// no white space.
-	forms map[string][]string
+	// forms of the secrets, by their first MinLength bytes, in order. They have no white space.
+	// A longer one than maxForm is in pieces.
+	forms map[string][]form
 
 	// spaced are the secrets that have white space inside.
 	spaced []spaced
@@ -47,6 +50,14 @@ type Secrets struct {
 type spaced struct {
 	text string
 	gaps []int
+}
+
+// A form of a secret.
+type form struct {
+	text string
+
+	// begin is the index of the longest other form that the text begins with, or -1.
+	begin int
 }
 
 // New returns the secrets in the supplied contents of Secrets and credentials files: each
@@ -123,25 +134,18 @@ func (s *Secrets) find(text string) []span {
 			continue
 		}
 
-		for _, form := range s.forms[text[i:i+MinLength]] {
-			if i+len(form) <= covered {
-				break // All others are shorter.
-			}
-
-			if !strings.HasPrefix(text[i:], form) {
-				continue
-			}
-
-			if i < covered {
-				found[len(found)-1].to = i + len(form)
-			} else {
-				found = append(found, span{i, i + len(form)})
-			}
-
-			covered = i + len(form)
-
-			break
+		end := i + longest(s.forms[text[i:i+MinLength]], text[i:])
+		if end == i || end <= covered {
+			continue
 		}
+
+		if i < covered {
+			found[len(found)-1].to = end
+		} else {
+			found = append(found, span{i, end})
+		}
+
+		covered = end
 	}
 
 	return found
@@ -198,20 +202,78 @@ func replace(text string, at []int, spans []span) string {
 	return b.String()
 }
 
+// longest returns the length of the longest of the ordered forms that the text begins with, or 0.
+// It compares few of them: a tenant may have many that begin the same.
+func longest(forms []form, text string) int {
+	text = text[:min(len(text), maxForm)]
+
+	n, ok := slices.BinarySearchFunc(forms, text, func(f form, text string) int { return cmp.Compare(f.text, text) })
+	if ok {
+		return len(text)
+	}
+
+	if n == 0 {
+		return 0
+	}
+
+	// Each form that the text begins with is also a begin of the one before the text.
+	n--
+
+	for shared := common(text, forms[n].text); n >= 0; n = forms[n].begin {
+		if len(forms[n].text) <= shared {
+			return len(forms[n].text)
+		}
+	}
+
+	return 0
+}
+
+// common returns the length of the longest common prefix.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+
+	return n
+}
+
 // know adds a form of a secret.
-func (s *Secrets) know(form string) {
-	if form = bare(form); len(form) >= MinLength {
-		s.forms[form[:MinLength]] = append(s.forms[form[:MinLength]], form)
+func (s *Secrets) know(text string) {
+	text = bare(text)
+
+	// A text that contains a long form contains all of its pieces. They overlap, so that they are
+	// hidden as one.
+	for len(text) > maxForm {
+		s.add(text[:maxForm])
+		text = text[min(maxForm-1, len(text)-maxForm):]
+	}
+
+	if len(text) >= MinLength {
+		s.add(text)
 	}
 }
 
-// sort sorts the forms for find, and removes duplicates.
+func (s *Secrets) add(text string) {
+	s.forms[text[:MinLength]] = append(s.forms[text[:MinLength]], form{text: text})
+}
+
+// sort sorts the forms for longest, and removes duplicates.
 func (s *Secrets) sort() {
 	for head, forms := range s.forms {
-		slices.SortFunc(forms, func(a, b string) int {
-			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-		})
+		slices.SortFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
+		forms = slices.Compact(forms)
 
-		s.forms[head] = slices.Compact(forms)
+		// A form follows those that it begins with, and others that begin with these.
+		begin := -1
+		for i := range forms {
+			for begin >= 0 && !strings.HasPrefix(forms[i].text, forms[begin].text) {
+				begin = forms[begin].begin
+			}
+
+			forms[i].begin, begin = begin, i
+		}
+
+		s.forms[head] = forms
 	}
 }

@@ -5,8 +5,12 @@
 package redact
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 const pem = `-----BEGIN PRIVATE KEY-----
@@ -214,6 +218,60 @@ func TestLine(t *testing.T) {
 				t.Errorf("\n%s\nLine(%q): want %q, got %q", tc.reason, tc.line, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestTime tests that the time for a line does not depend on how many secrets begin the same, or how
+// long they are.
+func TestTime(t *testing.T) {
+	t.Parallel()
+
+	many := &strings.Builder{}
+	for i := range 95_000 {
+		fmt.Fprintf(many, "AAAAAA%05d\n", i)
+	}
+
+	steps := &strings.Builder{}
+	for i := range 1400 {
+		fmt.Fprintf(steps, "%s0\n", strings.Repeat("A", i))
+	}
+
+	for name, secret := range map[string]string{
+		"Many":  many.String(),
+		"Long":  strings.Repeat("A", 1<<20) + "B",
+		"Steps": steps.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newSecrets(secret)
+			done := make(chan string)
+
+			go func() { done <- s.Text(strings.Repeat("A", 512<<10) + "A00077 ") }()
+
+			select {
+			case <-done:
+			case <-time.After(wait.Soon):
+				t.Error("the search takes too long")
+			}
+		})
+	}
+}
+
+// TestLong tests that a secret that is compared in pieces is hidden as one.
+func TestLong(t *testing.T) {
+	t.Parallel()
+
+	b := &strings.Builder{}
+	for i := range 5000 {
+		fmt.Fprintf(b, "%d,", i)
+	}
+
+	for _, n := range []int{maxForm - 1, maxForm, maxForm + 1, 2*maxForm - 1, 2 * maxForm, 2*maxForm + 1, 3*maxForm + 5, b.Len()} {
+		secret := b.String()[:n]
+		if got, want := newSecrets(secret).Text("a "+secret+" b"), "a (sensitive) b"; got != want {
+			t.Errorf("Text() of a secret with %d bytes: want %q, got %q", n, want, got)
+		}
 	}
 }
 
