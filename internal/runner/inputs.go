@@ -114,6 +114,10 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		}
 	}
 
+	if err := in.checkArgs(); err != nil {
+		return nil, err
+	}
+
 	varFiles, err := vars.Files(ctx, kube, p)
 	in.incomplete = errors.Wrap(err, "cannot resolve variables")
 

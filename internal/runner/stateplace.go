@@ -7,6 +7,8 @@ package runner
 import (
 	"encoding/json"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -48,6 +50,35 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 	onDisk := record.Type == "" || record.Type == "local"
 
 	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
+}
+
+// checkArgs returns an error if arguments of commands, also from the environment, name a file of a
+// state. The command would use that state, while the provider checks the owner of the one in the
+// backend.
+func (in *Inputs) checkArgs() error {
+	p := in.parameters
+	words := slices.Concat(p.PlanArgs, p.ApplyArgs, p.DestroyArgs)
+
+	for _, kv := range in.env {
+		// The CLI splits the value as a shell does.
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
+			words = append(words, strings.Fields(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(value))...)
+		}
+	}
+
+	for _, word := range words {
+		// No backup is harmless.
+		if !strings.HasPrefix(word, "-") || word == "-backup=-" {
+			continue
+		}
+
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if slices.Contains([]string{"state", "state-out", "backup"}, name) {
+			return errors.Errorf(`cannot use the argument "-%s": configure the path of the state in a backend "local" instead`, name)
+		}
+	}
+
+	return nil
 }
 
 // readBackendRecord returns the record of init in the supplied directory.

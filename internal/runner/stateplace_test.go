@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -50,6 +51,42 @@ func TestStatePlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStateArguments tests that no command uses another state than the one whose owner is checked.
+func TestStateArguments(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		change func(s *subject)
+		err    string
+	}{
+		"Plan":         {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state"`},
+		"Apply":        {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state"`},
+		"Destroy":      {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out"`},
+		"Backup":       {reason: "It overwrites a file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=/a"} }, err: `"-backup"`},
+		"Environment":  {reason: "It has arguments, too.", change: environment("TF_CLI_ARGS", "-no-color -state=/a"), err: `"-state"`},
+		"Command":      {reason: "So have its variables for one command.", change: environment("TF_CLI_ARGS_plan", "-state=/a"), err: `"-state"`},
+		"Quoted":       {reason: "The CLI removes quotation marks.", change: environment("TF_CLI_ARGS_apply", `-s"ta"t\e '/a'`), err: `"-state"`},
+		"NameWithSign": {reason: "A name may have a part of the value.", change: environment("TF_CLI_ARGS=-state", "/a"), err: `"-state"`},
+		"NoBackup":     {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
+		"Others":       {reason: "They are about the same state.", change: func(s *subject) { s.PlanArgs = []string{"-var=state=/a", "-target=state", "state"} }},
+		"OtherEnv":     {reason: "It has no arguments.", change: environment("A", "-state=/a")},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := gather(t, tc.change)
+			expectError(t, tc.reason, tc.err, err)
+		})
+	}
+}
+
+func environment(name, value string) func(s *subject) {
+	return func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: name, Value: value}} }
 }
 
 // TestStatePlaceOfMalice ensures that a module cannot make the provider read anything except a
