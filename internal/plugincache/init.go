@@ -16,6 +16,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -52,6 +54,9 @@ type Run struct {
 	// Env of the run, as KEY=VALUE, each key once.
 	Env []string
 
+	// Args of the run.
+	Args []string
+
 	// Registry is the host of the registry that a provider without one comes from.
 	Registry string
 
@@ -78,9 +83,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(r.Env)
 	}
 
-	if !filepath.IsAbs(cache) {
-		cache = filepath.Join(r.Dir, cache)
-	}
+	cache = within(r.Dir, cache)
 
 	if info, err := os.Stat(cache); err != nil || !info.IsDir() {
 		// The CLI reports the error in it.
@@ -92,7 +95,12 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(environ.Without(r.Env, Variable))
 	}
 
-	origin, err := Origin(r.Env)
+	// The same applies to packages in a directory that an argument names: a module may contain it.
+	if slices.ContainsFunc(r.Args, func(arg string) bool { return strings.Contains(arg, "-plugin-dir") }) {
+		return init(environ.Without(r.Env, Variable))
+	}
+
+	origin, err := Origin(r.Env, r.Dir)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,11 @@ const maxConfig = regular.MiB
 // tenant who configures mirrors, proxies or certificates must not decide which programs other
 // tenants execute. The text may contain secrets.
 //
+// dir is the directory of the run: the paths of configuration files may be relative to it.
+//
 // A configuration file that only the CLI could read, such as a pipe, is an error: its content
 // would not be part of the text.
-func Origin(env []string) (string, error) {
+func Origin(env []string, dir string) (string, error) {
 	h := sha256.New()
 
 	for _, kv := range slices.Sorted(slices.Values(env)) {
@@ -40,7 +42,7 @@ func Origin(env []string) (string, error) {
 		}
 	}
 
-	for _, path := range configFiles(env) {
+	for _, path := range configFiles(env, dir) {
 		data, err := regular.Read(path, maxConfig)
 
 		// A file without read permission does not configure the CLI either.
@@ -78,18 +80,28 @@ const (
 	oldConfigVariable = "TERRAFORM_CONFIG"
 )
 
-// configFiles returns the files that may configure the CLI.
-func configFiles(env []string) []string {
+// configFiles returns the files that may configure the CLI in a directory.
+func configFiles(env []string, dir string) []string {
 	home, _ := environ.Lookup(env, "HOME")
+	home = within(dir, home)
 	// The patterns are well-formed, except in a home directory with meta characters in its name.
 	// Such a pattern matches nothing.
 	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
 
 	for _, name := range []string{configVariable, oldConfigVariable} {
 		if path, _ := environ.Lookup(env, name); path != "" {
-			return append(files, path)
+			return append(files, within(dir, path))
 		}
 	}
 
 	return append(files, filepath.Join(home, ".terraformrc"), filepath.Join(home, ".tofurc"))
+}
+
+// within returns a path that the CLI uses in a directory.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+
+	return filepath.Join(dir, path)
 }

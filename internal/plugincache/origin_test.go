@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -47,7 +48,7 @@ func TestOriginOfOddFiles(t *testing.T) {
 
 			var err error
 
-			if blocked := wait.Within(wait.Soon, func() { _, err = Origin([]string{configVariable + "=" + tc.path}) }); blocked != nil {
+			if blocked := wait.Within(wait.Soon, func() { _, err = Origin([]string{configVariable + "=" + tc.path}, dir) }); blocked != nil {
 				t.Fatalf("\n%s\nOrigin(...): %v", tc.reason, blocked)
 			}
 
@@ -55,5 +56,58 @@ func TestOriginOfOddFiles(t *testing.T) {
 				t.Errorf("\n%s\nOrigin(...): want an error with %q, got %v", tc.reason, tc.err, err)
 			}
 		})
+	}
+}
+
+// TestOriginOfRelativePath ensures that a configuration counts which the CLI finds in the module.
+func TestOriginOfRelativePath(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct{ env, file string }{
+		"File": {env: configVariable + "=cli.tfrc", file: "cli.tfrc"},
+		"Home": {env: "HOME=home", file: "home/.terraformrc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			seen := map[string]bool{}
+
+			for _, content := range []string{"", "# one", "# two"} {
+				dir := t.TempDir()
+				write(t, filepath.Join(dir, tc.file), content)
+
+				origin, err := Origin([]string{tc.env}, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if seen[origin] {
+					t.Errorf("Origin(...) with %q in the file: want another one than with other contents", content)
+				}
+
+				seen[origin] = true
+			}
+		})
+	}
+}
+
+// TestPluginDir ensures that packages of a module are not shared.
+func TestPluginDir(t *testing.T) {
+	t.Parallel()
+
+	cache, dir := t.TempDir(), t.TempDir()
+	for arg, want := range map[string]bool{"-plugin-dir=plugins": false, "--plugin-dir": false, "-upgrade": true} {
+		r := Run{Root: dir, Dir: dir, Private: filepath.Join(dir, "private"), Env: []string{Variable + "=" + cache}, Args: []string{arg}}
+
+		err := Init(t.Context(), r, func(env []string) error {
+			if _, got := environ.Lookup(env, Variable); got != want {
+				t.Errorf("init with %s: want a plugin cache: %t, got %t", arg, want, got)
+			}
+
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

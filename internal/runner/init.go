@@ -92,6 +92,7 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 		Dir:      r.run.Dir,
 		Private:  filepath.Join(r.Dir.Path(), privatePlugins),
 		Env:      r.run.Env,
+		Args:     r.Inputs.parameters.InitArgs,
 		Registry: registry,
 		Observe:  r.ObservePackage,
 	}

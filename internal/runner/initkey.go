@@ -93,7 +93,7 @@ func (r *Runner) newInitKey() (string, error) {
 
 	maps.Copy(files, named)
 
-	origin, err := plugincache.Origin(r.run.Env)
+	origin, err := plugincache.Origin(r.run.Env, r.run.Dir)
 	if err != nil {
 		return "", err
 	}
