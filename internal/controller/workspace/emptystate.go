@@ -55,7 +55,13 @@ func (e *external) removeDefaultState(ctx context.Context) {
 }
 
 func (e *external) emptyStates() emptyStates {
-	return emptyStates{live: e.conflicts.live, kube: e.kube, backend: e.runner.KubernetesBackend()}
+	b := e.runner.KubernetesBackend()
+	// A backend in another cluster may have states of the same names.
+	if b.Server == "" || b.Server != e.server {
+		b = runner.KubernetesBackend{}
+	}
+
+	return emptyStates{live: e.conflicts.live, kube: e.kube, backend: b}
 }
 
 // emptyStates are the states in one kubernetes backend that are empty and always were. Without a

@@ -163,3 +163,36 @@ func TestEmptyStates(t *testing.T) {
 		})
 	}
 }
+
+// TestEmptyStatesElsewhere ensures that nothing is removed here for a backend in another cluster.
+func TestEmptyStatesElsewhere(t *testing.T) {
+	t.Parallel()
+
+	const here = "https://here"
+
+	cases := map[string]struct {
+		reason, server, from string
+		kept                 bool
+	}{
+		"Here":     {reason: "The plan has made it.", server: here, from: here},
+		"There":    {reason: "The state here belongs to another Workspace.", server: "https://there", from: here, kept: true},
+		"NoServer": {reason: "The cluster is not known.", kept: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			objects := stateObjects(t, "ns", "ws", "x", "", pristine)
+			r := newAttempt(t, with(), objects...)
+			r.server, r.runner.backend = tc.from, runner.KubernetesBackend{Server: tc.server, Namespace: "ns", Suffix: "x"}
+
+			r.removeEmptyStates(t.Context(), r.ws)
+
+			err := r.kube.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0])
+			if (err == nil) != tc.kept {
+				t.Errorf("%s\nstate: want it to be kept: %t, got error %v", tc.reason, tc.kept, err)
+			}
+		})
+	}
+}
