@@ -29,14 +29,15 @@ const (
 const MakesState = "init"
 
 // ReleaseLease removes a lock on the state of the named Terraform workspace if the lock is one of
-// the kubernetes backend in this cluster. It returns false if there is no such lock.
+// the kubernetes backend in this cluster. The options select the locks of one backend. ReleaseLease
+// returns false if there is no such lock.
 //
 // That backend makes a state before every other operation on a workspace, including force-unlock,
 // and locks the state meanwhile. A run that is killed at that moment leaves a lock that no
 // command of the CLI can remove.
-func ReleaseLease(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock) (bool, error) {
+func ReleaseLease(ctx context.Context, live client.Reader, kube client.Writer, name string, l terraform.Lock, backend ...client.ListOption) (bool, error) {
 	leases := &coordinationv1.LeaseList{}
-	if err := live.List(ctx, leases, client.MatchingLabels{LabelState: "true", LabelWorkspace: name}); err != nil {
+	if err := live.List(ctx, leases, append(backend, client.MatchingLabels{LabelState: "true", LabelWorkspace: name})...); err != nil {
 		return false, errors.Wrap(err, "cannot list Leases")
 	}
 

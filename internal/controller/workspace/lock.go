@@ -8,6 +8,8 @@ import (
 	"context"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -125,8 +127,14 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 		names = append(names, terraform.DefaultWorkspace)
 	}
 
+	b := e.runner.KubernetesBackend()
+	// A server of the tenant may say that it has a lock which another Workspace holds here.
+	if b.Suffix == "" || b.Server != "" && b.Server != e.server {
+		names = nil
+	}
+
 	for _, name := range names {
-		removed, kubeErr := statelock.ReleaseLease(ctx, e.conflicts.live, e.kube, name, l)
+		removed, kubeErr := statelock.ReleaseLease(ctx, e.conflicts.live, e.kube, name, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelStateSuffix: b.Suffix})
 		if removed {
 			return nil
 		}

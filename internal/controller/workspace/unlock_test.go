@@ -22,6 +22,7 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -183,6 +184,7 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 		reason    string
 		workspace string
 		lock      terraform.Lock
+		change    func(b *runner.KubernetesBackend)
 		want      bool
 	}{
 		"Own":          {reason: "The state was being made.", workspace: "ws", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
@@ -190,6 +192,26 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 		"DefaultApply": {reason: "That state belongs to another Workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: "OperationTypeApply"}},
 		"Other":        {reason: "The lock is not on this state.", workspace: "other", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}},
 		"OtherLock":    {reason: "Another process has locked the state since.", workspace: "ws", lock: terraform.Lock{ID: "4", Operation: statelock.MakesState}},
+		"NoServer": {
+			reason: "Nothing speaks against this cluster.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Server = "" }, want: true,
+		},
+		"OtherServer": {
+			reason: "The lock is in another cluster.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Server = "https://there" },
+		},
+		"OtherNamespace": {
+			reason: "A tenant may write any ID to a lock.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Namespace = "other" },
+		},
+		"OtherSuffix": {
+			reason: "It is in another backend.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Suffix = "y" },
+		},
+		"OtherBackend": {
+			reason: "The lock is not in Kubernetes.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { *b = runner.KubernetesBackend{} },
+		},
 	}
 
 	for name, tc := range cases {
@@ -197,11 +219,16 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 			t.Parallel()
 
 			lease := &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate", Labels: map[string]string{statelock.LabelState: "true", statelock.LabelWorkspace: tc.workspace}},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate", Labels: map[string]string{statelock.LabelState: "true", statelock.LabelWorkspace: tc.workspace, labelStateSuffix: "x"}},
 				Spec:       coordinationv1.LeaseSpec{HolderIdentity: new(id)},
 			}
 			r := newAttempt(t, with(), lease)
 			r.runner.unlockErr = errors.New("state is already unlocked")
+			r.server, r.runner.backend = "https://here", runner.KubernetesBackend{Server: "https://here", Namespace: "states", Suffix: "x"}
+
+			if tc.change != nil {
+				tc.change(&r.runner.backend)
+			}
 
 			err := r.unlock(t.Context(), r.ws, tc.lock)
 
