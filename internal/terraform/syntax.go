@@ -136,7 +136,7 @@ func endsLine(t hclsyntax.Token) bool {
 
 // isText says whether a token does not matter for the parser, or is a literal part of a string.
 func isText(t hclsyntax.Token) bool {
-	switch t.Type { //nolint:exhaustive // All others matter.
+	switch t.Type {
 	case hclsyntax.TokenNewline, hclsyntax.TokenComment, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
 		return true
 	default:
