@@ -104,7 +104,7 @@ func (f *fixture) directory(t *testing.T, uid string) string {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(d.Path(), "terraform.tfstate"), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(d.Path(), "terraform.tfstate"), []byte(`{"version":4,"resources":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
