@@ -226,6 +226,10 @@ func TestLine(t *testing.T) {
 func TestTime(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+
 	many := &strings.Builder{}
 	for i := range 95_000 {
 		fmt.Fprintf(many, "AAAAAA%05d\n", i)

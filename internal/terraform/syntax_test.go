@@ -14,6 +14,10 @@ import (
 func TestNesting(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+
 	many := func(text string) string { return strings.Repeat(text, 20_000) }
 	few := func(text string) string { return strings.Repeat(text, 1000) }
 
