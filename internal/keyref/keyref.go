@@ -14,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // maxTotal is much more than a Workspace has, and little enough to be in memory.
-const maxTotal = 8 << 20
+const maxTotal = 8 * regular.MiB
 
 // A Total counts the bytes of values that are in memory at the same time. One large value may be
 // named in thousands of references.
@@ -27,7 +29,7 @@ type Total int
 func (t *Total) Add(value []byte) error {
 	*t += Total(len(value))
 	if *t > maxTotal {
-		return errors.Errorf("all values together have more than %d MiB", maxTotal>>20)
+		return errors.Errorf("all values together have more than %s, which is the limit: refer to fewer or smaller ones", regular.Size(maxTotal))
 	}
 
 	return nil

@@ -126,7 +126,7 @@ func TestGatherErrors(t *testing.T) {
 			},
 		},
 		"LargeVarFiles": {
-			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[8]: all values together have more than 8 MiB",
+			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[8]: all values together have more than 8.0 MiB",
 			change: func(s *subject) {
 				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "large"}
 				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 20)

@@ -136,6 +136,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/keyref",
+			to:   []string{"internal/regular"},
 			why:  "a key is read the same way for all callers",
 		},
 		{
