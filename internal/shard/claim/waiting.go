@@ -93,7 +93,7 @@ func claimant(s Situation) string {
 }
 
 func (c *Claims) waiting(s Situation) string {
-	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s: after that, restart that instance", claimant(s), c.LongestRun)
+	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant(s), c.LongestRun)
 }
 
 // waitingForEver says why a Workspace waits for longer than any run takes. The holder of the
@@ -112,7 +112,7 @@ func waitingForUnsharded(s Situation) string {
 		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
 	}
 
-	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. Run it with --shard-catch-all next to shards"
+	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. If it is to stay, run it with --shard-catch-all"
 }
 
 // A noticeLog records the last message about each Workspace, and its time. It also records the
