@@ -57,38 +57,40 @@ func TestGetProviderConfigSpec(t *testing.T) {
 			},
 		}
 	}
-	meta := metav1.ObjectMeta{Name: "default", Namespace: "team"}
-
-	t.Run("ProviderConfig", func(t *testing.T) {
-		t.Parallel()
-
-		p := &namespacedv1beta1.ProviderConfig{ObjectMeta: meta, Spec: spec("elsewhere")}
-
-		got := p.GetProviderConfigSpec()
-		if diff := cmp.Diff(spec("team"), got); diff != "" {
-			t.Errorf("Secrets are in the namespace of the ProviderConfig.\nGetProviderConfigSpec(): -want, +got:\n%s", diff)
-		}
-
-		*got.Configuration = "changed"
-
-		if diff := cmp.Diff(spec("elsewhere"), p.Spec); diff != "" {
-			t.Errorf("A change of the result must not reach the ProviderConfig.\n-want, +got:\n%s", diff)
-		}
-	})
 
 	var (
-		cluster = &clusterv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec("elsewhere")}
-		modern  = &namespacedv1beta1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec("elsewhere")}
+		meta       = metav1.ObjectMeta{Name: "default", Namespace: "team"}
+		cluster    = &clusterv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec("elsewhere")}
+		modern     = &namespacedv1beta1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec("elsewhere")}
+		namespaced = &namespacedv1beta1.ProviderConfig{ObjectMeta: meta, Spec: spec("elsewhere")}
 	)
 
 	cases := map[string]struct {
+		reason string
 		config interface {
 			GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec
 		}
 		spec *commonv1beta1.ProviderConfigSpec
+		want commonv1beta1.ProviderConfigSpec
 	}{
-		"ClusterScopedProviderConfig": {config: cluster, spec: &cluster.Spec},
-		"ClusterProviderConfig":       {config: modern, spec: &modern.Spec},
+		"ClusterScopedProviderConfig": {
+			reason: "Secrets are in the written namespace.",
+			config: cluster,
+			spec:   &cluster.Spec,
+			want:   spec("elsewhere"),
+		},
+		"ClusterProviderConfig": {
+			reason: "Secrets are in the written namespace.",
+			config: modern,
+			spec:   &modern.Spec,
+			want:   spec("elsewhere"),
+		},
+		"NamespacedProviderConfig": {
+			reason: "Secrets are in the namespace of the ProviderConfig.",
+			config: namespaced,
+			spec:   &namespaced.Spec,
+			want:   spec("team"),
+		},
 	}
 
 	for name, tc := range cases {
@@ -96,8 +98,8 @@ func TestGetProviderConfigSpec(t *testing.T) {
 			t.Parallel()
 
 			got := tc.config.GetProviderConfigSpec()
-			if diff := cmp.Diff(spec("elsewhere"), got); diff != "" {
-				t.Errorf("Secrets are in the written namespace.\nGetProviderConfigSpec(): -want, +got:\n%s", diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nGetProviderConfigSpec(): -want, +got:\n%s", tc.reason, diff)
 			}
 
 			*got.Configuration = "changed"
