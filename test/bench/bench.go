@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +22,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 )
 
 // namespace of everything.
@@ -30,6 +32,9 @@ const namespace = "bench"
 type bench struct {
 	*options
 	programs
+
+	// workers of an instance, and of the loop around the bare CLI.
+	workers int
 
 	// dir for everything that is written.
 	dir string
@@ -53,7 +58,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // It is a temporary directory.
 
-	b := &bench{options: o, dir: dir, start: time.Now(), log: log}
+	b := &bench{options: o, workers: 8, dir: dir, start: time.Now(), log: log}
 	b.sayf("building the provider")
 
 	if b.programs, err = find(dir); err != nil {
@@ -128,24 +133,33 @@ func (b *bench) configure(ctx context.Context) error {
 func (b *bench) cliConfig() string { return filepath.Join(b.dir, "tofurc") }
 
 // environ is the environment of an instance, or of the bare CLI, that keeps its files in
-// the supplied directory. It has only the PATH from the environment of this machine.
+// the supplied directory.
 func (b *bench) environ(dir string) ([]string, error) {
-	env := []string{
-		"PATH=" + os.Getenv("PATH"),
-		// How both the provider and the CLI's kubernetes backend find the API server.
-		"KUBECONFIG=" + b.plane.Kubeconfig,
-		"KUBE_CONFIG_PATH=" + b.plane.Kubeconfig,
-		"TF_CLI_CONFIG_FILE=" + b.cliConfig(),
+	plugins := filepath.Join(dir, "plugins")
+	if err := os.MkdirAll(plugins, 0o700); err != nil {
+		return nil, err
 	}
 
-	for name, sub := range map[string]string{"HOME": "home", "TMPDIR": "tmp", "XP_TF_DIR": "tf", "TF_PLUGIN_CACHE_DIR": "plugins"} {
-		path := filepath.Join(dir, sub)
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, err
-		}
+	env, err := providerinstance.Environ(dir, b.plane.Kubeconfig)
 
-		env = append(env, name+"="+path)
+	return append(append(env, "TF_CLI_CONFIG_FILE="+b.cliConfig(), "TF_PLUGIN_CACHE_DIR="+plugins), b.extra...), err
+}
+
+// each calls fn for all items, for as many at the same time as there are workers, until the
+// first error.
+func each[T any](ctx context.Context, workers int, items []T, fn func(context.Context, T) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(workers)
+
+	for _, item := range items {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+
+			return fn(ctx, item)
+		})
 	}
 
-	return append(env, b.extra...), nil
+	return g.Wait()
 }

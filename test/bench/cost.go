@@ -152,7 +152,7 @@ func (c *costing) beside(ctx context.Context, phase string, bare func(context.Co
 	if err != nil {
 		return cost{}, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
 
@@ -214,7 +214,7 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	if err := i.idle(ctx, len(c.names)); err != nil {
 		return cost{}, err
@@ -230,11 +230,11 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 
 // polling of all Workspaces by another instance.
 func (c *costing) polling(ctx context.Context) (cost, error) {
-	interval := time.Duration(float64(len(c.names)) / c.pollRate * float64(time.Second)).Round(time.Millisecond)
+	interval := time.Duration(float64(len(c.names)) / pollRate * float64(time.Second)).Round(time.Millisecond)
 
 	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
 
-	if err := c.floor.poll(ctx, c.names, c.pollRate); err != nil {
+	if err := c.floor.poll(ctx, c.names, pollRate); err != nil {
 		return cost{}, err
 	}
 
@@ -244,7 +244,7 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	// The first poll of a Workspace may come after one and a half intervals, and costs
 	// more than the following ones.
@@ -264,7 +264,7 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
 
-	if err := c.floor.poll(ctx, c.names, c.pollRate); err != nil {
+	if err := c.floor.poll(ctx, c.names, pollRate); err != nil {
 		return cost{}, err
 	}
 

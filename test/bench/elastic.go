@@ -41,7 +41,7 @@ func (b *bench) elastics(ctx context.Context, r *report) error {
 		return err
 	}
 
-	for _, size := range b.sizes {
+	for _, size := range b.held {
 		b.sayf("elastic: creation of %d Workspaces without a label", size)
 
 		if err := b.createSettled(ctx, model, nil, 0, size); err != nil {
@@ -117,7 +117,7 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 	instances = instances[1:]
 
 	lost, err := b.move(ctx, &instances, names[1:], func() error {
-		killed.process.Kill()
+		killed.Kill()
 
 		return nil
 	})
@@ -242,12 +242,12 @@ func runsOf(ctx context.Context, instances []*instance) (float64, error) {
 	n := 0.0
 
 	for _, i := range instances {
-		s, err := scrape(ctx, i.metrics)
+		s, err := scrape(ctx, i.Metrics)
 		if err != nil {
 			return 0, err
 		}
 
-		n += s.sum("provider_terraform_cli_runs_total", "") - s.sum("provider_terraform_cli_runs_total", `command="version"`)
+		n += s.sum("provider_terraform_cli_runs_total", "") - s.sum("provider_terraform_cli_runs_total", "version")
 	}
 
 	return n, nil

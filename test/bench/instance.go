@@ -7,15 +7,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
-	"github.com/crossplane-contrib/provider-terraform/test/process"
+	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -23,11 +20,7 @@ import (
 const never = 10000 * time.Hour
 
 // An instance is a running process of the provider.
-type instance struct {
-	process *process.Process
-	metrics string
-	log     string
-}
+type instance struct{ *providerinstance.Instance }
 
 // startInstance starts an instance and waits until it is ready. The instance keeps its
 // files in the directory of that name, where a later instance can find them.
@@ -39,43 +32,21 @@ func (b *bench) startInstance(ctx context.Context, name string, workers int, arg
 		return nil, err
 	}
 
-	metrics, err := controlplane.FreeAddress()
+	args = append(args, "--lease-namespace="+namespace, "--cli="+b.cli, fmt.Sprintf("--max-reconcile-rate=%d", workers))
+
+	started, err := providerinstance.Start(name, dir, b.provider, env, args...)
 	if err != nil {
 		return nil, err
 	}
 
-	probes, err := controlplane.FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-
-	i := &instance{metrics: "http://" + metrics + "/metrics", log: filepath.Join(dir, "log")}
-
-	log, err := os.OpenFile(i.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close() //nolint:errcheck // Nothing was written here.
-
-	if i.process, err = process.Start(name, log, env, b.provider, append([]string{
-		"--leader-election",
-		"--lease-namespace=" + namespace,
-		"--cli=" + b.cli,
-		fmt.Sprintf("--max-reconcile-rate=%d", workers),
-		"--metrics-bind-address=" + metrics,
-		"--health-probe-bind-address=" + probes,
-	}, args...)...); err != nil {
-		return nil, err
-	}
+	i := &instance{Instance: started}
 
 	ctx, cancel := i.whileRunning(ctx)
 	defer cancel()
 
-	err = wait.Until(ctx, wait.Patience, func() error {
-		return controlplane.AnswersOK(ctx, http.DefaultClient, "http://"+probes+"/readyz")
-	})
+	err = wait.Until(ctx, wait.Patience, func() error { return i.Ready(ctx) })
 	if err != nil {
-		i.process.Kill()
+		i.Kill()
 	}
 
 	return i, errors.Wrapf(err, "instance %s is not ready", name)
@@ -87,7 +58,7 @@ func (i *instance) whileRunning(ctx context.Context) (context.Context, context.C
 
 	go func() {
 		select {
-		case <-i.process.Ended():
+		case <-i.Ended():
 			cancel()
 		case <-ctx.Done():
 		}
@@ -97,7 +68,7 @@ func (i *instance) whileRunning(ctx context.Context) (context.Context, context.C
 }
 
 // stop asks the instance to end, and waits until it has ended.
-func (i *instance) stop() error { return i.process.Terminate(wait.Patience) }
+func (i *instance) stop() error { return i.Terminate(wait.Patience) }
 
 // A reading has the resources that an instance has used since its start.
 type reading struct {
@@ -113,7 +84,7 @@ type reading struct {
 func (i *instance) read(ctx context.Context) (reading, error) {
 	r := reading{at: time.Now()}
 
-	s, err := scrape(ctx, i.metrics)
+	s, err := scrape(ctx, i.Metrics)
 	if err != nil {
 		return r, err
 	}
@@ -121,16 +92,10 @@ func (i *instance) read(ctx context.Context) (reading, error) {
 	const runs = "provider_terraform_cli_runs_total"
 
 	r.Runs = s.sum(runs, "")
-	r.plans = s.sum(runs, `command="plan"`)
+	r.plans = s.sum(runs, "plan")
 	r.requests = s.sum("rest_client_requests_total", "")
 
-	if r.Own, r.Children, err = cpuTimes(i.process.PID()); err != nil {
-		return r, err
-	}
-
-	r.rss, err = status(i.process.PID(), "VmHWM")
-
-	return r, err
+	return r, r.readProc(i.PID())
 }
 
 // since returns the resources used after an earlier reading.
@@ -157,7 +122,7 @@ func (i *instance) idle(ctx context.Context, reconciles int) error {
 			return err
 		}
 
-		s, err := scrape(ctx, i.metrics)
+		s, err := scrape(ctx, i.Metrics)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (b *bench) interruptions(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	defer func() { i.process.Kill() }()
+	defer func() { i.Kill() }()
 
 	if _, err := b.untilReady(ctx, all); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (b *bench) crash(ctx context.Context, i *instance, ws *namespacedv1beta1.Wo
 
 	start := time.Now()
 
-	i.process.Kill()
+	i.Kill()
 
 	if lost {
 		if err := os.Remove(records + filepath.Base(ptr.Deref(l.Spec.HolderIdentity, ""))); err != nil {
@@ -156,7 +156,7 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 	if err != nil {
 		return 0, 0, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	if err := i.plans(ctx, 1); err != nil {
 		return 0, 0, err

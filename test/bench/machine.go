@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -58,9 +60,23 @@ func (p programs) describe(ctx context.Context, r *report) error {
 		return err
 	}
 
-	before, err := load()
-	r.Version, r.CLI = version, cli
-	r.Machine = machine{CPU: cpuModel(), CPUs: runtime.NumCPU(), LoadBefore: before}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return err
+	}
 
-	return err
+	before, err := fs.LoadAvg()
+	if err != nil {
+		return err
+	}
+
+	r.Version, r.CLI = version, cli
+	r.Machine = machine{CPU: "unknown", CPUs: runtime.NumCPU(), LoadBefore: before.Load1}
+
+	// Not every architecture has a name in /proc/cpuinfo.
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 && cpus[0].ModelName != "" {
+		r.Machine.CPU = cpus[0].ModelName
+	}
+
+	return nil
 }

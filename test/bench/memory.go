@@ -51,7 +51,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 	q.extra = quiet()
 	b = &q
 
-	shards := namesOf("memory", b.split)
+	shards := namesOf("memory", split)
 
 	model, err := b.model(ctx)
 	if err != nil {
@@ -60,11 +60,11 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 
 	// Threads, connections and metrics come with the first Workspaces, and are not heap
 	// for the others. Each worker has got one.
-	first := memoryWorkers * b.split
+	first := memoryWorkers * split
 	there := 0
 	before := map[int]memory{}
 
-	for _, size := range append([]int{0}, b.sizes...) {
+	for _, size := range append([]int{0}, b.held...) {
 		b.sayf("memory: creation of %d Workspaces", first+size-there)
 
 		if err := b.createSettled(ctx, model, shards, there, first+size); err != nil {
@@ -73,7 +73,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 
 		there = first + size
 
-		for _, n := range []int{1, b.split} {
+		for _, n := range []int{1, split} {
 			b.sayf("memory: %d Workspaces on %s", there, plural(n, "instance"))
 
 			m, err := b.meanMemory(ctx, shards[:n], size, there/n)
@@ -182,7 +182,7 @@ func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	if err := i.idle(ctx, there); err != nil {
 		return 0, err
@@ -206,7 +206,7 @@ func (i *instance) memory(ctx context.Context) (memory, error) {
 
 	err := wait.Until(ctx, 5*wait.Patience, func() error {
 		// Each scrape makes some garbage.
-		s, err := scrape(ctx, i.metrics)
+		s, err := scrape(ctx, i.Metrics)
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error)
 	if err != nil {
 		return nil, err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	text, err := os.ReadFile(example)
 	if err != nil {

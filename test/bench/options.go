@@ -17,6 +17,14 @@ import (
 // parts of the benchmark, in the order in which they run.
 func parts() []string { return []string{"cost", "waiting", "scaling", "memory", "elastic"} }
 
+const (
+	// pollRate is how many polls per second the instance and the bare CLI make, of all Workspaces.
+	pollRate = 6
+
+	// split is how many shards share the Workspaces in memory.
+	split = 4
+)
+
 // options of the benchmark.
 type options struct {
 	// out is the directory to write to, "" for none.
@@ -24,129 +32,88 @@ type options struct {
 	draw bool
 
 	// parts to run.
-	parts list[string]
+	parts []string
 
-	// workspaces of the parts about cost, workers of the instance, polls for each
-	// Workspace, and polls per second in all.
-	workspaces, workers, polls int
-	pollRate                   float64
+	sizes
+}
+
+// sizes of the measurements.
+type sizes struct {
+	// workspaces of the part about cost, and polls of each of them.
+	workspaces, polls int
 
 	// rates of an instance that creates a few Workspaces at once, and overdue is how many are
 	// polled at once.
-	rates        list[int]
+	rates        []int
 	few, overdue int
 
 	// shards to run slow applies on at the same time: each number once. slow is how
 	// many Workspaces each of them has, and takes how long each apply waits.
-	shards list[int]
+	shards []int
 	slow   int
 	takes  time.Duration
 
-	// sizes are numbers of Workspaces in memory, which split shards share.
-	sizes list[int]
-	split int
+	// held are numbers of Workspaces in memory.
+	held []int
+}
+
+func fullSizes() sizes {
+	return sizes{
+		workspaces: 120, polls: 2, rates: []int{1, 2, 4}, few: 20, overdue: 100,
+		shards: []int{1, 2, 3, 4}, slow: 6, takes: 10 * time.Second, held: []int{1000, 5000, 10000},
+	}
+}
+
+func quickSizes() sizes {
+	return sizes{
+		workspaces: 24, polls: 1, rates: []int{2}, few: 8, overdue: 20,
+		shards: []int{1, 4}, slow: 2, takes: 3 * time.Second, held: []int{1000},
+	}
 }
 
 func parseOptions(args []string) (*options, error) {
-	o := &options{parts: parts(), rates: list[int]{1, 2, 4}, shards: list[int]{1, 2, 3, 4}, sizes: list[int]{1000, 5000, 10000}}
-	quick := false
+	o := &options{parts: parts(), sizes: fullSizes()}
+	workspaces := 0
 
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.BoolVar(&quick, "quick", false, "smaller sizes, for a run of about two minutes")
+	quick := f.Bool("quick", false, "smaller sizes, for a run of about two minutes")
 	f.StringVar(&o.out, "out", "", "write benchmarks.json, charts and the table of benchmarks.md to this `directory`")
 	f.BoolVar(&o.draw, "draw", false, "measure nothing, draw the existing benchmarks.json")
-	f.Func("parts", "parts to measure: "+strings.Join(parts(), ","), o.parts.set(func(s string) (string, error) {
-		if !slices.Contains(parts(), s) {
-			return "", errors.Errorf("there is no part %q", s)
+	f.Func("parts", "parts to measure: "+strings.Join(parts(), ","), func(s string) error {
+		o.parts = strings.Split(s, ",")
+
+		for _, part := range o.parts {
+			if !slices.Contains(parts(), part) {
+				return errors.Errorf("there is no part %q", part)
+			}
 		}
 
-		return s, nil
-	}))
-	f.IntVar(&o.workspaces, "n", 120, "`Workspaces` to create and poll")
-	f.IntVar(&o.workers, "workers", 8, "workers of the instance, and of the loop around the bare CLI")
-	f.IntVar(&o.polls, "polls", 2, "polls of each Workspace")
-	f.Float64Var(&o.pollRate, "poll-rate", 6, "polls per second, of all Workspaces")
-	f.Func("rates", "rates at which a few Workspaces are created: 1,2,4", o.rates.set(strconv.Atoi))
-	f.IntVar(&o.few, "few", 20, "`Workspaces` to create at each of these rates")
-	f.IntVar(&o.overdue, "overdue", 100, "`Workspaces` to poll at once")
-	f.Func("shards", "how many shards to compare: 1,2,3,4", o.shards.set(strconv.Atoi))
-	f.IntVar(&o.slow, "slow", 6, "slow `Workspaces` of each shard")
-	f.DurationVar(&o.takes, "takes", 10*time.Second, "how long a slow apply waits")
-	f.Func("sizes", "how many Workspaces to keep in memory: 1000,5000,10000", o.sizes.set(strconv.Atoi))
-	f.IntVar(&o.split, "split", 4, "shards that share the Workspaces in memory")
+		return nil
+	})
+	f.Func("n", "`Workspaces` of which the cost is measured: by default 120, or 24 with -quick", func(s string) (err error) {
+		workspaces, err = strconv.Atoi(s)
+		if err == nil && workspaces < 2 {
+			err = errors.New("it must be 2 or greater: the bare CLI has one half before the instance and one after it")
+		}
+
+		return err
+	})
 
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 
-	if quick {
-		o.shrink(f)
-	}
-
-	return o, o.validate()
-}
-
-// shrink makes all sizes smaller that the user has not set.
-func (o *options) shrink(f *flag.FlagSet) {
-	asked := map[string]bool{}
-
-	f.Visit(func(f *flag.Flag) { asked[f.Name] = true })
-
-	for name, fn := range map[string]func(){
-		"n":       func() { o.workspaces = 24 },
-		"polls":   func() { o.polls = 1 },
-		"rates":   func() { o.rates = list[int]{2} },
-		"few":     func() { o.few = 8 },
-		"overdue": func() { o.overdue = 20 },
-		"shards":  func() { o.shards = list[int]{1, 4} },
-		"slow":    func() { o.slow = 2 },
-		"takes":   func() { o.takes = 3 * time.Second },
-		"sizes":   func() { o.sizes = list[int]{1000} },
-	} {
-		if !asked[name] {
-			fn()
-		}
-	}
-}
-
-func (o *options) validate() error {
 	if o.draw && o.out == "" {
-		return errors.New("-draw needs -out: the directory of benchmarks.json")
+		return nil, errors.New("-draw needs -out: the directory of benchmarks.json")
 	}
 
-	for name, n := range map[string]int{"n": o.workspaces, "workers": o.workers, "polls": o.polls, "slow": o.slow, "overdue": o.overdue, "rates": slices.Min(o.rates), "split": o.split, "shards": slices.Min(o.shards), "sizes": slices.Min(o.sizes)} {
-		if n < 1 {
-			return errors.Errorf("-%s is %d: it must be 1 or greater", name, n)
-		}
+	if *quick {
+		o.sizes = quickSizes()
 	}
 
-	if o.few < 2 {
-		return errors.Errorf("-few is %d: it must be 2 or greater", o.few)
+	if workspaces > 0 {
+		o.workspaces = workspaces
 	}
 
-	if o.pollRate <= 0 {
-		return errors.Errorf("-poll-rate is %g: it must be greater than 0", o.pollRate)
-	}
-
-	return nil
-}
-
-// A list is a flag of values with commas in between.
-type list[T any] []T
-
-func (l *list[T]) set(parse func(string) (T, error)) func(string) error {
-	return func(s string) error {
-		*l = nil
-
-		for text := range strings.SplitSeq(s, ",") {
-			v, err := parse(text)
-			if err != nil {
-				return err
-			}
-
-			*l = append(*l, v)
-		}
-
-		return nil
-	}
+	return o, nil
 }

@@ -5,107 +5,41 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
+
+	"github.com/crossplane-contrib/provider-terraform/test/monitoring"
 )
 
 // clockTick is the unit of times in /proc, which is the same on every Linux that Go
 // runs on.
 const clockTick = 0.01
 
-// proc is the directory of the proc file system.
-const proc = "/proc"
-
-// cpuTimes returns the CPU time of a process, and that of all its children that have
-// ended.
-func cpuTimes(pid int) (own, children float64, err error) {
-	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+// readProc reads the CPU time of a process, that of all its children that have ended, and its
+// largest RSS.
+func (r *reading) readProc(pid int) error {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 
-	return parseStat(string(data))
-}
-
-// parseStat reads /proc/PID/stat.
-func parseStat(stat string) (own, children float64, err error) {
-	// The second field, in brackets, is a name that may have anything in it.
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 15 {
-		return 0, 0, errors.Errorf("cannot read %q", stat)
-	}
-
-	var ticks [4]float64
-	for i := range ticks {
-		if ticks[i], err = strconv.ParseFloat(fields[11+i], 64); err != nil {
-			return 0, 0, errors.Wrapf(err, "cannot read %q", stat)
-		}
-	}
-
-	return (ticks[0] + ticks[1]) * clockTick, (ticks[2] + ticks[3]) * clockTick, nil
-}
-
-// status returns a size in bytes out of /proc/PID/status: VmRSS or VmHWM.
-func status(pid int, name string) (uint64, error) {
-	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
+	stat, err := p.Stat()
 	if err != nil {
-		return 0, err
+		return err
 	}
 
-	return parseStatus(string(data), name)
+	status, err := p.NewStatus()
+	r.Own, r.Children, r.rss = stat.CPUTime(), float64(stat.CUTime+stat.CSTime)*clockTick, status.VmHWM
+
+	return err
 }
 
-func parseStatus(text, name string) (uint64, error) {
-	for line := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			kb, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-
-			return kb << 10, errors.Wrapf(err, "cannot read %q", line)
-		}
-	}
-
-	return 0, errors.Errorf("there is no %s", name)
-}
-
-// load returns the load average of the last minute.
-func load() (float64, error) {
-	data, err := os.ReadFile(filepath.Join(proc, "loadavg"))
-	if err != nil {
-		return 0, err
-	}
-
-	first, _, _ := strings.Cut(string(data), " ")
-
-	return strconv.ParseFloat(first, 64)
-}
-
-// cpuModel returns the name of the CPU, or "unknown".
-func cpuModel() string {
-	data, err := os.ReadFile(filepath.Join(proc, "cpuinfo"))
-	if err != nil {
-		return "unknown"
-	}
-
-	for line := range bytes.Lines(data) {
-		if key, value, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-
-	return "unknown"
-}
-
-// series are the values of all time series of a process, by name and labels.
-type series map[string]float64
+// series are the samples of all time series of a process.
+type series model.Vector
 
 // scrape reads the metrics at the supplied URL.
 func scrape(ctx context.Context, url string) (series, error) {
@@ -124,42 +58,23 @@ func scrape(ctx context.Context, url string) (series, error) {
 	}
 	defer rsp.Body.Close() //nolint:errcheck // Nothing was written to it.
 
-	return parseSeries(rsp.Body)
-}
-
-// parseSeries reads the text format of Prometheus as its own client writes it, without
-// time stamps.
-func parseSeries(r io.Reader) (series, error) {
-	s := series{}
-	lines := bufio.NewScanner(r)
-
-	for lines.Scan() {
-		line := lines.Text()
-
-		i := strings.LastIndexByte(line, ' ')
-		if i < 0 || strings.HasPrefix(line, "#") {
-			continue
-		}
-
-		value, err := strconv.ParseFloat(line[i+1:], 64)
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read %q", line)
-		}
-
-		s[line[:i]] = value
+	text, err := io.ReadAll(rsp.Body)
+	if err != nil {
+		return nil, err
 	}
 
-	return s, lines.Err()
+	samples, err := monitoring.Parse(string(text))
+
+	return series(samples), err
 }
 
-// sum of all series of a name that have the supplied text, if any, in their labels.
-func (s series) sum(name, labels string) float64 {
+// sum of all series of a name, or of those of the supplied command, if it is not empty.
+func (s series) sum(name, command string) float64 {
 	total := 0.0
 
-	for key, value := range s {
-		n, l, _ := strings.Cut(key, "{")
-		if n == name && strings.Contains(l, labels) {
-			total += value
+	for _, sample := range s {
+		if string(sample.Metric[model.MetricNameLabel]) == name && (command == "" || string(sample.Metric["command"]) == command) {
+			total += float64(sample.Value)
 		}
 	}
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
@@ -81,18 +83,16 @@ func slowWorkspaces(shards []string, name string, number int, takes time.Duratio
 func (b *bench) startShards(ctx context.Context, shards []string, workers int) ([]*instance, error) {
 	instances := make([]*instance, len(shards))
 
-	var starts []func() error
+	g := &errgroup.Group{}
 	for n, shard := range shards {
-		starts = append(starts, func() error {
-			var err error
-
+		g.Go(func() (err error) {
 			instances[n], err = b.startInstance(ctx, shard, workers, "--poll="+never.String(), "--shard-name="+shard)
 
 			return err
 		})
 	}
 
-	if err := together(starts...); err != nil {
+	if err := g.Wait(); err != nil {
 		killAll(instances)
 
 		return nil, err
@@ -104,16 +104,16 @@ func (b *bench) startShards(ctx context.Context, shards []string, workers int) (
 func killAll(instances []*instance) {
 	for _, i := range instances {
 		if i != nil {
-			i.process.Kill()
+			i.Kill()
 		}
 	}
 }
 
 func stopAll(instances []*instance) error {
-	var stops []func() error
+	g := &errgroup.Group{}
 	for _, i := range instances {
-		stops = append(stops, i.stop)
+		g.Go(i.stop)
 	}
 
-	return together(stops...)
+	return g.Wait()
 }

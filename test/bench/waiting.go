@@ -67,7 +67,7 @@ func (b *bench) burst(ctx context.Context, m *burst, module string) error {
 	if err != nil {
 		return err
 	}
-	defer i.process.Kill()
+	defer i.Kill()
 
 	// The costs of the first Workspace of a module are not part of the measurement.
 	if err := f.create(ctx, first); err != nil {
@@ -112,9 +112,8 @@ func (b *bench) burst(ctx context.Context, m *burst, module string) error {
 // withWorkers returns the same benchmark with another number of workers, of the instance and of
 // the loop around the bare CLI.
 func (b *bench) withWorkers(n int) *bench {
-	c, o := *b, *b.options
-	o.workers = n
-	c.options = &o
+	c := *b
+	c.workers = n
 
 	return &c
 }
