@@ -5,19 +5,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/manifest"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -227,7 +233,7 @@ func (d *demo) stop(ctx context.Context, err error) error {
 
 	// Again, in case that did not come to its end.
 	for _, i := range d.instances {
-		_ = i.program.terminate() // err has the failure.
+		_ = i.terminate() // err has the failure.
 	}
 
 	if d.plane != nil {
@@ -235,6 +241,24 @@ func (d *demo) stop(ctx context.Context, err error) error {
 	}
 
 	return errors.Join(err, os.RemoveAll(d.dir))
+}
+
+// A log is the file with the output of a named program.
+type log struct{ name, path string }
+
+// tail returns the last lines of the log.
+func (l log) tail(lines int) string {
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		return err.Error()
+	}
+
+	all := strings.Split(string(bytes.TrimSpace(data)), "\n")
+	if n := len(all) - lines; n > 0 {
+		all = append([]string{fmt.Sprintf("(%d lines before)", n)}, all[n:]...)
+	}
+
+	return strings.Join(all, "\n")
 }
 
 // tails returns the last lines of the logs of the processes that were started last.
@@ -265,7 +289,7 @@ func (d *demo) startControlPlane(ctx context.Context) error {
 	l := log{name: "etcd and the API server", path: filepath.Join(d.dir, "controlplane.log")}
 	d.logs = []log{l}
 
-	out, err := l.open()
+	out, err := os.Create(l.path)
 	if err != nil {
 		return err
 	}
@@ -291,24 +315,40 @@ func (d *demo) install(ctx context.Context) error {
 	)
 }
 
-// build builds the provider.
-func (d *demo) build(ctx context.Context) error {
-	l := log{name: "go build", path: filepath.Join(d.dir, "build.log")}
-	d.logs = []log{l}
+// apply creates every object of the supplied files, in the order of the files.
+func apply(ctx context.Context, kube client.Client, files ...string) error {
+	for _, file := range files {
+		objects, err := manifest.Read(file)
+		if err != nil {
+			return err
+		}
 
-	compiler, err := command{
-		path: "go",
-		args: []string{"build", "-o", d.provider(), "./cmd/provider"},
-		// Its temporary files go where they are removed in any case.
-		env:      append(os.Environ(), "GOTMPDIR="+d.dir),
-		log:      l,
-		patience: compilerPatience,
-	}.start()
-	if err != nil {
-		return err
+		for _, o := range objects {
+			if err := manifest.OutsideOfCluster(o); err != nil {
+				return errors.Wrapf(err, "cannot change %s", file)
+			}
+
+			if err := kube.Create(ctx, o); err != nil {
+				return errors.Wrapf(err, "cannot create the objects in %s", file)
+			}
+		}
 	}
 
-	return compiler.wait(ctx)
+	return nil
+}
+
+// build builds the provider.
+func (d *demo) build(ctx context.Context) error {
+	d.logs = nil
+
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", d.provider(), "./cmd/provider") //nolint:gosec // The path is our own.
+	// The go command removes its temporary files after SIGINT.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = compilerPatience
+
+	out, err := cmd.CombinedOutput()
+
+	return errors.Wrapf(err, "cannot build the provider: %s", out)
 }
 
 // providerKubeconfig makes a kubeconfig for the ServiceAccount of the provider, and

@@ -58,17 +58,14 @@ func elasticArgs() []string {
 
 // elasticStory returns the steps of the demo with --elastic, in order.
 func (d *demo) elasticStory() []expectation {
-	return []expectation{
-		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
-		{title: "the provider's RBAC is installed", within: time.Minute, check: d.install},
-		{title: "the provider is built", within: 20 * time.Minute, check: d.build},
-		{title: fmt.Sprintf("two instances are ready, %s and %s, with --assign-shards", pod0, pod1), within: 2 * time.Minute, check: d.startTwo},
-		{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
-		{title: fmt.Sprintf("%d Workspaces were created without a label: all are Ready, on the shards that they were assigned to", apps), within: 3 * time.Minute, check: d.createApps, table: true},
-		{title: pod2 + " has joined, and serves its share; the others stay where they are", within: 2 * time.Minute, check: d.join, table: true},
-		{title: pod0 + " was killed: its Workspaces are served by the others", within: 3 * time.Minute, check: d.killFirst, table: true},
-		{title: "all of them were Ready all the time, and nothing was created a second time", within: time.Minute, check: d.expectKept},
-	}
+	return append(d.setup(),
+		expectation{title: fmt.Sprintf("two instances are ready, %s and %s, with --assign-shards", pod0, pod1), within: 2 * time.Minute, check: d.startTwo},
+		expectation{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
+		expectation{title: fmt.Sprintf("%d Workspaces were created without a label: all are Ready, on the shards that they were assigned to", apps), within: 3 * time.Minute, check: d.createApps, table: true},
+		expectation{title: pod2 + " has joined, and serves its share; the others stay where they are", within: 2 * time.Minute, check: d.join, table: true},
+		expectation{title: pod0 + " was killed: its Workspaces are served by the others", within: 3 * time.Minute, check: d.killFirst, table: true},
+		expectation{title: "all of them were Ready all the time, and nothing was created a second time", within: time.Minute, check: d.expectKept},
+	)
 }
 
 func (d *demo) startTwo(ctx context.Context) error {
@@ -140,7 +137,7 @@ func (d *demo) join(ctx context.Context) error {
 
 // killFirst kills the first instance, as the loss of its node does.
 func (d *demo) killFirst(ctx context.Context) error {
-	d.instances[0].program.kill()
+	d.instances[0].kill()
 	d.instances = d.instances[1:]
 
 	return d.expectSpread(ctx)
@@ -149,12 +146,7 @@ func (d *demo) killFirst(ctx context.Context) error {
 // expectSpread waits until each Workspace is assigned to its place among the instances, and served
 // there.
 func (d *demo) expectSpread(ctx context.Context) error {
-	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.observe(ctx)
-		if err != nil {
-			return err
-		}
-
+	return d.await(ctx, func(seen map[string]sight) error {
 		var shards []string
 		for _, i := range d.instances {
 			shards = append(shards, i.shard)

@@ -5,16 +5,14 @@
 package main
 
 import (
-	"context"
 	"io/fs"
-	"net/http"
-	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 )
 
 const (
@@ -36,108 +34,71 @@ const (
 	instancePatience = shutdownGrace + 30*time.Second
 )
 
-// An instance is a process of the provider that serves one shard.
+// An instance is a process of the provider that serves one shard. It has a separate root of its
+// workdirs, as pods do.
 type instance struct {
+	*providerinstance.Instance
+
 	// shard that it serves.
 	shard string
 
-	// root of its workdirs. Each instance has a separate one, as pods do.
-	root string
-
-	// probes is the URL of its health endpoints.
-	probes string
-
-	program *loggedProcess
+	// asked says that it was asked to end.
+	asked atomic.Bool
 }
 
-// An instanceConfig is the configuration that all instances share.
-type instanceConfig struct {
-	// dir is where each keeps all it has, in a directory named for its shard.
-	dir string
+// startInstance starts the instance of the supplied shard. It aborts the demo if the instance
+// ends by itself.
+func (d *demo) startInstance(shard, kubeconfig string, args ...string) (*instance, error) {
+	dir := filepath.Join(d.dir, shard)
 
-	// provider and cli are paths of programs.
-	provider, cli string
+	env, err := providerinstance.Environ(dir, kubeconfig)
+	if err != nil {
+		return nil, err
+	}
 
-	// kubeconfig is the path of the kubeconfig of both the provider and the CLI.
-	kubeconfig string
+	started, err := providerinstance.Start(shard, dir, d.provider(), env, append([]string{
+		"--debug",
+		"--shard-name=" + shard,
+		"--lease-namespace=" + systemNamespace,
+		"--cli=" + d.cli,
+		"--poll=" + poll.String(),
+		"--poll-jitter=" + pollJitter.String(),
+		"--shutdown-grace=" + shutdownGrace.String(),
+	}, args...)...)
+	if err != nil {
+		return nil, err
+	}
 
-	// leaseNamespace is where the Leases are.
-	leaseNamespace string
+	i := &instance{Instance: started, shard: shard}
 
-	// args are further arguments.
-	args []string
-
-	// ended is called when an instance ends by itself.
-	ended func(error)
-}
-
-// start starts the instance of the supplied shard.
-func (c instanceConfig) start(shard string) (*instance, error) {
-	dir := filepath.Join(c.dir, shard)
-	i := &instance{shard: shard, root: filepath.Join(dir, "tf")}
-	home, tmp := filepath.Join(dir, "home"), filepath.Join(dir, "tmp")
-
-	for _, d := range []string{i.root, home, tmp} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, err
+	go func() {
+		if how := i.How(); !i.asked.Load() {
+			d.abort(errors.Errorf("%s ended by itself: %s", shard, how))
 		}
-	}
+	}()
 
-	probes, err := controlplane.FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-
-	metrics, err := controlplane.FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-
-	i.probes = "http://" + probes
-
-	i.program, err = command{
-		path: c.provider,
-		args: append([]string{
-			"--debug",
-			"--leader-election",
-			"--shard-name=" + shard,
-			"--lease-namespace=" + c.leaseNamespace,
-			"--cli=" + c.cli,
-			"--poll=" + poll.String(),
-			"--poll-jitter=" + pollJitter.String(),
-			"--shutdown-grace=" + shutdownGrace.String(),
-			"--health-probe-bind-address=" + probes,
-			"--metrics-bind-address=" + metrics,
-		}, c.args...),
-		// The environment of the user is excluded: a CLI configuration of this machine,
-		// for example, would change the demo.
-		env: []string{
-			"PATH=" + os.Getenv("PATH"),
-			"HOME=" + home,
-			"TMPDIR=" + tmp,
-			"XP_TF_DIR=" + i.root,
-			"KUBECONFIG=" + c.kubeconfig,
-			// How the CLI's kubernetes backend finds the API server from outside.
-			"KUBE_CONFIG_PATH=" + c.kubeconfig,
-		},
-		log:      log{name: shard, path: filepath.Join(dir, "log")},
-		patience: instancePatience,
-		ended:    c.ended,
-	}.start()
-
-	return i, err
+	return i, nil
 }
 
-// ready returns an error unless the instance says it is ready.
-func (i *instance) ready(ctx context.Context) error {
-	return errors.Wrap(controlplane.AnswersOK(ctx, http.DefaultClient, i.probes+"/readyz"), i.shard)
+// terminate asks the instance to end, kills it when it does not, and returns an error
+// unless it ended with exit code 0.
+func (i *instance) terminate() error {
+	i.asked.Store(true)
+
+	return i.Terminate(instancePatience)
+}
+
+// kill kills the instance.
+func (i *instance) kill() {
+	i.asked.Store(true)
+	i.Kill()
 }
 
 // lastRun returns when the instance last ran the CLI for the Workspace with the supplied
 // UID: the time of the newest change to the files in its workdir. It is zero if there is
 // no workdir.
 func (i *instance) lastRun(uid string) (time.Time, error) {
-	dir := filepath.Join(i.root, uid)
+	dir := filepath.Join(i.Root, uid)
 
 	var last time.Time
 

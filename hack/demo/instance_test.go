@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 func TestServedBy(t *testing.T) {
@@ -72,8 +75,8 @@ func TestServedBy(t *testing.T) {
 			}
 
 			got, err := servedBy([]*instance{
-				{shard: "shard-0", root: filepath.Join(dir, "shard-0")},
-				{shard: "shard-1", root: filepath.Join(dir, "shard-1")},
+				{shard: "shard-0", Instance: &providerinstance.Instance{Root: filepath.Join(dir, "shard-0")}},
+				{shard: "shard-1", Instance: &providerinstance.Instance{Root: filepath.Join(dir, "shard-1")}},
 			}, "uid", now)
 			if err != nil {
 				t.Fatalf("%s\nservedBy(...): %v", tc.reason, err)
@@ -83,6 +86,26 @@ func TestServedBy(t *testing.T) {
 				t.Errorf("%s\nservedBy(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestEnded starts an instance that ends by itself.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+
+	ended := make(chan error)
+	d := &demo{dir: t.TempDir(), abort: func(err error) { ended <- err }}
+
+	if err := program.WriteScript(d.provider(), "exit 3"); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := d.startInstance("shard-0", ""); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff("shard-0 ended by itself: exit status 3", message(<-ended)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 

@@ -73,26 +73,44 @@ func examples() []string {
 	return files
 }
 
-// story returns the steps of the demo, in order.
-func (d *demo) story() []expectation {
+// setup returns the first steps of both stories.
+func (d *demo) setup() []expectation {
 	return []expectation{
 		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
 		{title: "the provider's RBAC is installed", within: time.Minute, check: d.install},
 		{title: "the provider is built", within: 20 * time.Minute, check: d.build},
-		{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startBoth},
-		{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
-		{title: "the examples are created without a shard: no instance serves them", within: time.Minute, check: d.create, table: true},
-		{title: "four of them have a label now, are Ready, and are served by the shard it names", within: 5 * time.Minute, check: d.label, table: true},
-		{title: "outputs are in the status, and the sensitive one in the connection Secret only", within: time.Minute, check: d.expectPassword},
-		{title: unlabelled + " has no label: no instance has touched it", within: time.Minute, check: d.expectUntouched},
-		{title: moved + " has moved from " + shard0 + " to " + shard1, within: 3 * time.Minute, check: d.relabel, table: true},
-		{title: shard1 + " has applied a change to " + moved + ", on the state that " + shard0 + " made", within: 3 * time.Minute, check: d.change, table: true},
-		{title: shard1 + " polls " + moved + " now, and " + shard0 + " has left it alone", within: 2 * time.Minute, check: d.expectLeftAlone},
-		{title: unlabelled + " is still as it was created", within: time.Minute, check: d.expectUntouched},
 	}
 }
 
+// story returns the steps of the demo, in order.
+func (d *demo) story() []expectation {
+	return append(d.setup(),
+		expectation{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startBoth},
+		expectation{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
+		expectation{title: "the examples are created without a shard: no instance serves them", within: time.Minute, check: d.create, table: true},
+		expectation{title: "four of them have a label now, are Ready, and are served by the shard it names", within: 5 * time.Minute, check: d.label, table: true},
+		expectation{title: "outputs are in the status, and the sensitive one in the connection Secret only", within: time.Minute, check: d.expectPassword},
+		expectation{title: unlabelled + " has no label: no instance has touched it", within: time.Minute, check: d.expectUntouched},
+		expectation{title: moved + " has moved from " + shard0 + " to " + shard1, within: 3 * time.Minute, check: d.relabel, table: true},
+		expectation{title: shard1 + " has applied a change to " + moved + ", on the state that " + shard0 + " made", within: 3 * time.Minute, check: d.change, table: true},
+		expectation{title: shard1 + " polls " + moved + " now, and " + shard0 + " has left it alone", within: 2 * time.Minute, check: d.expectLeftAlone},
+		expectation{title: unlabelled + " is still as it was created", within: time.Minute, check: d.expectUntouched},
+	)
+}
+
 func (d *demo) startBoth(ctx context.Context) error { return d.start(ctx, []string{shard0, shard1}) }
+
+// await observes the Workspaces until check returns nil.
+func (d *demo) await(ctx context.Context, check func(seen map[string]sight) error) error {
+	return until(ctx, d.screen.progress, func(ctx context.Context) error {
+		seen, err := d.observe(ctx)
+		if err != nil {
+			return err
+		}
+
+		return check(seen)
+	})
+}
 
 // start starts an instance for each of the supplied shards, and waits until all instances are
 // ready.
@@ -102,33 +120,23 @@ func (d *demo) start(ctx context.Context, shards []string, args ...string) error
 		return err
 	}
 
-	config := instanceConfig{
-		dir:            d.dir,
-		provider:       d.provider(),
-		cli:            d.cli,
-		kubeconfig:     kubeconfig,
-		leaseNamespace: systemNamespace,
-		args:           args,
-		ended:          d.abort,
-	}
-
 	if len(d.instances) == 0 {
 		d.logs = nil
 	}
 
 	for _, s := range shards {
-		i, err := config.start(s)
+		i, err := d.startInstance(s, kubeconfig, args...)
 		if err != nil {
 			return err
 		}
 
 		d.instances = append(d.instances, i)
-		d.logs = append(d.logs, i.program.log)
+		d.logs = append(d.logs, log{name: s, path: i.Log})
 	}
 
 	return until(ctx, d.screen.progress, func(ctx context.Context) error {
 		for _, i := range d.instances {
-			if err := i.ready(ctx); err != nil {
+			if err := i.Ready(ctx); err != nil {
 				return err
 			}
 		}
@@ -204,12 +212,7 @@ func (d *demo) label(ctx context.Context) error {
 		}
 	}
 
-	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.observe(ctx)
-		if err != nil {
-			return err
-		}
-
+	return d.await(ctx, func(seen map[string]sight) error {
 		for _, name := range slices.SortedFunc(maps.Keys(want), byScope) {
 			if err := seen[name].served(want[name].outputs); err != nil {
 				return errors.Wrap(err, name)
@@ -293,12 +296,7 @@ func (d *demo) relabel(ctx context.Context) error {
 // expectMoved waits until the Workspace that is moved is served by its new shard,
 // with the supplied outputs.
 func (d *demo) expectMoved(ctx context.Context, outputs string) error {
-	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.observe(ctx)
-		if err != nil {
-			return err
-		}
-
+	return d.await(ctx, func(seen map[string]sight) error {
 		return errors.Wrap(seen[moved].served(outputs), moved)
 	})
 }
@@ -329,12 +327,7 @@ func (d *demo) change(ctx context.Context) error {
 func (d *demo) expectLeftAlone(ctx context.Context) error {
 	began := time.Now()
 
-	return until(ctx, d.screen.progress, func(ctx context.Context) error {
-		seen, err := d.observe(ctx)
-		if err != nil {
-			return err
-		}
-
+	return d.await(ctx, func(seen map[string]sight) error {
 		polled := false
 
 		for _, i := range d.instances {
@@ -365,7 +358,7 @@ func (d *demo) end(ctx context.Context) error {
 	errs := make(chan error, len(d.instances))
 
 	for _, i := range d.instances {
-		go func() { errs <- i.program.terminate() }()
+		go func() { errs <- i.terminate() }()
 	}
 
 	var all []error

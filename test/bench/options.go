@@ -92,8 +92,8 @@ func parseOptions(args []string) (*options, error) {
 	})
 	f.Func("n", "`Workspaces` of which the cost is measured: by default 120, or 24 with -quick", func(s string) (err error) {
 		workspaces, err = strconv.Atoi(s)
-		if err == nil && workspaces < 2 {
-			err = errors.New("it must be 2 or greater: the bare CLI has one half before the instance and one after it")
+		if err == nil && workspaces < 1 {
+			err = errors.New("it must be 1 or greater")
 		}
 
 		return err
