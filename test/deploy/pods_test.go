@@ -18,11 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
+	"github.com/crossplane-contrib/provider-terraform/test/manifest"
 )
 
 // stopTime is how long an instance takes to end after --shutdown-grace, according to
@@ -333,6 +336,45 @@ func TestLabels(t *testing.T) {
 
 		if len(openPorts(t, i)) == 0 {
 			t.Errorf("%s: no port is open", i.dir)
+		}
+	}
+}
+
+// TestPodMonitor checks that the PodMonitor of cluster/monitoring selects the pods of each
+// installation, and a port that they have.
+func TestPodMonitor(t *testing.T) {
+	t.Parallel()
+
+	monitors, err := manifest.Read(filepath.Join(root, "cluster", "monitoring", "podmonitor.yaml"))
+	if err != nil || len(monitors) != 1 {
+		t.Fatalf("want one PodMonitor, got %d: %v", len(monitors), err)
+	}
+
+	var monitor struct {
+		Spec struct {
+			Selector  metav1.LabelSelector `json:"selector"`
+			Endpoints []struct {
+				Port string `json:"port"`
+			} `json:"podMetricsEndpoints"`
+		} `json:"spec"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(monitors[0].Object, &monitor); err != nil {
+		t.Fatal(err)
+	}
+
+	if len(monitor.Spec.Endpoints) != 1 {
+		t.Fatalf("want one endpoint, got %v", monitor.Spec.Endpoints)
+	}
+
+	for _, i := range installations(t) {
+		for _, w := range workloads(t, i) {
+			if !selects(t, &monitor.Spec.Selector, w.template.Labels) {
+				t.Errorf("it does not select the pods of %s in %s: %v", w.name, i.dir, w.template.Labels)
+			}
+
+			if port := monitor.Spec.Endpoints[0].Port; portOf(w.template.Spec.Containers[0], port) == 0 {
+				t.Errorf("the pods of %s in %s have no port %q", w.name, i.dir, port)
+			}
 		}
 	}
 }
