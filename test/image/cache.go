@@ -6,10 +6,13 @@ package image
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -57,50 +60,25 @@ func cached(cache, name string, inputs []string, fill func(*layer) error) (v1.La
 
 // digest of the names and the contents of files and directories.
 func digest(paths ...string) (string, error) {
-	h := sha256.New()
+	files := map[string]string{}
 
 	for _, p := range paths {
-		if err := hashFile(h, p); err != nil {
+		if err := filepath.WalkDir(p, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+
+			name, err := filepath.Rel(filepath.Dir(p), file)
+			files[name] = file
+
+			return err
+		}); err != nil {
 			return "", errors.Wrap(err, "cannot read an input of an image")
 		}
 	}
 
-	return hex.EncodeToString(h.Sum(nil))[:12], nil
-}
+	sum, err := dirhash.Hash1(slices.Collect(maps.Keys(files)), func(name string) (io.ReadCloser, error) { return os.Open(files[name]) })
 
-func hashFile(h io.Writer, path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-
-	if info.IsDir() {
-		return hashDir(h, path)
-	}
-
-	f, err := os.Open(path) //nolint:gosec // The caller chooses the file.
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // It was read.
-
-	if _, err := io.WriteString(h, filepath.Base(path)+"\n"); err != nil {
-		return err
-	}
-
-	_, err = io.Copy(h, f)
-
-	return err
-}
-
-// hashDir hashes the names and the contents of all files in a directory.
-func hashDir(h io.Writer, path string) error {
-	sum, err := dirhash.HashDir(path, filepath.Base(path), dirhash.Hash1)
-	if err != nil {
-		return err
-	}
-
-	_, err = io.WriteString(h, sum)
-
-	return err
+	// The sum may contain slashes.
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(sum)))[:12], err
 }

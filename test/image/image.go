@@ -85,13 +85,12 @@ func build(ctx context.Context, shipped stage, dockerfile, cache string, package
 // container runs the entrypoint as the user. The path is that of its layer.
 func Files(layerPath, user, entrypoint string, files map[string]string) (v1.Image, error) {
 	if err := writeLayer(layerPath, func(l *layer) error {
+		var err error
 		for _, to := range slices.Sorted(maps.Keys(files)) {
-			if err := l.copy(to, files[to]); err != nil {
-				return err
-			}
+			err = errors.Join(err, l.copy(to, files[to]))
 		}
 
-		return nil
+		return err
 	}); err != nil {
 		return nil, err
 	}
@@ -149,12 +148,7 @@ func (l *layer) base(ctx context.Context, shipped stage, packages []string) erro
 
 // output adds a program or the directory of documents.
 func (l *layer) output(from string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-
-	if info.IsDir() {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return l.copy(documents, from)
 	}
 
@@ -184,15 +178,9 @@ func (l *layer) users(shipped stage) error {
 // directories creates the directories of the stage.
 func (l *layer) directories(shipped stage) error {
 	paths, mode, err := shipped.directories()
-	if err != nil {
-		return err
-	}
-
 	for _, p := range paths {
-		if err := l.directory(p, mode); err != nil {
-			return err
-		}
+		err = errors.Join(err, l.directory(p, mode))
 	}
 
-	return nil
+	return err
 }

@@ -7,6 +7,7 @@ package image
 import (
 	"archive/tar"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -126,20 +127,35 @@ func (l *layer) text(name, contents string) error {
 // copy adds a file or a directory of this machine. Everybody can read it, and execute it if anybody
 // can.
 func (l *layer) copy(name, from string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
+	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 
-	if info.IsDir() {
-		return l.copyTree(name, from)
-	}
+		rel, err := filepath.Rel(from, file)
+		if err != nil {
+			return err
+		}
 
+		if d.IsDir() {
+			return l.directory(path.Join(name, rel), 0o755)
+		}
+
+		return l.copyFile(path.Join(name, rel), file)
+	})
+}
+
+func (l *layer) copyFile(name, from string) error {
 	f, err := os.Open(from) //nolint:gosec // The caller chooses the file.
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // It was read.
+
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 
 	mode := int64(0o644)
 	if info.Mode()&0o100 != 0 {
@@ -147,23 +163,4 @@ func (l *layer) copy(name, from string) error {
 	}
 
 	return l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()}, f)
-}
-
-func (l *layer) copyTree(name, from string) error {
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-
-	if err := l.directory(name, 0o755); err != nil {
-		return err
-	}
-
-	for _, e := range entries {
-		if err := l.copy(path.Join(name, e.Name()), filepath.Join(from, e.Name())); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
