@@ -138,8 +138,9 @@ func (c *costing) cost(phase string, times float64, before, after reading, floor
 	}
 }
 
-// beside measures work of an instance, between the two halves of that of the bare CLI.
-func (c *costing) beside(ctx context.Context, phase string, bare func(context.Context, []string) error, work func(context.Context, *instance) (before, after reading, err error), args ...string) (cost, error) {
+// beside measures work of an instance that has reconciled what there is, between the two halves of
+// that of the bare CLI.
+func (c *costing) beside(ctx context.Context, phase string, there int, bare func(context.Context, []string) error, work func(context.Context, *instance) error, args ...string) (cost, error) {
 	half := len(c.names) / 2
 
 	c.sayf("%s: bare CLI, %s of %d", c.module, phase, half)
@@ -154,9 +155,22 @@ func (c *costing) beside(ctx context.Context, phase string, bare func(context.Co
 	}
 	defer i.Kill()
 
+	if err := i.idle(ctx, there); err != nil {
+		return cost{}, err
+	}
+
 	c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
 
-	before, after, err := work(ctx, i)
+	before, err := i.read(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+
+	if err := work(ctx, i); err != nil {
+		return cost{}, err
+	}
+
+	after, err := i.read(ctx)
 	if err != nil {
 		return cost{}, err
 	}
@@ -178,22 +192,12 @@ func (c *costing) beside(ctx context.Context, phase string, bare func(context.Co
 func (c *costing) creation(ctx context.Context) (cost, error) {
 	var took []time.Duration
 
-	measured, err := c.beside(ctx, creation, c.floor.create, func(ctx context.Context, i *instance) (before, after reading, err error) {
-		if before, err = i.read(ctx); err != nil {
-			return before, after, err
-		}
-
+	measured, err := c.beside(ctx, creation, 0, c.floor.create, func(ctx context.Context, i *instance) (err error) {
 		if took, err = c.untilReady(ctx, workspacesOf(c.names, c.text)); err != nil {
-			return before, after, err
+			return err
 		}
 
-		if err = i.idle(ctx, len(c.names)); err != nil {
-			return before, after, err
-		}
-
-		after, err = i.read(ctx)
-
-		return before, after, err
+		return i.idle(ctx, len(c.names))
 	}, "--poll="+never.String())
 	if err != nil {
 		return cost{}, err
@@ -278,22 +282,8 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 // deletion of all Workspaces.
 func (c *costing) deletion(ctx context.Context) (cost, error) {
-	return c.beside(ctx, deletion, c.floor.destroy, func(ctx context.Context, i *instance) (before, after reading, err error) {
-		if err = i.idle(ctx, len(c.names)); err != nil {
-			return before, after, err
-		}
-
-		if before, err = i.read(ctx); err != nil {
-			return before, after, err
-		}
-
-		if err = c.untilGone(ctx); err != nil {
-			return before, after, err
-		}
-
-		after, err = i.read(ctx)
-
-		return before, after, err
+	return c.beside(ctx, deletion, len(c.names), c.floor.destroy, func(ctx context.Context, _ *instance) error {
+		return c.untilGone(ctx)
 	})
 }
 

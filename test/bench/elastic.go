@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,13 +99,14 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 		}
 	}
 
-	if _, err := b.untilServed(ctx, names[:2]); err != nil {
+	served, err := b.untilServed(ctx, names[:2])
+	if err != nil {
 		return nil, err
 	}
 
 	b.sayf("elastic: a shard joins")
 
-	joined, err := b.move(ctx, &instances, names, func() error { return start(names[2]) })
+	joined, err := b.move(ctx, served, &instances, names, func() error { return start(names[2]) })
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 	killed := instances[0]
 	instances = instances[1:]
 
-	lost, err := b.move(ctx, &instances, names[1:], func() error {
+	lost, err := b.move(ctx, served, &instances, names[1:], func() error {
 		killed.Kill()
 
 		return nil
@@ -132,14 +134,10 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 }
 
 // move changes the shards, and waits until each Workspace is served by its own one of the supplied
-// ones. It counts the runs of the CLI by the instances.
-func (b *bench) move(ctx context.Context, instances *[]*instance, names []string, change func() error) (move, error) {
+// ones. It counts the runs of the CLI by the instances, and the Workspaces that were served
+// elsewhere before.
+func (b *bench) move(ctx context.Context, served map[string]string, instances *[]*instance, names []string, change func() error) (move, error) {
 	before, err := runsOf(ctx, *instances)
-	if err != nil {
-		return move{}, err
-	}
-
-	served, err := b.servedBy(ctx)
 	if err != nil {
 		return move{}, err
 	}
@@ -169,6 +167,8 @@ func (b *bench) move(ctx context.Context, instances *[]*instance, names []string
 			m.Moved++
 		}
 	}
+
+	maps.Copy(served, now)
 
 	return m, nil
 }
@@ -216,24 +216,6 @@ func (b *bench) untilServed(ctx context.Context, names []string) (map[string]str
 	})
 
 	return served, err
-}
-
-// servedBy returns the Lease of the claim on each Workspace, by its name.
-func (b *bench) servedBy(ctx context.Context) (map[string]string, error) {
-	l := &namespacedv1beta1.WorkspaceList{}
-	if err := b.plane.Kube.List(ctx, l, client.InNamespace(namespace)); err != nil {
-		return nil, err
-	}
-
-	served := map[string]string{}
-
-	for i := range l.Items {
-		if c := l.Items[i].GetOwnership().Claim; c != nil {
-			served[l.Items[i].GetName()] = c.Lease
-		}
-	}
-
-	return served, nil
 }
 
 // runsOf returns how often the instances have run the CLI, apart from asking for its version when

@@ -110,22 +110,13 @@ func (f *floor) poll(ctx context.Context, names []string, rate float64) error {
 
 	defer f.timed()()
 
-	due := make([]time.Time, len(names))
-	for n := range due {
-		due[n] = start.Add(time.Duration(float64(n) / rate * float64(time.Second)))
-	}
-
-	numbers := make([]int, len(names))
-	for n := range numbers {
-		numbers[n] = n
-	}
-
-	return each(ctx, f.workers, numbers, func(ctx context.Context, n int) error {
-		if err := wait.For(ctx, time.Until(due[n])); err != nil {
+	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+		due := start.Add(time.Duration(float64(slices.Index(names, name)) / rate * float64(time.Second)))
+		if err := wait.For(ctx, time.Until(due)); err != nil {
 			return err
 		}
 
-		return f.plan(ctx, names[n])
+		return f.plan(ctx, name)
 	})
 }
 

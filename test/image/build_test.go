@@ -200,11 +200,25 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestConfig checks the settings of the image that the Dockerfile has as instructions.
+// TestConfig checks the settings of the image that the Dockerfile has as instructions. The user is not
+// root, and directories of an installation belong to it. The ports are the defaults of the flags. As
+// process 1 the provider could not be killed when it has lost its Lease, so there is an init process.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 
-	file, err := newImage(t, newPackage(t), time.Now()).ConfigFile()
+	_, shipped := read(t)
+
+	config, err := shipped.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	img, err := assemble(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	file, err := img.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}

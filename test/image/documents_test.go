@@ -6,7 +6,6 @@ package image
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -80,33 +80,6 @@ func document(t *testing.T, binary string) string {
 	return dir
 }
 
-// contents returns the contents of all files in a directory by their paths.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-
-	files := map[string]string{}
-
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-
-		name, err := filepath.Rel(dir, path)
-		files[name] = string(text)
-
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-
-	return files
-}
-
 // An sbom has the fields of a CycloneDX document that a reader looks at first.
 type sbom struct {
 	BOMFormat    string `json:"bomFormat"`
@@ -138,17 +111,17 @@ func TestDocuments(t *testing.T) {
 	program.Need(t, envSBOM)
 
 	// The result of this test depends on them: see program.DependOn.
-	contents(t, filepath.Join(root, "hack", "notices"))
-	contents(t, filepath.Join(root, "hack", "cyclonedx-gomod"))
+	filesystem.Read(t, filepath.Join(root, "hack", "notices"))
+	filesystem.Read(t, filepath.Join(root, "hack", "cyclonedx-gomod"))
 
 	if _, err := os.ReadFile(filepath.Join(root, "hack", "documents.sh")); err != nil {
 		t.Fatal(err)
 	}
 
 	binary, version := newSmall(t)
-	files := contents(t, document(t, binary))
+	files := filesystem.Read(t, document(t, binary))
 
-	if diff := cmp.Diff(files, contents(t, document(t, binary))); diff != "" {
+	if diff := cmp.Diff(files, filesystem.Read(t, document(t, binary))); diff != "" {
 		t.Errorf("The same binaries have the same documents.\n-first, +second:\n%s", diff)
 	}
 

@@ -5,7 +5,6 @@
 package image
 
 import (
-	"encoding/json"
 	"os"
 	"path"
 	"regexp"
@@ -51,77 +50,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestShipped checks the entrypoint, the user and the environment of the image.
-func TestShipped(t *testing.T) {
-	t.Parallel()
-
-	_, shipped := read(t)
-
-	cases := map[string]struct {
-		reason string
-		name   string
-		want   []string
-	}{
-		"User": {
-			reason: "Directories of an installation belong to it, and it is not root.",
-			name:   "USER",
-			want:   []string{"65532:65532"},
-		},
-		"Environment": {
-			reason: "The CLI prints no hints for interactive use, and providers are downloaded once.",
-			name:   "ENV",
-			want:   []string{"TF_IN_AUTOMATION=1 TF_PLUGIN_CACHE_DIR=/tf/plugin-cache"},
-		},
-		"Ports": {
-			reason: "They are the defaults of --metrics-bind-address and --health-probe-bind-address.",
-			name:   "EXPOSE",
-			want:   []string{"8080 8081"},
-		},
-		"Outputs": {
-			reason: "All programs that were built are on PATH, and their documents are where those of Debian packages are.",
-			name:   "COPY",
-			want:   []string{"--from=build /out/ /usr/local/bin/", "--from=build /documents/ /" + documents + "/"},
-		},
-		"NoCommand": {
-			reason: "Arguments of the container are those of the provider. The image has no default arguments.",
-			name:   "CMD",
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if diff := cmp.Diff(tc.want, shipped.all(tc.name)); diff != "" {
-				t.Errorf("%s: %s: -want, +got:\n%s", tc.reason, tc.name, diff)
-			}
-		})
-	}
-}
-
-// TestEntrypoint starts the provider below an init process: as process 1 it could not
-// be killed when it has lost its Lease.
-func TestEntrypoint(t *testing.T) {
-	t.Parallel()
-
-	_, shipped := read(t)
-
-	var got [][]string
-
-	for _, args := range shipped.all("ENTRYPOINT") {
-		var words []string
-		if err := json.Unmarshal([]byte(args), &words); err != nil {
-			t.Fatalf("ENTRYPOINT %s starts a shell, which hands on no signals: %v", args, err)
-		}
-
-		got = append(got, words)
-	}
-
-	if diff := cmp.Diff([][]string{{"tini", "--", provider}}, got); diff != "" {
-		t.Errorf("ENTRYPOINT: -want, +got:\n%s", diff)
-	}
-}
-
 // TestBases checks the names of the base images. Tools other than Docker know no default registry.
 func TestBases(t *testing.T) {
 	t.Parallel()
@@ -139,7 +67,7 @@ func TestBases(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 
-	build, _ := read(t)
+	build, shipped := read(t)
 	run := strings.Join(build.all("RUN"), "\n")
 
 	for _, want := range []string{
@@ -155,6 +83,12 @@ func TestPrograms(t *testing.T) {
 		if !strings.Contains(run, want) {
 			t.Errorf("want %q in %q", want, run)
 		}
+	}
+
+	// All programs that were built are on PATH, and their documents are where those of Debian packages are.
+	want := []string{"--from=build /out/ /usr/local/bin/", "--from=build /documents/ /" + documents + "/"}
+	if diff := cmp.Diff(want, shipped.all("COPY")); diff != "" {
+		t.Errorf("COPY: -want, +got:\n%s", diff)
 	}
 }
 

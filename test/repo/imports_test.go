@@ -339,21 +339,6 @@ import (
 				"internal/controller/workspace/connector.go:6: imports internal/shard/claim: one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
 			},
 		},
-		"TerraformKnowsKubernetes": {
-			reason: "Packages of other modules are refused where a row says so.",
-			tree: tree{
-				"internal/terraform/run.go": `package terraform
-import (
-	_ "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	_ "k8s.io/api/core/v1"
-	_ "sigs.k8s.io/controller-runtime/pkg/client"
-)`,
-			},
-			want: []string{
-				"internal/terraform/run.go:4: imports k8s.io/api/core/v1: it runs the CLI and does not depend on Kubernetes",
-				"internal/terraform/run.go:5: imports sigs.k8s.io/controller-runtime/pkg/client: it runs the CLI and does not depend on Kubernetes",
-			},
-		},
 		"PureAndImpureSharding": {
 			reason: "The most specific row applies.",
 			tree: tree{
@@ -368,19 +353,6 @@ import (
 			want: []string{
 				"internal/shard/id.go:2: imports sigs.k8s.io/controller-runtime/pkg/client: the instance of a Workspace is a pure function, the same on every instance",
 				"internal/shard/lease/lease.go:4: imports internal/shard/claim: sharding is read, tested and switched off in one place",
-			},
-		},
-		"Groups": {
-			reason: "The two API groups share apis/common and nothing else.",
-			tree: tree{
-				"apis/namespaced/v1beta1/accessors.go": `package v1beta1
-import (
-	_ "` + module + `/apis/common/v1beta1"
-	_ "` + module + `/apis/cluster/v1beta1"
-)`,
-			},
-			want: []string{
-				"apis/namespaced/v1beta1/accessors.go:4: imports apis/cluster/v1beta1: the two groups change independently of each other",
 			},
 		},
 		"NewPackage": {
