@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,9 +154,15 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	modules, err := modulesOf(binary)
+	modules, err := modulesOf(binary, binary)
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	for _, path := range []string{std, "github.com/crossplane/crossplane-runtime/v2", "golang.org/x/mod"} {
+		if n := len(slices.DeleteFunc(slices.Clone(modules), func(m module.Version) bool { return m.Path != path })); n != 1 {
+			t.Errorf("want %s once in %v, got it %d times", path, modules, n)
+		}
 	}
 
 	dir := filepath.Join(t.TempDir(), "licenses")

@@ -5,9 +5,7 @@
 package main
 
 import (
-	"os"
 	"runtime/debug"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,39 +65,5 @@ func TestModulesIn(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestModulesOf reads the modules of this test, which is a binary too.
-func TestModulesOf(t *testing.T) {
-	t.Parallel()
-
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	got, err := modulesOf(binary, binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	once, err := modulesOf(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if diff := cmp.Diff(once, got); diff != "" {
-		t.Errorf("A module that two binaries have is there once.\n-want, +got:\n%s", diff)
-	}
-
-	for _, path := range []string{std, "github.com/crossplane/crossplane-runtime/v2", "golang.org/x/mod"} {
-		if !slices.ContainsFunc(got, func(m module.Version) bool { return m.Path == path }) {
-			t.Errorf("want %s in %v", path, got)
-		}
-	}
-
-	if _, err := modulesOf("modules_test.go"); err == nil {
-		t.Error("A file without a list of modules is an error. Got none")
 	}
 }

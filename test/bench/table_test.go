@@ -5,7 +5,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,30 +125,6 @@ func TestResults(t *testing.T) {
 				t.Errorf("\n%s\nresults: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestTable checks that the table has a line for each row and that columns are as wide as
-// their widest cells.
-func TestTable(t *testing.T) {
-	t.Parallel()
-
-	r, s := newReport(), &strings.Builder{}
-	if err := printTable(s, r); err != nil {
-		t.Fatal(err)
-	}
-
-	_, table, _ := strings.Cut(s.String(), "\n\n")
-	lines := strings.Split(strings.TrimSpace(table), "\n")
-
-	if want, got := len(r.rows())+1, len(lines); want != got {
-		t.Fatalf("want %d lines, got %d:\n%s", want, got, table)
-	}
-
-	for _, line := range lines {
-		if len(line) != len(lines[0]) || strings.Count(line, "|") != 7 {
-			t.Errorf("the table is crooked here: %s", line)
-		}
 	}
 }
 
