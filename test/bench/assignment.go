@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -31,17 +31,11 @@ const unlimited = 1000000
 
 // assignment runs an assigner in this process, until all Workspaces have a label.
 func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", b.plane.Kubeconfig)
-	if err != nil {
-		return assigned{}, err
-	}
+	requests := atomic.Int64{}
+	config := apiserver.Through(b.plane.Config(), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		requests.Add(1)
 
-	n := &counted{}
-	config.QPS = -1
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		n.next = next
-
-		return n
+		return next.RoundTrip(r)
 	})
 
 	kube, err := client.New(config, client.Options{Scheme: b.plane.Kube.Scheme()})
@@ -73,7 +67,7 @@ func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
 	}
 
 	a.Seconds = time.Since(start).Seconds()
-	a.Requests = float64(n.n.Load()) / float64(size)
+	a.Requests = float64(requests.Load()) / float64(size)
 	a.Heap = liveHeap() - before
 
 	cancel()
@@ -114,18 +108,6 @@ func (staticShards) Shards() (map[string]lease.Presence, bool) {
 	here := lease.Presence{Alive: true, Renewed: true}
 
 	return map[string]lease.Presence{"a": here, "b": here, "c": here}, true
-}
-
-// counted counts requests.
-type counted struct {
-	next http.RoundTripper
-	n    atomic.Int64
-}
-
-func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.n.Add(1)
-
-	return c.next.RoundTrip(r)
 }
 
 // A movesCounter counts Workspaces that were assigned.

@@ -77,7 +77,7 @@ func newImage(t *testing.T, deb string, modified time.Time) v1.Image {
 
 	_, shipped := read(t)
 
-	img, err := build(t.Context(), shipped, dockerfile, t.TempDir(), []string{deb}, []string{program, dir})
+	img, err := build(t.Context(), shipped, t.TempDir(), []string{deb}, []string{program, dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,41 +103,6 @@ func TestReproducible(t *testing.T) {
 
 	if diff := cmp.Diff(digests[0], digests[1]); diff != "" {
 		t.Errorf("Two builds in other directories and at other times have the same digest.\n-first, +second:\n%s", diff)
-	}
-}
-
-// TestChangedDocuments builds the image again in the same directory after one document has moved.
-func TestChangedDocuments(t *testing.T) {
-	t.Parallel()
-
-	dir, cache := filepath.Join(t.TempDir(), "documents"), t.TempDir()
-	first := write(t, filepath.Join(dir, "a/LICENSE"), "terms", 0o600)
-	_, shipped := read(t)
-
-	var digests []string
-
-	for range 2 {
-		img, err := build(t.Context(), shipped, dockerfile, cache, nil, []string{dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		d, err := img.Digest()
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		digests = append(digests, d.String())
-
-		write(t, filepath.Join(dir, "b/LICENSE"), "terms", 0o600)
-
-		if err := os.RemoveAll(filepath.Dir(first)); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if digests[0] == digests[1] {
-		t.Errorf("The layer of the first build must not be used again. Got %q twice", digests[0])
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -31,9 +30,9 @@ const documents = "usr/share/doc/provider-terraform"
 
 // Provider builds the image that the supplied Dockerfile describes, with packages of this
 // machine's Debian. The outputs are those of the first stage of the Dockerfile: programs, and the
-// directory that hack/documents.sh has written for them. Downloads and layers are kept in the
-// directory cache.
-func Provider(ctx context.Context, dockerfile, cache string, outputs ...string) (v1.Image, error) {
+// directory that hack/documents.sh has written for them. Downloads and layers are in the directory
+// dir: a download is kept for the next build.
+func Provider(ctx context.Context, dockerfile, dir string, outputs ...string) (v1.Image, error) {
 	_, shipped, err := stages(dockerfile)
 	if err != nil {
 		return nil, err
@@ -44,24 +43,22 @@ func Provider(ctx context.Context, dockerfile, cache string, outputs ...string) 
 		return nil, err
 	}
 
-	packages, err := download(ctx, filepath.Join(cache, "packages"), append(essential(), names...)...)
+	packages, err := download(ctx, filepath.Join(dir, "packages"), append(essential(), names...)...)
 	if err != nil {
 		return nil, err
 	}
 
-	return build(ctx, shipped, dockerfile, cache, packages, outputs)
+	return build(ctx, shipped, dir, packages, outputs)
 }
 
 // build builds the image of a stage from the supplied packages and outputs.
-func build(ctx context.Context, shipped stage, dockerfile, cache string, packages, outputs []string) (v1.Image, error) {
+func build(ctx context.Context, shipped stage, dir string, packages, outputs []string) (v1.Image, error) {
 	config, err := shipped.config()
 	if err != nil {
 		return nil, err
 	}
 
-	base, err := cached(cache, "base", append([]string{dockerfile}, packages...), func(l *layer) error {
-		return l.base(ctx, shipped, packages)
-	})
+	base, err := newLayer(filepath.Join(dir, "base.tar.gz"), func(l *layer) error { return l.base(ctx, shipped, packages) })
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +67,7 @@ func build(ctx context.Context, shipped stage, dockerfile, cache string, package
 
 	// A layer for each of them: only the provider changes often.
 	for _, o := range outputs {
-		l, err := cached(cache, filepath.Base(o), []string{o}, func(l *layer) error { return l.output(o) })
+		l, err := newLayer(filepath.Join(dir, filepath.Base(o)+".tar.gz"), func(l *layer) error { return l.output(o) })
 		if err != nil {
 			return nil, err
 		}
@@ -84,18 +81,14 @@ func build(ctx context.Context, shipped stage, dockerfile, cache string, package
 // Files builds an image of files and directories of this machine, by their paths in the image. Its
 // container runs the entrypoint as the user. The path is that of its layer.
 func Files(layerPath, user, entrypoint string, files map[string]string) (v1.Image, error) {
-	if err := writeLayer(layerPath, func(l *layer) error {
+	l, err := newLayer(layerPath, func(l *layer) error {
 		var err error
 		for _, to := range slices.Sorted(maps.Keys(files)) {
 			err = errors.Join(err, l.copy(to, files[to]))
 		}
 
 		return err
-	}); err != nil {
-		return nil, err
-	}
-
-	l, err := tarball.LayerFromFile(layerPath)
+	})
 	if err != nil {
 		return nil, err
 	}

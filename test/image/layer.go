@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -31,29 +33,33 @@ type layer struct {
 	links map[string]string
 }
 
-// writeLayer writes a layer to the supplied path. The file appears there when it is complete.
-func writeLayer(path string, fill func(*layer) error) error {
+// newLayer writes a layer to the supplied path. The file appears there when it is complete.
+func newLayer(path string, fill func(*layer) error) (v1.Layer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // There is nothing secret in an image.
-		return err
+		return nil, err
 	}
 
 	f, err := os.CreateTemp(filepath.Dir(path), ".layer-*")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // It was renamed.
 
 	z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	l := &layer{tar: tar.NewWriter(z), added: map[string]bool{}, links: map[string]string{}}
 	if err := errors.Join(fill(l), l.tar.Close(), z.Close(), f.Close()); err != nil {
-		return errors.Wrapf(err, "cannot write layer %q", path)
+		return nil, errors.Wrapf(err, "cannot write layer %q", path)
 	}
 
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return nil, err
+	}
+
+	return tarball.LayerFromFile(path)
 }
 
 // add an entry with the supplied contents. A directory may be added more than once; the first
