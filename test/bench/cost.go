@@ -140,7 +140,7 @@ func (c *costing) cost(phase string, times float64, before, after reading, floor
 
 // beside measures work of an instance that has reconciled what there is, between the two halves of
 // that of the bare CLI.
-func (c *costing) beside(ctx context.Context, phase string, there int, bare func(context.Context, []string) error, work func(context.Context, *instance) error, args ...string) (cost, error) {
+func (c *costing) beside(ctx context.Context, phase string, there int, bare func(context.Context, []string) error, work func(*instance) error, args ...string) (cost, error) {
 	half := len(c.names) / 2
 
 	c.sayf("%s: bare CLI, %s of %d", c.module, phase, half)
@@ -149,33 +149,27 @@ func (c *costing) beside(ctx context.Context, phase string, there int, bare func
 		return cost{}, err
 	}
 
-	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, args...)
-	if err != nil {
-		return cost{}, err
-	}
-	defer i.Kill()
+	var before, after reading
 
-	if err := i.idle(ctx, there); err != nil {
-		return cost{}, err
-	}
+	if err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+		if err = i.idle(ctx, there); err != nil {
+			return err
+		}
 
-	c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
+		c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
 
-	before, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
+		if before, err = i.read(ctx); err != nil {
+			return err
+		}
 
-	if err := work(ctx, i); err != nil {
-		return cost{}, err
-	}
+		if err = work(i); err != nil {
+			return err
+		}
 
-	after, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
+		after, err = i.read(ctx)
 
-	if err := i.stop(); err != nil {
+		return err
+	}, args...); err != nil {
 		return cost{}, err
 	}
 
@@ -192,7 +186,7 @@ func (c *costing) beside(ctx context.Context, phase string, there int, bare func
 func (c *costing) creation(ctx context.Context) (cost, error) {
 	var took []time.Duration
 
-	measured, err := c.beside(ctx, creation, 0, c.floor.create, func(ctx context.Context, i *instance) (err error) {
+	measured, err := c.beside(ctx, creation, 0, c.floor.create, func(i *instance) (err error) {
 		if took, err = c.untilReady(ctx, workspacesOf(c.names, c.text)); err != nil {
 			return err
 		}
@@ -214,22 +208,19 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 func (c *costing) restart(ctx context.Context) (cost, error) {
 	c.sayf("%s: restart", c.module)
 
-	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers)
-	if err != nil {
-		return cost{}, err
-	}
-	defer i.Kill()
+	var r reading
 
-	if err := i.idle(ctx, len(c.names)); err != nil {
-		return cost{}, err
-	}
+	err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+		if err = i.idle(ctx, len(c.names)); err != nil {
+			return err
+		}
 
-	r, err := i.read(ctx)
-	if err != nil {
-		return cost{}, err
-	}
+		r, err = i.read(ctx)
 
-	return c.cost(restart, 1, reading{}, r, spent{}), i.stop()
+		return err
+	})
+
+	return c.cost(restart, 1, reading{}, r, spent{}), err
 }
 
 // polling of all Workspaces by another instance.
@@ -244,25 +235,19 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 	c.sayf("%s: a poll of each Workspace every %s", c.module, interval)
 
-	i, err := c.startInstance(ctx, "cost-"+c.module, c.workers, fmt.Sprintf("--poll=%s", interval), "--poll-jitter=0s")
-	if err != nil {
-		return cost{}, err
-	}
-	defer i.Kill()
+	var before, after reading
 
-	// The first poll of a Workspace may come after one and a half intervals, and costs
-	// more than the following ones.
-	before, err := c.polls(ctx, i, interval+interval/2)
-	if err != nil {
-		return cost{}, err
-	}
+	if err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+		// The first poll of a Workspace may come after one and a half intervals, and costs
+		// more than the following ones.
+		if before, err = i.readAfter(ctx, interval+interval/2); err != nil {
+			return err
+		}
 
-	after, err := c.polls(ctx, i, time.Duration(c.options.polls)*interval)
-	if err != nil {
-		return cost{}, err
-	}
+		after, err = i.readAfter(ctx, time.Duration(c.polls)*interval)
 
-	if err := i.stop(); err != nil {
+		return err
+	}, fmt.Sprintf("--poll=%s", interval), "--poll-jitter=0s"); err != nil {
 		return cost{}, err
 	}
 
@@ -282,14 +267,12 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 // deletion of all Workspaces.
 func (c *costing) deletion(ctx context.Context) (cost, error) {
-	return c.beside(ctx, deletion, len(c.names), c.floor.destroy, func(ctx context.Context, _ *instance) error {
-		return c.untilGone(ctx)
-	})
+	return c.beside(ctx, deletion, len(c.names), c.floor.destroy, func(*instance) error { return c.untilGone(ctx) })
 }
 
-// polls waits while the instance polls, and returns the resources that it has used. It
+// readAfter waits while the instance polls, and returns the resources that it has used. It
 // does not scrape in between, because each scrape costs the instance CPU time.
-func (c *costing) polls(ctx context.Context, i *instance, d time.Duration) (reading, error) {
+func (i *instance) readAfter(ctx context.Context, d time.Duration) (reading, error) {
 	if err := wait.For(ctx, d); err != nil {
 		return reading{}, err
 	}

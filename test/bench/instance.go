@@ -52,6 +52,21 @@ func (b *bench) startInstance(ctx context.Context, name string, workers int, arg
 	return i, errors.Wrapf(err, "instance %s is not ready", name)
 }
 
+// withInstance starts an instance, and stops it when use has returned.
+func (b *bench) withInstance(ctx context.Context, name string, workers int, use func(i *instance) error, args ...string) error {
+	i, err := b.startInstance(ctx, name, workers, args...)
+	if err != nil {
+		return err
+	}
+	defer i.Kill()
+
+	if err := use(i); err != nil {
+		return err
+	}
+
+	return i.stop()
+}
+
 // whileRunning returns a context that ends when the instance does.
 func (i *instance) whileRunning(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)

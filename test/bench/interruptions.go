@@ -152,28 +152,25 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 		return 0, 0, err
 	}
 
-	i, err := b.startInstance(ctx, "interruptions", b.workers)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer i.Kill()
+	err = b.withInstance(ctx, "interruptions", b.workers, func(i *instance) error {
+		if err := i.plans(ctx, 1); err != nil {
+			return err
+		}
 
-	if err := i.plans(ctx, 1); err != nil {
-		return 0, 0, err
-	}
+		start := time.Now()
 
-	start := time.Now()
+		took, err := b.untilChanged(ctx, all[len(all)/2], func() error { return nil })
+		if err != nil {
+			return err
+		}
 
-	took, err := b.untilChanged(ctx, all[len(all)/2], func() error { return nil })
-	if err != nil {
-		return 0, 0, err
-	}
+		err = i.plans(ctx, len(all))
+		changed, polled = took.Seconds(), time.Since(start).Seconds()
 
-	if err := i.plans(ctx, len(all)); err != nil {
-		return 0, 0, err
-	}
+		return err
+	})
 
-	return took.Seconds(), time.Since(start).Seconds(), i.stop()
+	return changed, polled, err
 }
 
 // plans waits until the instance has made a number of plans.

@@ -8,8 +8,8 @@ import (
 	"context"
 	"math"
 	"os"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -104,20 +104,20 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 
 // meanMemory is memory, of several starts if they are to serve few Workspaces.
 func (b *bench) meanMemory(ctx context.Context, shards []string, size, share int) (memory, error) {
-	n := 1
+	starts, mean := 1, memory{Shards: len(shards)}
 	if size <= few {
-		n = fewStarts
+		starts = fewStarts
 	}
 
-	mean := memory{Shards: len(shards)}
-
-	for range n {
-		m, err := b.memory(ctx, shards, share)
+	for range starts {
+		instances, err := b.memory(ctx, shards, share)
 		if err != nil {
 			return memory{}, err
 		}
 
-		mean = mean.plus(m, n)
+		for _, one := range instances {
+			mean = mean.plus(one, starts*len(instances))
+		}
 	}
 
 	return mean, nil
@@ -125,75 +125,57 @@ func (b *bench) meanMemory(ctx context.Context, shards []string, size, share int
 
 // memory returns the memory of instances, one for each of the supplied shards, after each
 // has reconciled its share of the Workspaces. A single instance has no shard.
-func (b *bench) memory(ctx context.Context, shards []string, share int) (memory, error) {
-	var (
-		instances []*instance
-		err       error
-	)
-
-	if len(shards) > 1 {
-		instances, err = b.startShards(ctx, shards, memoryWorkers)
-	} else {
-		var i *instance
-
-		i, err = b.startInstance(ctx, "memory", memoryWorkers, "--poll="+never.String())
-		instances = append(instances, i)
+func (b *bench) memory(ctx context.Context, shards []string, share int) ([]memory, error) {
+	if len(shards) == 1 {
+		shards = []string{""}
 	}
 
+	instances, err := b.startShards(ctx, shards, memoryWorkers)
 	if err != nil {
-		return memory{}, err
+		return nil, err
 	}
-
 	defer killAll(instances)
-
-	m := memory{}
 
 	for _, i := range instances {
 		if err := i.idle(ctx, share); err != nil {
-			return memory{}, err
+			return nil, err
 		}
 	}
 
-	var mu sync.Mutex
+	all := make([]memory, len(instances))
+	g := &errgroup.Group{}
 
-	if err := each(ctx, len(instances), instances, func(ctx context.Context, i *instance) error {
-		one, err := i.memory(ctx)
-		if err != nil {
+	for n, i := range instances {
+		g.Go(func() (err error) {
+			all[n], err = i.memory(ctx)
+
 			return err
-		}
-
-		mu.Lock()
-		defer mu.Unlock()
-
-		m = m.plus(one, len(instances))
-
-		return nil
-	}); err != nil {
-		return memory{}, err
+		})
 	}
 
-	return m, stopAll(instances)
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+
+	return all, stopAll(instances)
 }
 
 // maxRSS returns the largest RSS of one instance with the default rate, in bytes, after it has
 // reconciled all Workspaces.
 func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
-	i, err := b.startInstance(ctx, "memory", 1, "--poll="+never.String())
-	if err != nil {
-		return 0, err
-	}
-	defer i.Kill()
+	var r reading
 
-	if err := i.idle(ctx, there); err != nil {
-		return 0, err
-	}
+	err := b.withInstance(ctx, "memory", 1, func(i *instance) (err error) {
+		if err = i.idle(ctx, there); err != nil {
+			return err
+		}
 
-	r, err := i.read(ctx)
-	if err != nil {
-		return 0, err
-	}
+		r, err = i.read(ctx)
 
-	return float64(r.rss), i.stop()
+		return err
+	}, "--poll="+never.String())
+
+	return float64(r.rss), err
 }
 
 // memory of the instance. The heap is the smallest one after several garbage collections.
@@ -273,12 +255,6 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 // model makes the example of a Workspace Ready and returns it. A copy of it, status and name of the
 // Terraform workspace included, is as good as if it had been made Ready itself.
 func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error) {
-	i, err := b.startInstance(ctx, "model", 1, "--poll="+never.String())
-	if err != nil {
-		return nil, err
-	}
-	defer i.Kill()
-
 	text, err := os.ReadFile(example)
 	if err != nil {
 		return nil, err
@@ -291,17 +267,19 @@ func (b *bench) model(ctx context.Context) (*namespacedv1beta1.Workspace, error)
 
 	ws.SetNamespace(namespace)
 
-	if _, err := b.untilReady(ctx, []*namespacedv1beta1.Workspace{ws}); err != nil {
+	if err := b.withInstance(ctx, "model", 1, func(i *instance) error {
+		if _, err := b.untilReady(ctx, []*namespacedv1beta1.Workspace{ws}); err != nil {
+			return err
+		}
+
+		if err := i.idle(ctx, 1); err != nil {
+			return err
+		}
+
+		return b.plane.Kube.Get(ctx, client.ObjectKeyFromObject(ws), ws)
+	}, "--poll="+never.String()); err != nil {
 		return nil, err
 	}
 
-	if err := i.idle(ctx, 1); err != nil {
-		return nil, err
-	}
-
-	if err := b.plane.Kube.Get(ctx, client.ObjectKeyFromObject(ws), ws); err != nil {
-		return nil, err
-	}
-
-	return ws, errors.Join(i.stop(), b.clear(ctx))
+	return ws, b.clear(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // sleepModule has an apply of 5 s. The bare CLI sets the same variable for all modules.
@@ -63,35 +64,30 @@ func (b *bench) burst(ctx context.Context, m *burst, module string) error {
 		return err
 	}
 
-	i, err := b.startInstance(ctx, name, b.workers, "--poll="+never.String())
-	if err != nil {
+	var took []time.Duration
+
+	if err := b.withInstance(ctx, name, b.workers, func(*instance) (err error) {
+		// The costs of the first Workspace of a module are not part of the measurement.
+		if err = f.create(ctx, first); err != nil {
+			return err
+		}
+
+		if _, err = b.untilReady(ctx, workspacesOf(first, module)); err != nil {
+			return err
+		}
+
+		f.take()
+
+		b.sayf("rate %d, %s: bare CLI and %d Workspaces", m.Rate, m.Module, m.Workspaces)
+
+		if err = f.create(ctx, names[:len(names)/2]); err != nil {
+			return err
+		}
+
+		took, err = b.untilReady(ctx, workspacesOf(names, module))
+
 		return err
-	}
-	defer i.Kill()
-
-	// The costs of the first Workspace of a module are not part of the measurement.
-	if err := f.create(ctx, first); err != nil {
-		return err
-	}
-
-	if _, err := b.untilReady(ctx, workspacesOf(first, module)); err != nil {
-		return err
-	}
-
-	f.take()
-
-	b.sayf("rate %d, %s: bare CLI and %d Workspaces", m.Rate, m.Module, m.Workspaces)
-
-	if err := f.create(ctx, names[:len(names)/2]); err != nil {
-		return err
-	}
-
-	took, err := b.untilReady(ctx, workspacesOf(names, module))
-	if err != nil {
-		return err
-	}
-
-	if err := i.stop(); err != nil {
+	}, "--poll="+never.String()); err != nil {
 		return err
 	}
 
