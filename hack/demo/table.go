@@ -58,7 +58,12 @@ const (
 
 // lines returns the table, each line cut to the supplied width.
 func (t table) lines(width int, paint func(color, text string) string) []string {
-	cells := [][]cell{heads("NAME", "SHARD", "SERVED BY", "SYNCED", "READY", "OUTPUTS", "AGE")}
+	cells := make([][]cell, 1, len(t)+1)
+
+	for _, head := range []string{"NAME", "SHARD", "SERVED BY", "SYNCED", "READY", "OUTPUTS", "AGE"} {
+		cells[0] = append(cells[0], cell{text: head, color: bold})
+	}
+
 	for _, r := range t {
 		cells = append(cells, r.cells())
 	}
@@ -73,15 +78,6 @@ func (t table) lines(width int, paint func(color, text string) string) []string 
 	return lines
 }
 
-func heads(titles ...string) []cell {
-	cells := make([]cell, 0, len(titles))
-	for _, title := range titles {
-		cells = append(cells, cell{text: title, color: bold})
-	}
-
-	return cells
-}
-
 func (r row) cells() []cell {
 	server := cell{text: "none", color: yellow}
 	if r.servedBy != "" {
@@ -90,22 +86,21 @@ func (r row) cells() []cell {
 
 	return []cell{
 		{text: r.name},
-		{text: orDash(r.shard)},
+		{text: cmp.Or(r.shard, "-")},
 		server,
 		condition(r.synced),
 		condition(r.ready),
-		{text: orDash(r.outputs)},
+		{text: cmp.Or(r.outputs, "-")},
 		{text: duration.HumanDuration(r.age)},
 	}
 }
 
 func condition(status string) cell {
-	color := yellow
 	if status == "True" {
-		color = green
+		return cell{text: status, color: green}
 	}
 
-	return cell{text: orDash(status), color: color}
+	return cell{text: cmp.Or(status, "-"), color: yellow}
 }
 
 // outputsColumn is the column that is shortened if a line is too long.
@@ -116,17 +111,17 @@ const gap = "  "
 
 func columnWidths(cells [][]cell, width int) []int {
 	widths := make([]int, len(cells[0]))
-	total := len(gap) * (len(widths) - 1)
+	over := len(gap)*(len(widths)-1) - width
 
 	for i := range widths {
 		for _, line := range cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(line[i].text))
 		}
 
-		total += widths[i]
+		over += widths[i]
 	}
 
-	if over := total - width; over > 0 {
+	if over > 0 {
 		widths[outputsColumn] = max(len("OUTPUTS"), widths[outputsColumn]-over)
 	}
 
@@ -146,24 +141,12 @@ func join(line []cell, widths []int, width int, paint func(color, text string) s
 		}
 
 		text := cut(c.text, widths[i])
-		b.WriteString(paint(c.color, text))
-
-		if i < len(line)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + gap)
-		}
-
 		used += len(gap)
+
+		b.WriteString(paint(c.color, text) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + gap)
 	}
 
 	return strings.TrimRight(b.String(), " ")
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-
-	return text
 }
 
 // bars returns a line for each shard that serves Workspaces, with a block for each of them.
