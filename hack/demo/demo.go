@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,9 +32,6 @@ const (
 
 	// serviceAccount is the ServiceAccount of cluster/deploy/common.
 	serviceAccount = "provider-terraform"
-
-	// tokenLifetime is how long the instances can talk to the API server.
-	tokenLifetime = 7 * 24 * time.Hour
 
 	// compilerPatience is how long the compiler may take to end.
 	compilerPatience = 20 * time.Second
@@ -349,24 +345,6 @@ func (d *demo) build(ctx context.Context) error {
 	out, err := cmd.CombinedOutput()
 
 	return errors.Wrapf(err, "cannot build the provider: %s", out)
-}
-
-// providerKubeconfig makes a kubeconfig for the ServiceAccount of the provider, and
-// returns its path. The instances have the rights that cluster/deploy/common gives, and
-// no others.
-func (d *demo) providerKubeconfig(ctx context.Context) (string, error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: serviceAccount}}
-	request := &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(tokenLifetime.Seconds()))},
-	}
-
-	if err := d.plane.Kube.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", errors.Wrapf(err, "cannot create a token of ServiceAccount %q", serviceAccount)
-	}
-
-	path := filepath.Join(d.dir, "provider.kubeconfig")
-
-	return path, d.plane.WriteKubeconfig(path, request.Status.Token)
 }
 
 // provider is the path of the program that the instances run. The name is that of

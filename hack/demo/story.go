@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -115,8 +116,9 @@ func (d *demo) await(ctx context.Context, check func(seen map[string]sight) erro
 // start starts an instance for each of the supplied shards, and waits until all instances are
 // ready.
 func (d *demo) start(ctx context.Context, shards []string, args ...string) error {
-	kubeconfig, err := d.providerKubeconfig(ctx)
-	if err != nil {
+	// The instances have the rights that cluster/deploy/common gives, and no others.
+	kubeconfig := filepath.Join(d.dir, "provider.kubeconfig")
+	if err := d.plane.KubeconfigOf(ctx, kubeconfig, systemNamespace, serviceAccount); err != nil {
 		return err
 	}
 
@@ -355,16 +357,12 @@ func (d *demo) expectLeftAlone(ctx context.Context) error {
 // end sends SIGTERM to the instances, as Kubernetes does, and waits until they have ended
 // and released their Leases.
 func (d *demo) end(ctx context.Context) error {
-	errs := make(chan error, len(d.instances))
-
+	g := &errgroup.Group{}
 	for _, i := range d.instances {
-		go func() { errs <- i.terminate() }()
+		g.Go(i.terminate)
 	}
 
-	var all []error
-	for range d.instances {
-		all = append(all, <-errs)
-	}
+	all := []error{g.Wait()}
 
 	for _, i := range d.instances {
 		holder, err := d.leaseHolder(ctx, i.shard)

@@ -18,6 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -221,6 +224,9 @@ func (c *ControlPlane) Stop() {
 	}
 }
 
+// tokenLifetime is how long a ServiceAccount can talk to the API server.
+const tokenLifetime = 7 * 24 * time.Hour
+
 // services is the range of the addresses of Services, and service is that of the API server.
 const (
 	services = "10.0.0.0/24"
@@ -276,6 +282,20 @@ func (c *ControlPlane) WriteKubeconfig(path, token string) error {
 		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.config.Host, CertificateAuthorityData: c.config.CAData}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
 	}, path), "cannot write kubeconfig")
+}
+
+// KubeconfigOf writes a kubeconfig with the rights of a ServiceAccount, as its pods have them.
+func (c *ControlPlane) KubeconfigOf(ctx context.Context, path, namespace, name string) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(tokenLifetime.Seconds()))},
+	}
+
+	if err := c.Kube.SubResource("token").Create(ctx, account, request); err != nil {
+		return errors.Wrapf(err, "cannot create a token of ServiceAccount %q", name)
+	}
+
+	return c.WriteKubeconfig(path, request.Status.Token)
 }
 
 // AnswersOK returns an error unless an HTTP GET of the supplied URL says OK.

@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,23 +140,4 @@ func (c cluster) remove(t *testing.T, o client.Object) {
 	}); err != nil {
 		t.Errorf("cannot delete %T %q: %v", o, key.Name, err)
 	}
-}
-
-// kubeconfigOf makes a kubeconfig with a token of the ServiceAccount of the supplied pod.
-func (c cluster) kubeconfigOf(t *testing.T, pod *corev1.Pod) string {
-	t.Helper()
-
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: pod.GetNamespace(), Name: pod.Spec.ServiceAccountName}}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(time.Hour.Seconds()))}}
-
-	if err := c.Kube.SubResource("token").Create(t.Context(), account, request); err != nil {
-		t.Fatalf("cannot create a token of ServiceAccount %q: %v", account.GetName(), err)
-	}
-
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := c.WriteKubeconfig(path, request.Status.Token); err != nil {
-		t.Fatal(err)
-	}
-
-	return path
 }

@@ -78,7 +78,11 @@ func start(t *testing.T, c cluster, provider string, pod *corev1.Pod) *instance 
 	}
 	defer log.Close()
 
-	kubeconfig := c.kubeconfigOf(t, pod)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := c.KubeconfigOf(t.Context(), kubeconfig, pod.GetNamespace(), pod.Spec.ServiceAccountName); err != nil {
+		t.Fatal(err)
+	}
+
 	vars := environment(t, pod)
 	maps.Copy(vars, map[string]string{
 		"PATH":             os.Getenv("PATH"),
