@@ -33,14 +33,6 @@ func withConditions(c ...xpv2.Condition) sightOption {
 	return func(s *sight) { s.SetConditions(c...) }
 }
 
-func withFinalizer(name string) sightOption {
-	return func(s *sight) { s.SetFinalizers([]string{name}) }
-}
-
-func withAnnotation(key, value string) sightOption {
-	return func(s *sight) { s.SetAnnotations(map[string]string{key: value}) }
-}
-
 func withOutputs(outputs map[string]string) sightOption {
 	return func(s *sight) {
 		o := commonv1beta1.WorkspaceObservation{Outputs: map[string]extv1.JSON{}}
@@ -137,8 +129,8 @@ func TestUntouched(t *testing.T) {
 		"Missing":    {reason: "A Workspace that is not there.", want: "is not there"},
 		"Served":     {reason: "A workdir is a trace.", sight: newSight(withServer("shard-0")), want: "is served by shard-0"},
 		"Condition":  {reason: "A condition is a trace.", sight: newSight(withConditions(xpv2.Creating())), want: "has conditions"},
-		"Finalizer":  {reason: "A finalizer is a trace.", sight: newSight(withFinalizer("f")), want: `has finalizers ["f"]`},
-		"Annotation": {reason: "An annotation is a trace.", sight: newSight(withAnnotation("a", "b")), want: `has annotations map["a":"b"]`},
+		"Finalizer":  {reason: "A finalizer is a trace.", sight: newSight(func(s *sight) { s.SetFinalizers([]string{"f"}) }), want: `has finalizers ["f"]`},
+		"Annotation": {reason: "An annotation is a trace.", sight: newSight(func(s *sight) { s.SetAnnotations(map[string]string{"a": "b"}) }), want: `has annotations map["a":"b"]`},
 	}
 
 	for name, tc := range cases {

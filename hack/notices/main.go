@@ -9,7 +9,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -57,14 +56,11 @@ func run(ctx context.Context, dir string, binaries []string) error {
 // newOrigin returns the directories of the go command on PATH.
 func newOrigin(ctx context.Context) (origin, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOROOT", "GOVERSION")
-
-	var stderr bytes.Buffer
-
-	cmd.Stderr = &stderr
+	cmd.Stderr = os.Stderr
 
 	out, err := cmd.Output()
 	if err != nil {
-		return origin{}, errors.Wrapf(err, "go env: %s", stderr.String())
+		return origin{}, errors.Wrap(err, "go env")
 	}
 
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")

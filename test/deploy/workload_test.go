@@ -5,6 +5,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -50,7 +51,13 @@ func workloads(t *testing.T, i installation) []workload {
 	var all []workload
 
 	for _, d := range each[appsv1.Deployment](t, i, "Deployment") {
-		all = append(all, workload{kind: "Deployment", name: d.GetName(), replicas: ptr.Deref(d.Spec.Replicas, 1), selector: d.Spec.Selector, template: d.Spec.Template})
+		all = append(all, workloadOf(d))
+	}
+
+	if d := packageDeployment(t, i); d != nil {
+		w := workloadOf(d)
+		w.made = d
+		all = append(all, w)
 	}
 
 	for _, s := range each[appsv1.StatefulSet](t, i, "StatefulSet") {
@@ -60,11 +67,11 @@ func workloads(t *testing.T, i installation) []workload {
 		})
 	}
 
-	if d := packageDeployment(t, i); d != nil {
-		all = append(all, workload{kind: "Deployment", name: d.GetName(), replicas: ptr.Deref(d.Spec.Replicas, 1), selector: d.Spec.Selector, template: d.Spec.Template, made: d})
-	}
-
 	return all
+}
+
+func workloadOf(d *appsv1.Deployment) workload {
+	return workload{kind: "Deployment", name: d.GetName(), replicas: ptr.Deref(d.Spec.Replicas, 1), selector: d.Spec.Selector, template: d.Spec.Template}
 }
 
 // packageDeployment returns the Deployment that Crossplane makes of the package in the
@@ -108,10 +115,10 @@ func packageDeployment(t *testing.T, i installation) *appsv1.Deployment {
 		pod.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(2000)), RunAsGroup: new(int64(2000))}
 	}
 
-	pod.ServiceAccountName = defaulted(pod.ServiceAccountName, revision)
+	pod.ServiceAccountName = cmp.Or(pod.ServiceAccountName, revision)
 
 	container := &pod.Containers[0]
-	container.Image = defaulted(container.Image, p.Spec.Package)
+	container.Image = cmp.Or(container.Image, p.Spec.Package)
 	container.Env = append(container.Env,
 		corev1.EnvVar{Name: "POD_NAMESPACE", ValueFrom: fieldRef("metadata.namespace")},
 		corev1.EnvVar{Name: "PROVIDER_NAME", ValueFrom: fieldRef("metadata.labels['pkg.crossplane.io/provider']")},
@@ -133,14 +140,6 @@ func packageDeployment(t *testing.T, i installation) *appsv1.Deployment {
 	}
 
 	return d
-}
-
-func defaulted(value, other string) string {
-	if value == "" {
-		return other
-	}
-
-	return value
 }
 
 func fieldRef(path string) *corev1.EnvVarSource {

@@ -62,16 +62,7 @@ type Panel struct {
 	Type        string   `json:"type"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
-	Position    Position `json:"gridPos"`
 	Targets     []Target `json:"targets"`
-}
-
-// A Position is where a panel is, on a grid with 24 columns.
-type Position struct {
-	X int `json:"x"`
-	Y int `json:"y"`
-	W int `json:"w"`
-	H int `json:"h"`
 }
 
 // A Target is a query of a panel, with its data source.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -95,4 +96,13 @@ func DependOn(root string) error {
 	}
 
 	return nil
+}
+
+// WriteScript writes an executable shell script. A process that was forked at the same time
+// would have the file open for writing, and the kernel executes no file that is.
+func WriteScript(path, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+
+	return os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700) //nolint:gosec // It is executed.
 }
