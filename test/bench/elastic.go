@@ -79,25 +79,16 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 		return nil, err
 	}
 
-	var instances []*instance
+	args := []string{
+		"--assign-shards", "--assign-rate=1000", "--shard-grace-period=" + elasticGrace.String(),
+		"--lease-duration=" + elasticLease.String(), "--lease-renew-deadline=" + (elasticLease * 2 / 3).String(),
+	}
 
+	instances, err := b.startShards(ctx, names[:2], memoryWorkers, args...)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { killAll(instances) }()
-
-	start := func(name string) error {
-		i, err := b.startInstance(ctx, name, memoryWorkers, "--shard-name="+name, "--poll="+never.String(), "--assign-shards",
-			"--assign-rate=1000", "--shard-grace-period="+elasticGrace.String(), "--lease-duration="+elasticLease.String(), "--lease-renew-deadline="+(elasticLease*2/3).String())
-		if err == nil {
-			instances = append(instances, i)
-		}
-
-		return err
-	}
-
-	for _, name := range names[:2] {
-		if err := start(name); err != nil {
-			return nil, err
-		}
-	}
 
 	served, err := b.untilServed(ctx, names[:2])
 	if err != nil {
@@ -106,7 +97,12 @@ func (b *bench) moves(ctx context.Context, model *namespacedv1beta1.Workspace) (
 
 	b.sayf("elastic: a shard joins")
 
-	joined, err := b.move(ctx, served, &instances, names, func() error { return start(names[2]) })
+	joined, err := b.move(ctx, served, &instances, names, func() error {
+		third, err := b.startShards(ctx, names[2:], memoryWorkers, args...)
+		instances = append(instances, third...)
+
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,17 +39,14 @@ const (
 	example = "examples/namespaced/workspace-inline.yaml"
 )
 
-// quiet returns an environment in which measured memory is close to live memory: the
-// garbage collector runs often, and caches of the runtime and libraries exist once and not
-// once per CPU.
-func quiet() []string { return []string{"GOGC=10", "GOMAXPROCS=1"} }
-
 // memories measures the memory of instances for Workspaces that are Ready and wait for
 // their next poll: of one instance that serves all of them, and of shards.
 func (b *bench) memories(ctx context.Context, r *report) error {
 	plain, q := b, *b
-	q.extra = quiet()
 	b = &q
+	// Measured memory is close to live memory: the garbage collector runs often, and caches of the
+	// runtime and libraries exist once and not once per CPU.
+	b.extra = []string{"GOGC=10", "GOMAXPROCS=1"}
 
 	shards := namesOf("memory", split)
 
@@ -215,15 +212,6 @@ func (i *instance) memory(ctx context.Context) (memory, error) {
 	return m, err
 }
 
-// labelsOf returns the labels of the nth Workspace, none without shards.
-func labelsOf(n int, shards []string) map[string]string {
-	if len(shards) == 0 {
-		return nil
-	}
-
-	return map[string]string{shardLabel: shards[n%len(shards)]}
-}
-
 // createSettled creates Workspaces that are Ready and wait for their next poll, up to
 // the supplied number: copies of the model.
 func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Workspace, shards []string, from, to int) error {
@@ -234,10 +222,13 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 		ws.ObjectMeta = metav1.ObjectMeta{
 			Namespace:   namespace,
 			Name:        numbered("settled", n),
-			Labels:      labelsOf(n, shards),
 			Annotations: model.GetAnnotations(),
 			Finalizers:  model.GetFinalizers(),
 		}
+		if len(shards) > 0 {
+			ws.Labels = map[string]string{shardLabel: shards[n%len(shards)]}
+		}
+
 		all = append(all, ws)
 	}
 

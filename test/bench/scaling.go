@@ -80,13 +80,13 @@ func slowWorkspaces(shards []string, name string, number int, takes time.Duratio
 }
 
 // startShards starts an instance for each of the supplied shards. It has no shard if that is empty.
-func (b *bench) startShards(ctx context.Context, shards []string, workers int) ([]*instance, error) {
+func (b *bench) startShards(ctx context.Context, shards []string, workers int, args ...string) ([]*instance, error) {
 	instances := make([]*instance, len(shards))
 
 	g := &errgroup.Group{}
 	for n, shard := range shards {
 		g.Go(func() (err error) {
-			instances[n], err = b.startInstance(ctx, "shard-"+shard, workers, "--poll="+never.String(), "--shard-name="+shard)
+			instances[n], err = b.startInstance(ctx, "shard-"+shard, workers, append([]string{"--poll=" + never.String(), "--shard-name=" + shard}, args...)...)
 
 			return err
 		})

@@ -87,7 +87,11 @@ func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspa
 
 	created := make(chan error, 1)
 
-	go func() { created <- b.create(ctx, all) }()
+	go func() {
+		created <- each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
+			return errors.Wrap(b.plane.Kube.Create(ctx, ws), "cannot create Workspace")
+		})
+	}()
 
 	var took []time.Duration
 
@@ -117,13 +121,6 @@ func (b *bench) untilReady(ctx context.Context, all []*namespacedv1beta1.Workspa
 	}
 
 	return took, nil
-}
-
-// create Workspaces.
-func (b *bench) create(ctx context.Context, all []*namespacedv1beta1.Workspace) error {
-	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
-		return errors.Wrap(b.plane.Kube.Create(ctx, ws), "cannot create Workspace")
-	})
 }
 
 // untilGone deletes all Workspaces, and waits until they are gone. It does not watch: the API
