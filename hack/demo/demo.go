@@ -30,17 +30,14 @@ const (
 	// output is where the demo has its directory. Git ignores it.
 	output = "_output/demo"
 
-	// serviceAccount is the ServiceAccount of cluster/deploy/common.
 	serviceAccount = "provider-terraform"
 
-	// compilerPatience is how long the compiler may take to end.
 	compilerPatience = 20 * time.Second
 
 	// tailLines is the number of lines of each log that are shown after a failure.
 	tailLines = 40
 )
 
-// A demo is one run of the demo.
 type demo struct {
 	once   bool
 	screen *screen
@@ -55,7 +52,6 @@ type demo struct {
 	// that its command version prints.
 	cli, cliVersion string
 
-	// dir is where everything is that the demo makes.
 	dir string
 
 	// abort ends the demo because something ended that should not have.
@@ -242,7 +238,6 @@ func (d *demo) stop(ctx context.Context, err error) error {
 // A log is the file with the output of a named program.
 type log struct{ name, path string }
 
-// tail returns the last lines of the log.
 func (l log) tail(lines int) string {
 	data, err := os.ReadFile(l.path)
 	if err != nil {
@@ -268,7 +263,6 @@ func (d *demo) tails() []string {
 	return lines
 }
 
-// observe reads every Workspace and shows it in the table.
 func (d *demo) observe(ctx context.Context) (map[string]sight, error) {
 	seen, err := observe(ctx, d.plane.Kube, d.instances)
 	if err != nil {
@@ -280,7 +274,6 @@ func (d *demo) observe(ctx context.Context) (map[string]sight, error) {
 	return seen, nil
 }
 
-// startControlPlane starts etcd and an API server, with the CRDs.
 func (d *demo) startControlPlane(ctx context.Context) error {
 	l := log{name: "etcd and the API server", path: filepath.Join(d.dir, "controlplane.log")}
 	d.logs = []log{l}
@@ -333,7 +326,6 @@ func apply(ctx context.Context, kube client.Client, files ...string) error {
 	return nil
 }
 
-// build builds the provider.
 func (d *demo) build(ctx context.Context) error {
 	d.logs = nil
 

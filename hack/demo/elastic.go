@@ -33,7 +33,6 @@ const (
 	pod2 = "pod-2"
 )
 
-// apps is the number of its Workspaces.
 const apps = 12
 
 // appModule keeps its id for as long as it exists.
@@ -56,7 +55,6 @@ func elasticArgs() []string {
 	}
 }
 
-// elasticStory returns the steps of the demo with --elastic, in order.
 func (d *demo) elasticStory() []expectation {
 	return append(d.setup(),
 		expectation{title: fmt.Sprintf("two instances are ready, %s and %s, with --assign-shards", pod0, pod1), within: 2 * time.Minute, check: d.startTwo},

@@ -17,17 +17,13 @@ const glance = 250 * time.Millisecond
 // An expectation is something that the demo shows. It is met if check returns nil
 // in time.
 type expectation struct {
-	// title describes the met expectation.
-	title string
-
-	// within is the time it may take.
+	title  string
 	within time.Duration
 
 	// check brings it about or waits for it, or both. It returns soon after its
 	// context has ended.
 	check func(ctx context.Context) error
 
-	// table says that the table is printed after the step.
 	table bool
 }
 

@@ -39,10 +39,7 @@ const (
 type instance struct {
 	*providerinstance.Instance
 
-	// shard that it serves.
 	shard string
-
-	// asked says that it was asked to end.
 	asked atomic.Bool
 }
 
@@ -88,7 +85,6 @@ func (i *instance) terminate() error {
 	return i.Terminate(instancePatience)
 }
 
-// kill kills the instance.
 func (i *instance) kill() {
 	i.asked.Store(true)
 	i.Kill()

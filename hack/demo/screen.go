@@ -44,18 +44,12 @@ const (
 //
 // A screen is safe for concurrent use.
 type screen struct {
-	out  io.Writer
-	live bool
-
-	// width returns how many characters fit in a line.
+	out   io.Writer
+	live  bool
 	width func() int
+	now   func() time.Time
 
-	// now returns the time.
-	now func() time.Time
-
-	mu sync.Mutex
-
-	// title and began are about the step in progress, if there is one.
+	mu    sync.Mutex
 	title string
 	began time.Time
 
@@ -81,7 +75,6 @@ type screen struct {
 	frame strings.Builder
 }
 
-// newScreen returns a screen on the supplied file.
 func newScreen(f *os.File) *screen {
 	s := &screen{out: f, width: func() int { return plainWidth }, now: time.Now}
 
@@ -125,12 +118,10 @@ func (s *screen) reassure(now time.Time) {
 	s.print(cut(fmt.Sprintf("… %s (%s) %s", s.title, seconds(now.Sub(s.began)), s.detail), s.width()))
 }
 
-// say prints lines that stay.
 func (s *screen) say(lines ...string) {
 	s.update(func() { s.print(lines...) })
 }
 
-// begin says that a step is in progress.
 func (s *screen) begin(title string) {
 	s.update(func() {
 		now := s.now()
@@ -138,12 +129,10 @@ func (s *screen) begin(title string) {
 	})
 }
 
-// progress sets the condition that the step in progress waits for.
 func (s *screen) progress(detail string) {
 	s.update(func() { s.detail = detail })
 }
 
-// end prints the result and the duration of the step in progress.
 func (s *screen) end(m mark) {
 	s.update(func() {
 		s.print(fmt.Sprintf("%s %s %s", s.paint(m.color, m.sign), s.title, s.paint("2", "("+seconds(s.now().Sub(s.began))+")")))
@@ -151,7 +140,6 @@ func (s *screen) end(m mark) {
 	})
 }
 
-// show replaces the table.
 func (s *screen) show(t table) {
 	s.update(func() { s.table = t })
 }
@@ -168,7 +156,6 @@ func (s *screen) showNow() {
 	})
 }
 
-// update changes the contents of the screen.
 func (s *screen) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,5 +244,4 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:max(0, width-1)]) + "…"
 }
 
-// seconds returns the duration in seconds with one decimal.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

@@ -32,10 +32,8 @@ const (
 	// Leases and most of the state.
 	systemNamespace = "crossplane-system"
 
-	// moved is the Workspace that changes its shard.
 	moved = "database"
 
-	// unlabelled is the Workspace without a shard.
 	unlabelled = "team-a/alarm"
 )
 
@@ -43,7 +41,6 @@ const (
 // then shows.
 type served struct{ shard, outputs string }
 
-// labelled returns the Workspaces that get a label, by name.
 func labelled() map[string]served {
 	return map[string]served{
 		moved:            {shard: shard0, outputs: "disk=20 GB, host=orders.db.example.org"},
@@ -53,7 +50,6 @@ func labelled() map[string]served {
 	}
 }
 
-// examples returns the files to create, in order.
 func examples() []string {
 	files := []string{
 		"cluster/providerconfig.yaml",
@@ -74,7 +70,6 @@ func examples() []string {
 	return files
 }
 
-// setup returns the first steps of both stories.
 func (d *demo) setup() []expectation {
 	return []expectation{
 		{title: "etcd and the API server are up, with the CRDs", within: 2 * time.Minute, check: d.startControlPlane},
@@ -83,7 +78,6 @@ func (d *demo) setup() []expectation {
 	}
 }
 
-// story returns the steps of the demo, in order.
 func (d *demo) story() []expectation {
 	return append(d.setup(),
 		expectation{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startBoth},
@@ -225,12 +219,10 @@ func (d *demo) label(ctx context.Context) error {
 	})
 }
 
-// setShard labels the Workspace of the supplied name with the supplied shard.
 func (d *demo) setShard(ctx context.Context, name, shardName string) error {
 	return d.patch(ctx, name, fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, shard.LabelKey, shardName))
 }
 
-// patch merges the supplied JSON into the Workspace of the supplied name.
 func (d *demo) patch(ctx context.Context, name, json string) error {
 	seen, err := d.observe(ctx)
 	if err != nil {

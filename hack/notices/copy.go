@@ -16,7 +16,6 @@ import (
 
 // An origin has the sources of all modules.
 type origin struct {
-	// cache is the module cache.
 	cache string
 
 	// goroot has the Go standard library of the version goversion.
@@ -47,7 +46,6 @@ func (o origin) copy(modules []module.Version, to string) error {
 	return errors.Join(failed...)
 }
 
-// copyModule copies the license files of one module.
 func (o origin) copyModule(m module.Version, to string) error {
 	dir, err := o.dir(m)
 	if err != nil {
@@ -93,7 +91,6 @@ func terms(m module.Version, tree fs.FS) ([]string, error) {
 	return paths, nil
 }
 
-// dir returns the directory of a module.
 func (o origin) dir(m module.Version) (string, error) {
 	if m.Path == std {
 		if m.Version != o.goversion {

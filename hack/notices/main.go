@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// run copies the license files of the modules in the binaries.
 func run(ctx context.Context, dir string, binaries []string) error {
 	if dir == "" || len(binaries) == 0 {
 		return errors.New("want -dir and the path of at least one binary")

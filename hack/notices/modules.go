@@ -43,7 +43,6 @@ func modulesOf(binaries ...string) ([]module.Version, error) {
 	return slices.Compact(modules), nil
 }
 
-// modulesIn returns the modules in one binary.
 func modulesIn(info *debug.BuildInfo) ([]module.Version, error) {
 	modules := []module.Version{{Path: std, Version: info.GoVersion}}
 

@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// unlimited is a rate that is no limit.
 const unlimited = 1000000
 
 // assignment runs an assigner in this process, until all Workspaces have a label.
@@ -101,7 +100,6 @@ func liveHeap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// staticShards are some shards that are always there.
 type staticShards struct{}
 
 func (staticShards) Shards() (map[string]lease.Presence, bool) {
@@ -110,7 +108,6 @@ func (staticShards) Shards() (map[string]lease.Presence, bool) {
 	return map[string]lease.Presence{"a": here, "b": here, "c": here}, true
 }
 
-// A movesCounter counts Workspaces that were assigned.
 type movesCounter struct{ n atomic.Int64 }
 
 func (*movesCounter) Members(int) {}
@@ -121,7 +118,6 @@ type assigned struct {
 	Workspaces int     `json:"workspaces"`
 	Seconds    float64 `json:"seconds"`
 
-	// Requests to the API server for each Workspace.
 	Requests float64 `json:"requests"`
 
 	// Heap of the assigner afterwards, in bytes.

@@ -25,7 +25,6 @@ import (
 	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 )
 
-// namespace of everything.
 const namespace = "bench"
 
 // A bench is the state that all parts share.
@@ -36,10 +35,7 @@ type bench struct {
 	// workers of an instance, and of the loop around the bare CLI.
 	workers int
 
-	// dir for everything that is written.
-	dir string
-
-	// extra environment variables of instances.
+	dir   string
 	extra []string
 
 	plane *controlplane.ControlPlane
@@ -104,7 +100,6 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	return r, nil
 }
 
-// sayf prints the step in progress.
 func (b *bench) sayf(format string, args ...any) {
 	fmt.Fprintf(b.log, "%4.0fs  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -34,7 +34,6 @@ type chart struct {
 	series []plotted
 }
 
-// A plotted series of values.
 type plotted struct {
 	name   string
 	values []float64
@@ -43,10 +42,8 @@ type plotted struct {
 	ideal bool
 }
 
-// bars draws a group of bars for each label.
 func (c chart) bars() string { return c.draw(c.bar) }
 
-// lines draws a line for each series.
 func (c chart) lines() string { return c.draw(c.line) }
 
 // draw the chart as an SVG image. The supplied function draws the values.
@@ -116,10 +113,8 @@ func (c chart) line(s *strings.Builder, top float64) {
 	}
 }
 
-// slot is how wide the place of a label is.
 func (c chart) slot() float64 { return float64(plotRight-plotLeft) / float64(len(c.labels)) }
 
-// x of the middle of a label, and y of a value.
 func (c chart) x(label int) float64 { return plotLeft + c.slot()*(float64(label)+0.5) }
 
 func (c chart) y(v, top float64) float64 { return plotBottom - v/top*(plotBottom-plotTop) }

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// Phases in the life of a Workspace.
 const (
 	creation = "creation"
 	restart  = "restart"
@@ -56,7 +55,6 @@ output "created" {
 `
 )
 
-// costs measures the cost of Workspaces beside the bare CLI.
 func (b *bench) costs(ctx context.Context, r *report) error {
 	for _, m := range []struct{ name, text string }{
 		{name: "terraform_data", text: dataModule},
@@ -123,7 +121,6 @@ func (c *costing) measure(ctx context.Context, r *report) error {
 	return nil
 }
 
-// cost of a phase between two readings.
 func (c *costing) cost(phase string, times float64, before, after reading, floor spent) cost {
 	return cost{
 		Module:     c.module,
@@ -182,7 +179,6 @@ func (c *costing) beside(ctx context.Context, phase string, there int, bare func
 	return c.cost(phase, 1, before, after, c.floor.take()), nil
 }
 
-// creation of all Workspaces.
 func (c *costing) creation(ctx context.Context) (cost, error) {
 	var took []time.Duration
 
@@ -223,7 +219,6 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 	return c.cost(restart, 1, reading{}, r, spent{}), err
 }
 
-// polling of all Workspaces by another instance.
 func (c *costing) polling(ctx context.Context) (cost, error) {
 	interval := time.Duration(float64(len(c.names)) / pollRate * float64(time.Second)).Round(time.Millisecond)
 
@@ -265,7 +260,6 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 	return c.cost(polling, polls/float64(len(c.names)), before, after, floor.times(polls/floor.Runs)), nil
 }
 
-// deletion of all Workspaces.
 func (c *costing) deletion(ctx context.Context) (cost, error) {
 	return c.beside(ctx, deletion, len(c.names), c.floor.destroy, func(*instance) error { return c.untilGone(ctx) })
 }
@@ -280,7 +274,6 @@ func (i *instance) readAfter(ctx context.Context, d time.Duration) (reading, err
 	return i.read(ctx)
 }
 
-// times returns a multiple of the resources.
 func (s spent) times(n float64) spent {
 	return spent{Wall: s.Wall * n, Runs: s.Runs * n, Own: s.Own * n, Children: s.Children * n}
 }

@@ -231,7 +231,6 @@ func runsOf(ctx context.Context, instances []*instance) (float64, error) {
 	return n, nil
 }
 
-// A move is a change of the shards.
 type move struct {
 	What  string `json:"what"`
 	Moved int    `json:"moved"`
@@ -244,7 +243,6 @@ type move struct {
 	Seconds float64 `json:"seconds"`
 	Wait    float64 `json:"wait,omitempty"`
 
-	// Runs of the CLI meanwhile.
 	Runs float64 `json:"runs"`
 }
 

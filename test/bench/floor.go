@@ -42,7 +42,6 @@ func (b *bench) newFloor(name, module string) (*floor, error) {
 	return &floor{bench: b, module: module, env: append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")}, err
 }
 
-// take returns the resources used since the last call.
 func (f *floor) take() spent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,7 +94,6 @@ func (f *floor) createWith(ctx context.Context, workers int, names []string) err
 	})
 }
 
-// destroy the infrastructure of the named modules.
 func (f *floor) destroy(ctx context.Context, names []string) error {
 	defer f.timed()()
 

@@ -19,7 +19,6 @@ import (
 // never is a poll interval that is longer than any benchmark.
 const never = 10000 * time.Hour
 
-// An instance is a running process of the provider.
 type instance struct{ *providerinstance.Instance }
 
 // startInstance starts an instance and waits until it is ready. The instance keeps its
@@ -82,7 +81,6 @@ func (i *instance) whileRunning(ctx context.Context) (context.Context, context.C
 	return ctx, cancel
 }
 
-// stop asks the instance to end, and waits until it has ended.
 func (i *instance) stop() error { return i.Terminate(wait.Patience) }
 
 // A reading has the resources that an instance has used since its start.
@@ -95,7 +93,6 @@ type reading struct {
 	rss      uint64
 }
 
-// read the resources that the instance has used.
 func (i *instance) read(ctx context.Context) (reading, error) {
 	r := reading{at: time.Now()}
 
@@ -113,7 +110,6 @@ func (i *instance) read(ctx context.Context) (reading, error) {
 	return r, r.readProc(i.PID())
 }
 
-// since returns the resources used after an earlier reading.
 func (r reading) since(before reading) spent {
 	return spent{
 		Wall:     r.at.Sub(before.at).Seconds(),

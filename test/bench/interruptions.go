@@ -32,7 +32,6 @@ const (
 	// the node.
 	records = "/dev/shm/crossplane-provider-terraform-"
 
-	// pollInterval is the default one.
 	pollInterval = 10 * time.Minute
 )
 
@@ -173,7 +172,6 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 	return changed, polled, err
 }
 
-// plans waits until the instance has made a number of plans.
 func (i *instance) plans(ctx context.Context, n int) error {
 	ctx, cancel := i.whileRunning(ctx)
 	defer cancel()

@@ -21,7 +21,6 @@ const (
 	envMirror = "PROVIDER_MIRROR"
 )
 
-// programs are the paths of the programs of the benchmark.
 type programs struct {
 	// assets is the directory of etcd and kube-apiserver, crds that of our CRDs.
 	assets, crds string
@@ -48,7 +47,6 @@ func find(dir string) (programs, error) {
 	return p, program.Build(".", p.provider, "./cmd/provider", "-buildvcs=auto")
 }
 
-// describe sets the versions and the machine of the report.
 func (p programs) describe(ctx context.Context, r *report) error {
 	version, err := program.FirstLine(ctx, p.provider, "--version")
 	if err != nil {

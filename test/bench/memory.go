@@ -31,7 +31,6 @@ const (
 	// some percent of it. The mean of several starts is used.
 	few = 1000
 
-	// fewStarts is how many.
 	fewStarts = 3
 
 	// example of the Workspaces. Its size is realistic. A minimal Workspace would need

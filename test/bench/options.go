@@ -25,19 +25,15 @@ const (
 	split = 4
 )
 
-// options of the benchmark.
 type options struct {
 	// out is the directory to write to, "" for none.
-	out  string
-	draw bool
-
-	// parts to run.
+	out   string
+	draw  bool
 	parts []string
 
 	sizes
 }
 
-// sizes of the measurements.
 type sizes struct {
 	// workspaces of the part about cost, and polls of each of them.
 	workspaces, polls int

@@ -143,7 +143,6 @@ func (m burst) halfTarget() float64 {
 	return rounds(m.Workspaces/2)/rounds(m.Workspaces) + halfMargin
 }
 
-// wall is how long all Workspaces took.
 func (m burst) wall() float64 { return slices.Max(m.Ready) }
 
 func (m burst) rows() []row {

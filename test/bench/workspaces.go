@@ -30,7 +30,6 @@ const shardLabel = "terraform.crossplane.io/shard"
 // writers is how many requests to the API server there are at the same time.
 const writers = 16
 
-// newWorkspace returns a Workspace of the shard, "" for none.
 func newWorkspace(name, shard, module string, vars map[string]string) *namespacedv1beta1.Workspace {
 	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
@@ -47,7 +46,6 @@ func newWorkspace(name, shard, module string, vars map[string]string) *namespace
 	return ws
 }
 
-// workspacesOf returns Workspaces of one module, without a shard.
 func workspacesOf(names []string, module string) []*namespacedv1beta1.Workspace {
 	var all []*namespacedv1beta1.Workspace
 	for _, name := range names {
@@ -57,7 +55,6 @@ func workspacesOf(names []string, module string) []*namespacedv1beta1.Workspace 
 	return all
 }
 
-// namesOf returns as many names of a sort.
 func namesOf(sort string, n int) []string {
 	var names []string
 	for n := range n {
@@ -171,5 +168,4 @@ func (b *bench) clear(ctx context.Context) error {
 	})
 }
 
-// numbered returns the nth name of a sort.
 func numbered(sort string, n int) string { return fmt.Sprintf("%s-%d", sort, n) }

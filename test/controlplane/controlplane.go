@@ -52,10 +52,8 @@ type ControlPlane struct {
 
 	log          io.Writer
 	etcd, server *process.Process
-
-	// path and args of the API server.
-	path string
-	args []string
+	path         string
+	args         []string
 
 	config *rest.Config
 }

@@ -76,7 +76,6 @@ func install(dir string, names []string) []string {
 	}, names...)
 }
 
-// command runs a program and returns its output.
 func command(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // A program of Debian.
 

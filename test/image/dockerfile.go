@@ -40,7 +40,6 @@ func stages(path string) (build, shipped stage, err error) {
 	return s[0], s[1], nil
 }
 
-// parse a Dockerfile.
 func parse(text string) []stage {
 	var stages []stage
 
@@ -66,7 +65,6 @@ func parse(text string) []stage {
 	return stages
 }
 
-// all returns the arguments of every instruction of the supplied name.
 func (s stage) all(name string) []string {
 	var all []string
 
@@ -79,10 +77,8 @@ func (s stage) all(name string) []string {
 	return all
 }
 
-// run returns the commands of the stage.
 func (s stage) run() string { return strings.Join(s.all("RUN"), "\n") }
 
-// packages returns the names of the Debian packages that the stage installs.
 func (s stage) packages() ([]string, error) {
 	const install = "apt-get install"
 
@@ -100,7 +96,6 @@ type user struct {
 	id         int
 }
 
-// users returns the users that the stage creates.
 func (s stage) users() ([]user, error) {
 	loop := regexp.MustCompile(`for user in ([a-z0-9: ]+); do`).FindStringSubmatch(s.run())
 	home := regexp.MustCompile(`--home-dir (\S+)`).FindStringSubmatch(s.run())
@@ -125,7 +120,6 @@ func (s stage) users() ([]user, error) {
 	return users, nil
 }
 
-// directories returns the directories that the stage creates, and their permissions.
 func (s stage) directories() (paths []string, mode int64, err error) {
 	found := regexp.MustCompile(`install --directory --mode=([0-7]+) ([a-z/ -]+)`).FindStringSubmatch(s.run())
 	if found == nil {
@@ -137,7 +131,6 @@ func (s stage) directories() (paths []string, mode int64, err error) {
 	return strings.Fields(found[2]), mode, err
 }
 
-// config returns the configuration of containers of the stage.
 func (s stage) config() (v1.Config, error) {
 	c := v1.Config{
 		// FROM sets it.

@@ -51,7 +51,6 @@ func Provider(ctx context.Context, dockerfile, dir string, outputs ...string) (v
 	return build(ctx, shipped, dir, packages, outputs)
 }
 
-// build builds the image of a stage from the supplied packages and outputs.
 func build(ctx context.Context, shipped stage, dir string, packages, outputs []string) (v1.Image, error) {
 	config, err := shipped.config()
 	if err != nil {
@@ -148,7 +147,6 @@ func (l *layer) output(from string) error {
 	return l.copy(path.Join("usr/local/bin", filepath.Base(from)), from)
 }
 
-// users writes the users of the stage, and root.
 func (l *layer) users(shipped stage) error {
 	users, err := shipped.users()
 	if err != nil {
@@ -168,7 +166,6 @@ func (l *layer) users(shipped stage) error {
 	return errors.Join(l.text("etc/passwd", names.String()), l.text("etc/group", groups.String()))
 }
 
-// directories creates the directories of the stage.
 func (l *layer) directories(shipped stage) error {
 	paths, mode, err := shipped.directories()
 	for _, p := range paths {

@@ -24,9 +24,7 @@ import (
 // A layer is an archive in the making. The same calls write the same bytes: no time and no user of
 // this machine gets into it.
 type layer struct {
-	tar *tar.Writer
-
-	// added has the paths in the archive.
+	tar   *tar.Writer
 	added map[string]bool
 
 	// links has the directories that are symbolic links, with the paths that they link to.
@@ -113,7 +111,6 @@ func (l *layer) resolve(name string) string {
 	return name
 }
 
-// directory adds a directory.
 func (l *layer) directory(name string, mode int64) error {
 	return l.add(tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode}, nil)
 }
@@ -125,7 +122,6 @@ func (l *layer) link(name, to string) error {
 	return l.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to, Mode: 0o777}, nil)
 }
 
-// text adds a file with the supplied contents.
 func (l *layer) text(name, contents string) error {
 	return l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(contents))}, strings.NewReader(contents))
 }
