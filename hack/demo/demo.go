@@ -278,7 +278,7 @@ func (d *demo) startControlPlane(ctx context.Context) error {
 	l := log{name: "etcd and the API server", path: filepath.Join(d.dir, "controlplane.log")}
 	d.logs = []log{l}
 
-	out, err := os.Create(l.path) //nolint:gosec // It is in our directory.
+	out, err := os.Create(l.path)
 	if err != nil {
 		return err
 	}

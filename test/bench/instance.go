@@ -107,7 +107,9 @@ func (i *instance) read(ctx context.Context) (reading, error) {
 	r.plans = s.sum(runs, "plan")
 	r.requests = s.sum("rest_client_requests_total", "")
 
-	return r, r.readProc(i.PID())
+	r.Own, r.Children, r.rss, err = readProc(i.PID())
+
+	return r, err
 }
 
 func (r reading) since(before reading) spent {

@@ -218,6 +218,7 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 
 	for n := from; n < to; n++ {
 		ws := model.DeepCopy()
+
 		ws.ObjectMeta = metav1.ObjectMeta{
 			Namespace:   namespace,
 			Name:        numbered("settled", n),

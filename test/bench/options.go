@@ -26,12 +26,12 @@ const (
 )
 
 type options struct {
+	sizes
+
 	// out is the directory to write to, "" for none.
 	out   string
 	draw  bool
 	parts []string
-
-	sizes
 }
 
 type sizes struct {

@@ -19,23 +19,22 @@ import (
 // runs on.
 const clockTick = 0.01
 
-// readProc reads the CPU time of a process, that of all its children that have ended, and its
+// readProc returns the CPU time of a process, that of all its children that have ended, and its
 // largest RSS.
-func (r *reading) readProc(pid int) error {
+func readProc(pid int) (own, children float64, rss uint64, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return err
+		return 0, 0, 0, err
 	}
 
 	stat, err := p.Stat()
 	if err != nil {
-		return err
+		return 0, 0, 0, err
 	}
 
 	status, err := p.NewStatus()
-	r.Own, r.Children, r.rss = stat.CPUTime(), float64(stat.CUTime+stat.CSTime)*clockTick, status.VmHWM
 
-	return err
+	return stat.CPUTime(), float64(stat.CUTime+stat.CSTime) * clockTick, status.VmHWM, err
 }
 
 // series are the samples of all time series of a process.

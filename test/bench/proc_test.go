@@ -17,9 +17,8 @@ import (
 func TestReadProc(t *testing.T) {
 	t.Parallel()
 
-	var before, after reading
-
-	if err := before.readProc(os.Getpid()); err != nil {
+	_, before, _, err := readProc(os.Getpid())
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -28,17 +27,18 @@ func TestReadProc(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := after.readProc(os.Getpid()); err != nil {
+	_, after, rss, err := readProc(os.Getpid())
+	if err != nil {
 		t.Fatal(err)
 	}
 
 	used := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	if got := after.Children - before.Children; got < used-2*clockTick {
+	if got := after - before; got < used-2*clockTick {
 		t.Errorf("children have used %g s, of which one has used %g s", got, used)
 	}
 
-	if after.rss < 1<<20 {
-		t.Errorf("the largest RSS is %d bytes", after.rss)
+	if rss < 1<<20 {
+		t.Errorf("the largest RSS is %d bytes", rss)
 	}
 }
 

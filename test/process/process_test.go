@@ -103,6 +103,7 @@ func TestOrphan(t *testing.T) {
 	}
 
 	cmd := exec.CommandContext(t.Context(), self)
+
 	cmd.Env = append(os.Environ(), asParent+"=1")
 
 	out, err := cmd.StdoutPipe()
