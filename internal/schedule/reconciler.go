@@ -14,10 +14,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A Reconciler passes on the Workspaces of one kind that need a reconcile now.
+// A Reconciler passes on the Workspaces of one kind that need a reconcile now. After a creation or
+// deletion it passes them on twice.
 type Reconciler struct {
 	inner   reconcile.Reconciler
 	policy  Policy
@@ -89,7 +91,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 
 	r.log.Debug("Reconciling, because "+d.Reason, "uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
 
+	ctx = statusclient.WithWritten(ctx)
+
 	result, err := r.inner.Reconcile(ctx, req)
+	if err == nil && result.Requeue && r.completed(statusclient.Written(ctx)) { //nolint:staticcheck // The managed reconciler sets it.
+		result, err = r.inner.Reconcile(ctx, req)
+	}
+
 	if r.records.Get(ws).UID == "" {
 		r.onLeave(ws)
 	}
@@ -100,6 +108,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 	}
 
 	return r.next(ws, req, f, result), nil
+}
+
+// completed says whether a reconcile that ended with the supplied Workspace has created or destroyed
+// its infrastructure. The managed reconciler then wants to observe it once more: for most
+// resources, that was only the request. An apply or destroy is complete when it ends. If the
+// Workspace had to wait in the queue for the second reconcile, it would be gone only after all
+// others.
+func (r *Reconciler) completed(o client.Object) bool {
+	ws, ok := o.(workspace.Workspace)
+	if !ok {
+		return false
+	}
+
+	f, record := r.policy.Facts(ws), r.records.Get(ws)
+
+	return f.Synced && record.Observed() && (record.Observation.UpToDate || f.Deleted && !record.Observation.Exists)
 }
 
 // next returns when a Workspace is processed next, after the supplied result of a reconcile.

@@ -11,14 +11,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 )
 
 func TestReconciler(t *testing.T) {
@@ -27,13 +33,14 @@ func TestReconciler(t *testing.T) {
 	const interval = time.Hour
 
 	type outcome struct {
-		Ran, Left bool
-		Result    reconcile.Result
-		Free      int
+		Ran, Left, Twice bool
+		Result           reconcile.Result
+		Free             int
 	}
 
 	boom := errors.New("boom")
 	poll := reconcile.Result{RequeueAfter: interval}
+	again := reconcile.Result{Requeue: true} //nolint:staticcheck // The managed reconciler returns it.
 
 	cases := map[string]struct {
 		reason string
@@ -41,6 +48,9 @@ func TestReconciler(t *testing.T) {
 		before func(r *Reconciler)
 		inner  func(r *Reconciler) (reconcile.Result, error)
 		err    error
+
+		// written is the Workspace as the reconcile writes its status. Nil if it does not.
+		written *clusterv1beta1.Workspace
 
 		// polled says that the result is a requeue for the next poll.
 		polled bool
@@ -63,11 +73,44 @@ func TestReconciler(t *testing.T) {
 			polled: true,
 			want:   outcome{Ran: true, Free: 1},
 		},
-		"AtOnce": {
-			reason: "After a creation, the managed reconciler requeues the Workspace.",
+		"Unfinished": {
+			reason: "The managed reconciler requeues the Workspace, after a conflict for example.",
 			ws:     settled(changedSpec),
-			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil }, //nolint:staticcheck // It does.
-			want:   outcome{Ran: true, Free: 1, Result: reconcile.Result{Requeue: true}},                        //nolint:staticcheck // See above.
+			inner:  func(*Reconciler) (reconcile.Result, error) { return again, nil },
+			want:   outcome{Ran: true, Free: 1, Result: again},
+		},
+		"Created": {
+			reason: "After a creation, the managed reconciler observes the Workspace at once.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+
+				return again, nil
+			},
+			written: settled(changedSpec),
+			want:    outcome{Ran: true, Twice: true, Free: 1, Result: again},
+		},
+		"Destroyed": {
+			reason: "After a destroy, the managed reconciler removes the finalizer at once.",
+			ws:     settled(beingDeleted),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(beingDeleted), Observation{Deleted: true})
+
+				return again, nil
+			},
+			written: settled(beingDeleted),
+			want:    outcome{Ran: true, Twice: true, Free: 1, Result: again},
+		},
+		"NotPublished": {
+			reason: "What was created could not be published: that is tried later.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+
+				return again, nil
+			},
+			written: settled(changedSpec, notSynced),
+			want:    outcome{Ran: true, Free: 1, Result: again},
 		},
 		"Failed": {
 			reason: "The time of the retry is that of the record, which the condition shows.",
@@ -75,7 +118,7 @@ func TestReconciler(t *testing.T) {
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.records.Fail(settled(changedSpec))
 
-				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+				return again, nil
 			},
 			want: outcome{Ran: true, Free: 1, Result: reconcile.Result{RequeueAfter: retryBase}},
 		},
@@ -92,7 +135,7 @@ func TestReconciler(t *testing.T) {
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.slots.Acquire(requestOf("ws"))
 
-				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+				return again, nil
 			},
 			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
 		},
@@ -106,7 +149,7 @@ func TestReconciler(t *testing.T) {
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.slots.Acquire(requestOf("ws"))
 
-				return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The managed reconciler does.
+				return again, nil
 			},
 			want: outcome{Ran: true, Result: reconcile.Result{RequeueAfter: ticketTimeout}},
 		},
@@ -118,8 +161,8 @@ func TestReconciler(t *testing.T) {
 				r.records.now = func() time.Time { return now.Add(-time.Hour) }
 				r.records.Fail(settled())
 			},
-			inner: func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil }, //nolint:staticcheck // See above.
-			want:  outcome{Ran: true, Free: 1, Result: reconcile.Result{Requeue: true}},                        //nolint:staticcheck // See above.
+			inner: func(*Reconciler) (reconcile.Result, error) { return again, nil },
+			want:  outcome{Ran: true, Free: 1, Result: again},
 		},
 		"NotNeeded": {
 			reason: "A Workspace that waited and has nothing to apply any more cancels its ticket.",
@@ -173,8 +216,12 @@ func TestReconciler(t *testing.T) {
 
 			var r *Reconciler
 
-			r = NewReconciler(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-				got.Ran = true
+			r = NewReconciler(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+				got.Ran, got.Twice = true, got.Ran
+
+				if tc.written != nil {
+					writeStatus(ctx, t, tc.written)
+				}
 
 				return tc.inner(r)
 			}), p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) { got.Left = true }, logging.NewNopLogger())
@@ -214,6 +261,30 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
+// writeStatus writes the status of a Workspace, as a reconcile with the supplied context does.
+func writeStatus(ctx context.Context, t *testing.T, ws *clusterv1beta1.Workspace) {
+	t.Helper()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	stored := newWorkspace("a")
+	c := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(stored).WithObjects(stored).Build()
+
+	if err := c.Get(ctx, client.ObjectKeyFromObject(stored), stored); err != nil {
+		t.Fatal(err)
+	}
+
+	ws = ws.DeepCopy()
+	ws.SetResourceVersion(stored.GetResourceVersion())
+
+	if err := statusclient.NewClient(c, c).Status().Update(ctx, ws); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReconcilerRefuses(t *testing.T) {
 	t.Parallel()
 
@@ -224,4 +295,8 @@ func TestReconcilerRefuses(t *testing.T) {
 	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}); !errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("Reconcile(...) of something else than a Workspace: want a terminal error, got %v", err)
 	}
+}
+
+func notSynced(ws *clusterv1beta1.Workspace) {
+	ws.SetConditions(xpv2.ReconcileError(errors.New("boom")))
 }

@@ -137,6 +137,8 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 	}
 
 	if w.c.unchanged(ctx, claimable) {
+		keepLatest(ctx, claimable, true)
+
 		return nil
 	}
 
@@ -151,9 +153,12 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 		// The object keeps the specification that was read: the API server may return another one
 		// than the one that was reconciled. After a conflict it also keeps its version: an update
 		// of the whole object would revert the other change, and is refused.
-		if err == nil && version == o.GetResourceVersion() {
+		first := version == o.GetResourceVersion()
+		if err == nil && first {
 			o.SetResourceVersion(written.GetResourceVersion())
 		}
+
+		keepLatest(ctx, claimable, err == nil && first)
 
 		if !kerrors.IsConflict(err) {
 			return err

@@ -7,50 +7,94 @@ package statusclient
 import (
 	"context"
 	"reflect"
-	"sync/atomic"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 type latestKey struct{}
 
-// A latestObject is one that was read from the API server just now.
+// A latestObject is the version of an object that was read from the API server, or written to it,
+// just now. A reconcile is sequential, so it needs no lock.
 type latestObject struct {
-	o    client.Object
-	used atomic.Bool
+	o client.Object
+
+	// fresh says that the next Get may return it.
+	fresh bool
 }
 
 // WithLatest returns a context for the reconcile of an object that was read from the API server
-// or written to it just now. The first Get of the object, by a client of NewClient, returns a
-// copy without a request. Later ones, for example after a conflict, are requests.
+// just now. The first Get of the object, by a client of NewClient, returns a copy without a
+// request. Later ones, for example after a conflict, are requests.
 func WithLatest(ctx context.Context, o client.Object) context.Context {
-	return context.WithValue(ctx, latestKey{}, &latestObject{o: o})
+	return context.WithValue(ctx, latestKey{}, &latestObject{o: o, fresh: true})
 }
 
-// getLatest copies the object of WithLatest to o. It returns false if another object is wanted, or
-// the object was returned before.
+// WithWritten returns a context for two reconciles of an object in succession. The first Get after
+// an update of the status returns a copy of what was written without a request, as after
+// WithLatest.
+func WithWritten(ctx context.Context) context.Context {
+	if latestIn(ctx) != nil {
+		return ctx
+	}
+
+	return context.WithValue(ctx, latestKey{}, &latestObject{})
+}
+
+// Written returns the object as its last update of the status has written it, in a reconcile with a
+// context of WithWritten. It is nil if there was no such update, or if it is not known what the API
+// server has now.
+func Written(ctx context.Context) client.Object {
+	if l := latestIn(ctx); l != nil && l.fresh {
+		return l.o
+	}
+
+	return nil
+}
+
+func latestIn(ctx context.Context) *latestObject {
+	l, _ := ctx.Value(latestKey{}).(*latestObject)
+
+	return l
+}
+
+// getLatest copies the latest version to o. It returns false if another object is wanted, or the
+// version was returned before.
 func getLatest(ctx context.Context, key client.ObjectKey, o client.Object) bool {
-	l, ok := ctx.Value(latestKey{}).(*latestObject)
-	if !ok || client.ObjectKeyFromObject(l.o) != key || reflect.TypeOf(l.o) != reflect.TypeOf(o) || l.used.Swap(true) {
+	l := latestIn(ctx)
+	if l == nil || !l.fresh || client.ObjectKeyFromObject(l.o) != key || reflect.TypeOf(l.o) != reflect.TypeOf(o) {
 		return false
 	}
 
+	l.fresh = false
 	l.copyTo(o)
 
 	return true
 }
 
-// isLatest copies the object of WithLatest to latest if o was read as that version. Otherwise it
-// returns false.
+// isLatest copies the latest version to latest if o was read or written as that version. Otherwise
+// it returns false.
 func isLatest(ctx context.Context, o, latest client.Object) bool {
-	l, ok := ctx.Value(latestKey{}).(*latestObject)
-	if !ok || l.o.GetUID() != o.GetUID() || l.o.GetResourceVersion() != o.GetResourceVersion() {
+	l := latestIn(ctx)
+	if l == nil || l.o == nil || l.o.GetUID() != o.GetUID() || l.o.GetResourceVersion() != o.GetResourceVersion() {
 		return false
 	}
 
 	l.copyTo(latest)
 
 	return true
+}
+
+// keepLatest records the version of an object after an update of its status. Without certainty that
+// o is that version, the next Get is a request.
+func keepLatest(ctx context.Context, o Claimable, certain bool) {
+	l := latestIn(ctx)
+	if l == nil {
+		return
+	}
+
+	if l.fresh = certain; certain {
+		l.o = copyOf(o)
+	}
 }
 
 func (l *latestObject) copyTo(o client.Object) {

@@ -9,7 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
@@ -72,5 +76,44 @@ func testLatest(t *testing.T, live client.Client, cached client.Reader) {
 
 	if ws.GetLabels()[shardLabel] != "a" {
 		t.Error("Get(...): want a copy of the object")
+	}
+
+	// What was written is known, until the write meets another one: the version of the result is not
+	// the one that was reconciled.
+	ctx = WithWritten(t.Context())
+
+	o, ok := get(ctx, ws.GetName()).(*clusterv1beta1.Workspace)
+	if !ok || Written(ctx) != nil {
+		t.Fatalf("Written(...) before a write: want nothing, got %v", Written(ctx))
+	}
+
+	for _, tc := range []struct {
+		reason  string
+		before  func()
+		written bool
+	}{
+		{reason: "Nothing else has changed.", before: func() {}, written: true},
+		{reason: "There was nothing to write.", before: func() {}, written: true},
+		{reason: "A person has changed it.", before: func() { label(t, live, ws.GetName()); o.SetLastHandledReconcileAt("2") }},
+	} {
+		tc.before()
+		o.SetConditions(xpv2.Available())
+
+		if err := c.Status().Update(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := Written(ctx) != nil; got != tc.written {
+			t.Errorf("%s\nWritten(...): want an object %t, got %t", tc.reason, tc.written, got)
+		}
+	}
+}
+
+func label(t *testing.T, live client.Client, name string) {
+	t.Helper()
+
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := live.Patch(t.Context(), ws, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/changed":"again"}}}`))); err != nil {
+		t.Fatal(err)
 	}
 }
