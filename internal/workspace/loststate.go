@@ -23,42 +23,57 @@ type Found struct {
 	OtherDisk bool
 }
 
-// Remembered returns the last known state of a Workspace, or nil if none is known.
-func Remembered(ws Workspace, otherDisk bool) *commonv1beta1.StateSummary {
-	own, seen := ws.GetOwnership(), ws.GetObservation().State
-
-	if seen == nil {
-		seen = &commonv1beta1.StateSummary{}
+// Remembered returns the last known state of a Workspace. It is the zero value if none is known.
+func Remembered(ws Workspace) commonv1beta1.StateSummary {
+	if s := ws.GetObservation().State; s != nil {
+		return *s
 	}
 
-	switch {
-	case seen.Resources > 0:
-		return seen
-	// Its creation began on another disk, and the end of the creation was not recorded: the state
-	// on that disk may have resources.
-	case otherDisk && own.CreationStarted != nil && own.CreationSucceeded == nil:
-		return &commonv1beta1.StateSummary{Lineage: seen.Lineage, Serial: seen.Serial, Resources: 1}
-	default:
-		return ws.GetObservation().State
-	}
+	return commonv1beta1.StateSummary{}
 }
 
 // Lost describes a difference between the found and the remembered state which means that the
-// latter was lost. It is empty if nothing was lost.
-func Lost(had *commonv1beta1.StateSummary, found Found) string {
-	// Without resources, nothing could be created twice.
-	if had == nil || had.Resources == 0 {
-		return ""
+// latter was lost, and returns the value with which a person accepts the loss. Both are empty if
+// nothing was lost.
+//
+// An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which
+// keeps the lineage, gets other serials from then on.
+func Lost(ws Workspace, found Found) (reason, loss string) {
+	own, had := ws.GetOwnership(), Remembered(ws)
+
+	// Its creation began on another disk, and the end of the creation was not recorded: the state
+	// on that disk may have resources.
+	if found.OtherDisk && own.CreationStarted != nil && own.CreationSucceeded == nil {
+		had.Resources = max(had.Resources, 1)
 	}
 
+	// Without resources, nothing could be created twice.
+	if had.Resources == 0 {
+		return "", ""
+	}
+
+	reason = lost(had, found)
+	if reason == "" {
+		return "", ""
+	}
+
+	loss = cmp.Or(had.Lineage, LineageUnknown)
+	if found.Lineage == had.Lineage && found.Lineage != "" {
+		loss = fmt.Sprintf("%s/%d", loss, had.Serial)
+	}
+
+	return reason, loss
+}
+
+func lost(had commonv1beta1.StateSummary, found Found) string {
 	switch {
 	case found.Lineage == "":
-		return "is gone: expected " + describeState(*had) + ", found none"
+		return "is gone: expected " + describeState(had) + ", found none"
 	case had.Lineage == "" && found.Empty:
 		// Some backends make a new state when they are read.
-		return "is empty: expected " + describeState(*had)
+		return "is empty: expected " + describeState(had)
 	case had.Lineage != "" && found.Lineage != had.Lineage:
-		return fmt.Sprintf("is another one: expected %s, found %s", describeState(*had), describeState(found.StateSummary))
+		return fmt.Sprintf("is another one: expected %s, found %s", describeState(had), describeState(found.StateSummary))
 	case found.Serial < had.Serial:
 		return fmt.Sprintf("is an old copy: expected serial %d or later of lineage %s, found serial %d", had.Serial, had.Lineage, found.Serial)
 	// After an apply, the status has the serial from before it, and the number of resources from after
@@ -76,16 +91,4 @@ func describeState(s commonv1beta1.StateSummary) string {
 	}
 
 	return fmt.Sprintf("lineage %s (serial %d, %d resources)", s.Lineage, s.Serial, s.Resources)
-}
-
-// LossOf returns the value with which a person accepts the loss. An accepted loss has no effect
-// on later ones: a new state has a new lineage, and an old copy, which keeps the lineage, gets
-// other serials from then on.
-func LossOf(had commonv1beta1.StateSummary, found Found) string {
-	lineage := cmp.Or(had.Lineage, LineageUnknown)
-	if found.Lineage == had.Lineage && found.Lineage != "" {
-		return fmt.Sprintf("%s/%d", lineage, had.Serial)
-	}
-
-	return lineage
 }

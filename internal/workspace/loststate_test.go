@@ -23,6 +23,7 @@ func TestLost(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		had    *commonv1beta1.StateSummary
+		opts   []option
 		found  Found
 		want   string
 	}{
@@ -114,48 +115,38 @@ func TestLost(t *testing.T) {
 			had:    &commonv1beta1.StateSummary{Resources: 1},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x"}},
 		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if diff := cmp.Diff(tc.want, Lost(tc.had, tc.found)); diff != "" {
-				t.Errorf("\n%s\nLost(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestRemembered(t *testing.T) {
-	t.Parallel()
-
-	annotated := func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, epoch()) }
-	something := &commonv1beta1.StateSummary{Resources: 1}
-
-	cases := map[string]struct {
-		reason    string
-		opts      []option
-		otherDisk bool
-		want      *commonv1beta1.StateSummary
-	}{
-		"New":       {reason: "It never had a state.", otherDisk: true},
-		"Annotated": {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
-		"Seen":      {reason: "The status has the last observed state.", opts: []option{seen("l")}, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
-		"SeenBegun": {reason: "The observed state takes precedence over a creation that has begun.", opts: []option{seen("l"), began(0)}, otherDisk: true, want: &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
-		"Destroyed": {reason: "Destroyed resources are no longer there.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0), succeeded()}, otherDisk: true, want: &commonv1beta1.StateSummary{}},
-		"Begun":     {reason: "The state shows how far the creation got.", opts: []option{remembers(commonv1beta1.StateSummary{}), began(0)}, want: &commonv1beta1.StateSummary{}},
+		"Annotated": {
+			reason: "A copy has the annotations of the original.",
+			opts:   []option{func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, epoch()) }},
+		},
+		"NewDisk": {
+			reason: "It never had a state.",
+			found:  Found{OtherDisk: true},
+		},
+		"Begun": {
+			reason: "The state shows how far the creation got.",
+			had:    &commonv1beta1.StateSummary{},
+			opts:   []option{began(0)},
+		},
 		"BegunThere": {
-			reason:    "The state that would show how far the creation got is on another disk.",
-			opts:      []option{remembers(commonv1beta1.StateSummary{}), began(0)},
-			otherDisk: true,
-			want:      something,
+			reason: "The state that would show how far the creation got is on another disk.",
+			had:    &commonv1beta1.StateSummary{},
+			opts:   []option{began(0)},
+			found:  Found{OtherDisk: true},
+			want:   "is gone: expected the one that it was created with, found none",
 		},
 		"AgainThere": {
-			reason:    "The same is true if the last state had no resources.",
-			opts:      []option{remembers(commonv1beta1.StateSummary{Lineage: "l", Serial: 7}), began(0)},
-			otherDisk: true,
-			want:      &commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			reason: "The same is true if the last state had no resources.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 7},
+			opts:   []option{began(0)},
+			found:  Found{OtherDisk: true},
+			want:   "is gone: expected lineage l (serial 7, 1 resources), found none",
+		},
+		"DestroyedThere": {
+			reason: "The creation succeeded there, and destroyed resources are no longer there.",
+			had:    &commonv1beta1.StateSummary{},
+			opts:   []option{began(0), succeeded()},
+			found:  Found{OtherDisk: true},
 		},
 	}
 
@@ -163,8 +154,14 @@ func TestRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(tc.want, Remembered(newWorkspace("a", tc.opts...), tc.otherDisk)); diff != "" {
-				t.Errorf("\n%s\nRemembered(...): -want, +got:\n%s", tc.reason, diff)
+			ws := newWorkspace("a", tc.opts...)
+			if tc.had != nil {
+				remembers(*tc.had)(ws)
+			}
+
+			got, _ := Lost(ws, tc.found)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nLost(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -38,9 +38,6 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	}
 
 	reported, err := e.report(ctx, ws, o)
-	if err == nil {
-		completeCreation(ctx)
-	}
 
 	return managed.ExternalCreation{ConnectionDetails: reported.ConnectionDetails}, err
 }
@@ -88,7 +85,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 		return nil
 	}
 
-	_, err = e.conflicts.contest(ctx, ws, e.prior.Lineage)
+	_, err = e.contest(ctx, ws, e.prior.Lineage)
 
 	return err
 }
@@ -125,21 +122,6 @@ func (e *external) createdNothing(ctx context.Context, err error) bool {
 	state, err := e.runner.State(ctx)
 
 	return err == nil && state.Empty()
-}
-
-// recordCreation records in the status how far the creation got, according to an observation.
-func (e *external) recordCreation(ws workspace.Workspace, seen schedule.Observation) {
-	o := ws.GetObservation()
-	o.State = seen.State
-	ws.SetObservation(o)
-
-	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {
-		workspace.Own(ws, seen.CreatedLineage)
-	}
-
-	if seen.UpToDate {
-		workspace.Succeed(ws, e.now())
-	}
 }
 
 // Update applies the plan that was made when the connector connected.
@@ -212,8 +194,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 		return schedule.Observation{}, err
 	}
 
-	outputs := a.Outputs
-	state := applied(summarizeState(e.prior), a.Summary)
+	outputs, state := a.Outputs, applied(e.prior, a.Summary)
 
 	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
 	// which is dropped if it is too long: missing outputs do not mean that there are none.
@@ -244,4 +225,13 @@ func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	e.prior = s
 
 	return e.writeRunRecord(ws, s, nil)
+}
+
+// applied returns the summary of the supplied state after an apply, with the number of resources that
+// it has now. The next observation corrects the rest.
+func applied(prior *terraform.State, s terraform.Summary) commonv1beta1.StateSummary {
+	state := summarizeState(prior)
+	state.Resources = max(state.Resources+s.Add+s.Import-s.Destroy, 0)
+
+	return state
 }

@@ -5,10 +5,12 @@
 package workspace
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -16,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -218,6 +221,152 @@ func TestUpdate(t *testing.T) {
 
 			_, err := r.Update(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
+		})
+	}
+}
+
+// TestUnrecordedCreation has an API server that does not record that a creation begins. Nothing
+// is created. An earlier creation began on the same disk.
+func TestUnrecordedCreation(t *testing.T) {
+	t.Parallel()
+
+	earlier := &metav1.Time{Time: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	r := newAttempt(t, with(func(ws *clusterv1beta1.Workspace) {
+		ws.SetOwnership(commonv1beta1.Ownership{UID: "a", CreationStarted: earlier})
+	}))
+	r.runner.record = &runner.RunRecord{CreationStarted: earlier}
+	r.plan, r.prior = new(changes()), &terraform.State{}
+	r.maxWrites = 0
+
+	// Several attempts in a row may fail in this way.
+	for range 2 {
+		if _, err := r.Create(t.Context(), r.ws); err == nil || len(r.runner.ran) > 0 {
+			t.Errorf("want the creation to fail without a run, got %v", r.runner.ran)
+		}
+
+		r.ws.SetOwnership(r.recorded(t).GetOwnership())
+
+		// A disk that records a creation which has not begun is harmless. The reverse would block the
+		// creation.
+		status, disk := r.ws.GetOwnership().CreationStarted, r.runner.record.CreationStarted
+		if !status.Equal(earlier) || !earlier.Before(disk) {
+			t.Errorf("want the creation on the disk only, got %s in the status, %s on the disk", status, disk)
+		}
+
+		if here, err := r.beganHere(r.ws); err != nil || !here {
+			t.Errorf("want the earlier creation to have begun on this disk, got %t and error %v", here, err)
+		}
+	}
+}
+
+func TestReconcileMetrics(t *testing.T) {
+	t.Parallel()
+
+	drift := changes()
+	drift.Drift = []string{"a.b"}
+
+	create := func(ctx context.Context, r *attempt) error {
+		_, err := r.Create(ctx, r.ws)
+
+		return err
+	}
+	update := func(ctx context.Context, r *attempt) error {
+		_, err := r.Update(ctx, r.ws)
+
+		return err
+	}
+	// Observe it once more, as the next poll does.
+	observe := func(ctx context.Context, r *attempt) error {
+		if err := r.observeInConnect(ctx, r.ws); err != nil {
+			return err
+		}
+
+		_, err := r.Observe(ctx, r.ws)
+
+		return err
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		plan   terraform.Plan
+		prior  terraform.State
+		err    error
+		do     func(ctx context.Context, r *attempt) error
+		want   counts
+	}{
+		"Created": {
+			reason: "What the Workspace asks for exists.",
+			ws:     with(),
+			plan:   changes(),
+			do:     create,
+			want:   counts{"test ready"},
+		},
+		"NotCreated": {
+			reason: "The apply has failed.",
+			ws:     with(),
+			plan:   changes(),
+			err:    errors.New("boom"),
+			do:     create,
+			want:   counts{},
+		},
+		"Updated": {
+			reason: "A change by a person is no drift.",
+			ws:     with(owner),
+			plan:   changes(),
+			prior:  ownState(),
+			do:     update,
+			want:   counts{"test ready"},
+		},
+		"Corrected": {
+			reason: "A drift was corrected.",
+			ws:     with(owner),
+			plan:   drift,
+			prior:  ownState(),
+			do:     update,
+			want:   counts{"test ready", "drift corrected"},
+		},
+		"NotCorrected": {
+			reason: "The drift is still there.",
+			ws:     with(owner),
+			plan:   drift,
+			prior:  ownState(),
+			err:    errors.New("boom"),
+			do:     update,
+			want:   counts{},
+		},
+		"Unchanged": {
+			reason: "There was nothing to do, and the next poll is no change.",
+			ws:     with(owner),
+			prior:  ownState(),
+			do:     func(ctx context.Context, r *attempt) error { return errors.Join(observe(ctx, r), observe(ctx, r)) },
+			want:   counts{"test ready"},
+		},
+		"Reported": {
+			reason: "A drift that may not be corrected counts once.",
+			ws:     with(owner, policies(xpv2.ManagementActionObserve)),
+			plan:   drift,
+			prior:  ownState(),
+			do:     observe,
+			want:   counts{"drift reported"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			r.runner.applied, r.runner.applyErr = &terraform.Applied{Outputs: map[string]terraform.Output{}}, tc.err
+			r.observed(t, tc.plan, tc.prior)
+
+			if err := tc.do(t.Context(), r); !errors.Is(err, tc.err) {
+				t.Errorf("%s\nwant error %v, got %v", tc.reason, tc.err, err)
+			}
+
+			if diff := cmp.Diff(tc.want, *r.counts); diff != "" {
+				t.Errorf("\n%s\nmetrics: -want, +got:\n%s", tc.reason, diff)
+			}
 		})
 	}
 }

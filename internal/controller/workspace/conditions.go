@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -133,4 +136,34 @@ func describe(s *commonv1beta1.PlanSummary) string {
 	}
 
 	return b.String()
+}
+
+// recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes the
+// condition Stalled together with Synced, which contains the error.
+//
+// It logs when a Workspace becomes stalled, and notStalled logs when it no longer is: without
+// --debug, the log has no other trace of a failure.
+func (s shared) recordFailure(ws workspace.Workspace, err error) {
+	f := s.records.Fail(ws)
+	if !f.Stalled() {
+		s.notStalled(ws)
+
+		return
+	}
+
+	next := f.Retry.UTC().Format(time.RFC3339)
+	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
+		s.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
+	}
+}
+
+// notStalled clears the condition of a Workspace that was stalled.
+func (s shared) notStalled(ws workspace.Workspace) {
+	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && transition(ws, workspace.TypeStalled, corev1.ConditionFalse, reasonRetried, "") {
+		s.logFor(ws).Info("Workspace is not stalled any more")
+	}
+}
+
+func (s shared) logFor(ws workspace.Workspace) logging.Logger {
+	return s.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
 }

@@ -27,15 +27,19 @@ import (
 
 // shared is what a connector shares with its externals.
 type shared struct {
-	kube      client.Client
-	policy    schedule.Policy
-	records   *schedule.Records
-	slots     *schedule.Slots
-	conflicts *stateConflicts
-	locks     statelock.Detector
-	recorder  event.Recorder
-	log       logging.Logger
-	metrics   ReconcileMetrics
+	// kube is a client of the package statusclient. live reads the Workspaces of all instances from
+	// the API server.
+	kube client.Client
+	live client.Reader
+
+	policy   schedule.Policy
+	records  *schedule.Records
+	slots    *schedule.Slots
+	locks    statelock.Detector
+	recorder event.Recorder
+	log      logging.Logger
+	metrics  ReconcileMetrics
+	now      func() time.Time
 
 	// name of the controller.
 	name string
@@ -43,8 +47,7 @@ type shared struct {
 	// server is the address of the API server of kube.
 	server string
 
-	// servedByOtherBefore says whether another instance, not an earlier incarnation of this
-	// one, served a Workspace before.
+	// servedByOtherBefore: see Options.
 	servedByOtherBefore func(o client.Object) bool
 }
 
@@ -60,11 +63,10 @@ type connector struct {
 // Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
 // opens its working directory and observes it.
 //
-// It also makes the plan (observeInConnect), and Observe only returns the result. A failure to
-// fetch the module, to initialize the directory or to reach the state must be a failure of Connect,
-// because alerts select by the reason of the condition. These are UnpreparedErrors, and only a plan
-// shows them: the module is fetched and the directory initialized when a run needs that. Observe
-// returns all other failures of the observation.
+// Observe only returns the result. A failure to fetch the module, to initialize the directory or to
+// reach the state must be a failure of Connect, because alerts select by the reason of the
+// condition. These are UnpreparedErrors, and only a plan shows them: the module is fetched and the
+// directory initialized when a run needs that.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err == nil {
@@ -72,7 +74,7 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	}
 
 	if err != nil {
-		recordFailure(c.records, c.log, ws, err)
+		c.recordFailure(ws, err)
 
 		// Deletion increases the generation without a change of the specification.
 		if !meta.WasDeleted(ws) {
@@ -83,6 +85,22 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	}
 
 	return e, nil
+}
+
+// observeInConnect observes the Workspace and keeps the result for Observe. If it fails before the
+// observation of the infrastructure, it returns an error and leaves nothing to disconnect.
+func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
+	e.observation, e.failure = e.observe(ctx, ws)
+	if !runner.IsUnprepared(e.failure) {
+		return nil
+	}
+
+	err := e.failure
+	if closeErr := e.runner.Close(); closeErr != nil {
+		err = errors.Join(err, closeErr)
+	}
+
+	return redactErr(e.secrets, err)
 }
 
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
@@ -118,17 +136,15 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
-		log := c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+		log := c.logFor(ws)
 		target.Log = func(line string) { log.Info(in.Secrets().Line(line)) }
 	}
 
 	e := &external{
-		shared:   c.shared,
-		runner:   runner.New(c.runs, target),
-		secrets:  in.Secrets(),
-		now:      time.Now,
-		stop:     c.runs.Stop,
-		checksum: checksum(ws),
+		shared:  c.shared,
+		runner:  runner.New(c.runs, target),
+		secrets: in.Secrets(),
+		stop:    c.runs.Stop,
 	}
 	e.recorder = redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()}
 

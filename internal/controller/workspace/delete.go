@@ -6,6 +6,9 @@ package workspace
 
 import (
 	"context"
+	"slices"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -65,7 +68,6 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	gone := !mine || e.removeState(ctx, ws)
 	e.records.Observe(ws, schedule.Observation{Deleted: gone})
 	e.succeeded(ws)
-	completeDeletion(ctx, gone)
 
 	return managed.ExternalDelete{}, nil
 }
@@ -207,13 +209,17 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 // is deleted. Without this record, the next reconcile would take the deleted state for a lost
 // one.
 func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
-	if had := workspace.Remembered(ws, false); had == nil || had.Resources == 0 {
+	if workspace.Remembered(ws).Resources == 0 {
 		return nil
 	}
 
 	o := ws.GetObservation()
 	o.State = &commonv1beta1.StateSummary{}
 	ws.SetObservation(o)
+
+	// The managed reconciler sets these conditions, too. With this write it has nothing to write.
+	g := ws.GetGeneration()
+	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(g), xpv2.ReconcileSuccess().WithObservedGeneration(g))
 
 	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
 }
@@ -223,4 +229,33 @@ func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) erro
 func mayBeBroken(err error) bool {
 	return err != nil && !terraform.IsLocked(err) && !terraform.Began(err) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// withWayOut returns the supplied error of a destroy. If variables without a value are the
+// reason, it adds what a person can do about that.
+//
+// A destroy with other values than the last ones, such as the defaults of the module, would not
+// help: the region of a provider may be one of them. The CLI finds no resources in another
+// region, and removes them from the state as if they had been destroyed.
+func (e *external) withWayOut(ws workspace.Workspace, err error) error {
+	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
+		return err
+	}
+
+	return errors.Errorf("%w. There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
+		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
+}
+
+// howToOrphan says how a person can delete a Workspace and keep its infrastructure.
+func howToOrphan(ws workspace.Workspace) string {
+	_, hasDeletionPolicy := ws.(interface {
+		GetDeletionPolicy() xpv2.DeletionPolicy
+	})
+
+	// Other management policies take precedence over the deletion policy.
+	if p := ws.GetManagementPolicies(); hasDeletionPolicy && (len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll)) {
+		return "set spec.deletionPolicy to Orphan"
+	}
+
+	return `set spec.managementPolicies to ["Observe", "Create", "Update"]`
 }

@@ -11,10 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -44,7 +47,7 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) { r.runner.destroyed = 2 },
-			want:   outcome{ran: []string{pull, destroy}, lineage: ownLineage},
+			want:   outcome{ran: []string{pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"Empty": {
 			reason: "There is nothing to destroy.",
@@ -100,8 +103,7 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted, owner),
 			state:  otherState(),
 			change: func(r *attempt) {
-				had, found := *r.ws.GetObservation().State, workspace.Found{StateSummary: summarizeState(r.runner.state)}
-				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: workspace.LossOf(had, found)})
+				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: ownLineage})
 			},
 			want:      outcome{ran: []string{pull}, events: []string{"KeptState"}, lineage: ownLineage},
 			resources: 2,
@@ -206,14 +208,14 @@ func TestDelete(t *testing.T) {
 				r.runner.destroyed = 1
 				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4} }
 			},
-			want: outcome{ran: []string{pull, destroy, pull}, lineage: ownLineage},
+			want: outcome{ran: []string{pull, destroy, pull}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"NotRecorded": {
 			reason: "Without this record, the next instance would take the state for a lost one.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) { r.runner.destroyed, r.maxWrites = 2, 0 },
-			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", lineage: ownLineage},
+			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"Unsaved": {
 			reason: "A state that a run could not save is destroyed, too.",
@@ -222,7 +224,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.destroyed, r.runner.unsaved, r.runner.record = 2, "/errored.tfstate", &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
 			},
-			want: outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, lineage: ownLineage},
+			want: outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 	}
 
@@ -302,6 +304,53 @@ func TestObserveDeleted(t *testing.T) {
 
 			if diff := cmp.Diff(tc.exists, o.ResourceExists); diff != "" {
 				t.Errorf("\n%s\nexists: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWithWayOut(t *testing.T) {
+	t.Parallel()
+
+	const (
+		orphan = ". There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. " +
+			"To delete the Workspace and leave the infrastructure and its state behind, "
+		byPolicy   = `set spec.managementPolicies to ["Observe", "Create", "Update"]`
+		byDeletion = "set spec.deletionPolicy to Orphan"
+	)
+
+	incomplete, other := errors.New("varFiles[0]"), errors.New("no such region")
+
+	limited := with()
+	limited.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete})
+
+	cases := map[string]struct {
+		reason     string
+		ws         workspace.Workspace
+		incomplete error
+		err        error
+		want       string
+	}{
+		"Cluster":    {reason: "The deletion policy is enough.", ws: with(), incomplete: incomplete, err: errors.Wrap(incomplete, "a"), want: "a: varFiles[0]" + orphan + byDeletion},
+		"Policies":   {reason: "The deletion policy has no effect beside other management policies.", ws: limited, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
+		"Namespaced": {reason: "There is no deletion policy.", ws: &namespacedv1beta1.Workspace{}, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
+		"Other":      {reason: "The reason is another one.", ws: with(), incomplete: incomplete, err: other, want: "no such region"},
+		"Complete":   {reason: "Nothing is missing.", ws: with(), err: other, want: "no such region"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			e := &external{runner: &fakeRunner{incomplete: tc.incomplete}}
+
+			err := e.withWayOut(tc.ws, tc.err)
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+				t.Errorf("\n%s\nwithWayOut(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if !errors.Is(err, tc.err) {
+				t.Errorf("withWayOut(...): %v is not %v any more", err, tc.err)
 			}
 		})
 	}

@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"context"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,9 +16,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
-	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -41,54 +40,31 @@ type external struct {
 
 	runner  workspaceRunner
 	secrets *redact.Secrets
-	now     func() time.Time
 
 	// stop is the lifetime of all runs.
 	stop context.Context //nolint:containedctx // See above.
 
-	// checksum of the specification, for the status.
-	checksum string
-
-	// observation is the result of observeInConnect, which Observe returns.
-	observation func() (managed.ExternalObservation, error)
+	// observation is the result of observe, or failure its error, which Observe returns.
+	observation managed.ExternalObservation
+	failure     error
 
 	// plan is applied by Create or Update. prior is the state that it was made from.
 	plan  *terraform.Plan
 	prior *terraform.State
 }
 
-// observeInConnect observes while the connector connects, and keeps the result for Observe. If it
-// fails before the observation of the infrastructure, it returns an error and leaves nothing to
-// disconnect.
-func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
-	o, err := e.observe(ctx, ws)
-	if !runner.IsUnprepared(err) {
-		e.observation = func() (managed.ExternalObservation, error) { return o, err }
-
-		return nil
-	}
-
-	if closeErr := e.runner.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
-
-	return redactErr(e.secrets, err)
-}
-
-// Observe returns the result of observeInConnect.
+// Observe returns the result of the observation that the connector has made.
 func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
-	o, err := e.observation()
-
 	switch {
-	case errors.Is(err, errNoSlot):
-		return managed.ExternalObservation{}, err
-	case err != nil:
-		return managed.ExternalObservation{}, e.failed(ws, err)
-	case o.ResourceUpToDate || nothingFollows(ws, o):
+	case errors.Is(e.failure, errNoSlot):
+		return managed.ExternalObservation{}, e.failure
+	case e.failure != nil:
+		return managed.ExternalObservation{}, e.failed(ws, e.failure)
+	case e.observation.ResourceUpToDate || nothingFollows(ws, e.observation):
 		e.succeeded(ws)
 	}
 
-	return o, nil
+	return e.observation, nil
 }
 
 // nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
@@ -240,12 +216,10 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	o := ws.GetObservation()
 	// A checksum states that the Workspace was reconciled with its state: see workspace.Owns.
 	if seen.UpToDate && !workspace.OnlyObserves(ws) {
-		o.Checksum = e.checksum
+		o.Checksum = checksum(ws)
 	}
 
-	o.RemoteSource = seen.Source
-	o.Plan = seen.Plan
-	o.State = seen.State
+	o.RemoteSource, o.Plan, o.State = seen.Source, seen.Plan, seen.State
 	ws.SetObservation(o)
 
 	if err := showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs)); err != nil {
@@ -256,9 +230,12 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		e.metrics.Drifted(driftReported)
 	}
 
-	e.recordCreation(ws, seen)
+	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {
+		workspace.Own(ws, seen.CreatedLineage)
+	}
 
 	if seen.UpToDate {
+		workspace.Succeed(ws, e.now())
 		ready(ws)
 		ws.SetObservedGeneration(ws.GetGeneration())
 	}
@@ -268,6 +245,13 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		ResourceUpToDate:  seen.UpToDate,
 		ConnectionDetails: details,
 	}, nil
+}
+
+// checksum returns a digest of what people have written in the supplied Workspace, for its status.
+// It must not depend on values of Secrets: a person who may read the Workspace could try all values
+// of a short Secret.
+func checksum(ws workspace.Workspace) string {
+	return workdir.Digest(nil, schedule.Desired(ws), workdir.Encode(ws.GetParameters()))
 }
 
 // details returns the connection details to publish for an observation.
@@ -290,14 +274,15 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, o schedu
 // failed records the supplied error and returns it without secrets.
 func (e *external) failed(ws workspace.Workspace, err error) error {
 	err = redactErr(e.secrets, err)
-	recordFailure(e.records, e.log, ws, err)
+	e.recordFailure(ws, err)
 
 	return err
 }
 
 // succeeded records that nothing is left to do for a Workspace.
 func (e *external) succeeded(ws workspace.Workspace) {
-	recordSuccess(e.records, e.log, ws)
+	e.records.Succeed(ws)
+	e.notStalled(ws)
 
 	if took, ok := e.records.Applied(ws); ok {
 		e.metrics.BecameReady(e.name, took)

@@ -120,11 +120,12 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 
 	r.external = &external{
 		shared: shared{
-			kube:      kube,
-			policy:    policy,
-			records:   records,
-			slots:     schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
-			conflicts: &stateConflicts{live: kube, kube: kube, now: time.Now},
+			kube:    kube,
+			live:    kube,
+			now:     time.Now,
+			policy:  policy,
+			records: records,
+			slots:   schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
 			locks: statelock.Detector{
 				Host:         "host-0",
 				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
@@ -138,11 +139,9 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 
 			servedByOtherBefore: func(client.Object) bool { return false },
 		},
-		runner:   r.runner,
-		secrets:  redact.New([]byte("sesame-sesame")),
-		now:      time.Now,
-		stop:     stopped(t),
-		checksum: "checksum",
+		runner:  r.runner,
+		secrets: redact.New([]byte("sesame-sesame")),
+		stop:    stopped(t),
 	}
 
 	return r

@@ -104,7 +104,7 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 	}
 
 	holder := ""
-	err = e.conflicts.each(ctx, func(other workspace.Workspace, description string) {
+	err = e.eachWorkspace(ctx, func(other workspace.Workspace, description string) {
 		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && e.locks.IsServed(ctx, other, l.Host()) {
 			holder = description
 		}
@@ -134,7 +134,7 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 	}
 
 	for _, name := range names {
-		removed, kubeErr := statelock.ReleaseLease(ctx, e.conflicts.live, e.kube, name, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelStateSuffix: b.Suffix})
+		removed, kubeErr := statelock.ReleaseLease(ctx, e.live, e.kube, name, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelStateSuffix: b.Suffix})
 		if removed {
 			return nil
 		}

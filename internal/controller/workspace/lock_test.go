@@ -5,12 +5,16 @@
 package workspace
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -19,8 +23,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // lockedBy is the refusal of a CLI because of a lock.
@@ -209,5 +218,220 @@ func TestLockedError(t *testing.T) {
 	l.Operation = statelock.MakesState
 	if got := statelock.NewLockedError(inner, l, "").Error(); !strings.HasSuffix(got, "remove it with force-unlock, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
+	}
+}
+
+// anotherCreating is another Workspace that has begun to create something in the Terraform
+// workspace of the supplied name.
+func anotherCreating(name string) client.Object {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+	meta.SetExternalName(ws, name)
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{}, time.Now())
+
+	return ws
+}
+
+// TestUnlock checks a lock of a host on which an instance died. The lock stays if an instance
+// that is alive may have made it there, for another Workspace with the same state. Pods of a
+// StatefulSet keep their names.
+func TestUnlock(t *testing.T) {
+	t.Parallel()
+
+	const host = "pod-0"
+
+	plan, pull, unlock := "plan", "state pull", "force-unlock"
+	blank := terraform.State{Lineage: ownLineage, Serial: 1}
+	refused := lockedBy("root@"+host, time.Now())
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		others []client.Object
+		state  terraform.State
+		err    error
+		served bool
+		ran    []string
+		want   string
+	}{
+		"Own": {
+			reason: "No other Workspace changes a state that has an owner.",
+			ws:     with(owner),
+			others: []client.Object{anotherCreating("ws")},
+			state:  ownState(),
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"Alone": {
+			reason: "There is no other Workspace.",
+			ws:     with(begun),
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"Copy": {
+			reason: "A copy creates something in the same state.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"CopyWithoutState": {
+			reason: "A copy creates the same state.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			err:    refused,
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"CopyElsewhere": {
+			reason: "The instance that serves the copy is on another host.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("ws")},
+			state:  blank,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherName": {
+			reason: "The other one has another Terraform workspace.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreating("other")},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherState": {
+			reason: "The other one has another state.",
+			ws:     with(begun),
+			others: []client.Object{anotherOwner(otherLineage)},
+			state:  blank,
+			served: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"OtherOwner": {
+			reason: "The existing state belongs to the other one.",
+			ws:     with(begun),
+			others: []client.Object{anotherOwner(otherLineage)},
+			state:  otherState(),
+			served: true,
+			ran:    []string{plan, pull},
+			want:   `it may be held for the Workspace "ns/other" of tf.m.upbound.io`,
+		},
+		"Unreadable": {
+			reason: "It is not known which state is locked.",
+			ws:     with(begun),
+			err:    errors.New("backend is away"),
+			ran:    []string{plan, pull},
+			want:   "backend is away",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws, tc.others...)
+			r.runner.state, r.runner.stateErr = &tc.state, tc.err
+			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
+			r.locks.IsServed = func(_ context.Context, o client.Object, on string) bool {
+				return tc.served && o.GetUID() == "b" && on == host
+			}
+
+			err := r.withLock(t.Context(), r.ws, func() error {
+				r.runner.ran = append(r.runner.ran, plan)
+				if len(r.runner.ran) == 1 {
+					return refused
+				}
+
+				return nil
+			})
+			if (tc.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
+			}
+
+			if diff := cmp.Diff(tc.ran, r.runner.ran); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			removed := counts{}
+			if slices.Contains(tc.ran, unlock) {
+				removed = counts{"lock removed"}
+			}
+
+			if diff := cmp.Diff(removed, *r.counts); diff != "" {
+				t.Errorf("\n%s\nmetrics: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestUnlockThroughKubernetes has locks that the CLI cannot remove, because it removes only those
+// of the selected workspace.
+func TestUnlockThroughKubernetes(t *testing.T) {
+	t.Parallel()
+
+	const id = "33333333-3333-3333-3333-333333333333"
+
+	cases := map[string]struct {
+		reason    string
+		workspace string
+		lock      terraform.Lock
+		change    func(b *runner.KubernetesBackend)
+		want      bool
+	}{
+		"Own":          {reason: "The state was being made.", workspace: "ws", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
+		"Default":      {reason: "The CLI also makes the state of the default workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
+		"DefaultApply": {reason: "That state belongs to another Workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: "OperationTypeApply"}},
+		"Other":        {reason: "The lock is not on this state.", workspace: "other", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}},
+		"OtherLock":    {reason: "Another process has locked the state since.", workspace: "ws", lock: terraform.Lock{ID: "4", Operation: statelock.MakesState}},
+		"NoServer": {
+			reason: "Nothing speaks against this cluster.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Server = "" }, want: true,
+		},
+		"OtherServer": {
+			reason: "The lock is in another cluster.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Server = "https://there" },
+		},
+		"OtherNamespace": {
+			reason: "A tenant may write any ID to a lock.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Namespace = "other" },
+		},
+		"OtherSuffix": {
+			reason: "It is in another backend.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { b.Suffix = "y" },
+		},
+		"OtherBackend": {
+			reason: "The lock is not in Kubernetes.", workspace: "ws", lock: terraform.Lock{ID: id},
+			change: func(b *runner.KubernetesBackend) { *b = runner.KubernetesBackend{} },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			lease := &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate", Labels: map[string]string{statelock.LabelState: "true", statelock.LabelWorkspace: tc.workspace, labelStateSuffix: "x"}},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: new(id)},
+			}
+			r := newAttempt(t, with(), lease)
+			r.runner.unlockErr = errors.New("state is already unlocked")
+			r.server, r.runner.backend = "https://here", runner.KubernetesBackend{Server: "https://here", Namespace: "states", Suffix: "x"}
+
+			if tc.change != nil {
+				tc.change(&r.runner.backend)
+			}
+
+			err := r.unlock(t.Context(), r.ws, tc.lock)
+
+			if e := r.kube.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); e != nil {
+				t.Fatal(e)
+			}
+
+			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{err == nil, lease.Spec.HolderIdentity == nil}); diff != "" {
+				t.Errorf("\n%s\nwhether it succeeds and the Lease is released: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

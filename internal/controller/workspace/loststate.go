@@ -12,8 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// lostState returns an error if the state that was found is not that of the
-// Workspace.
+// lostState returns an error if the state that was found is not the one that the Workspace had,
+// and no person has accepted that. To continue would create everything in it a second time, or
+// change resources of another owner.
 func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
 	// Observing another state does no harm.
 	if workspace.OnlyObserves(ws) {
@@ -26,6 +27,7 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 	}
 
 	f := workspace.Found{StateSummary: summarizeState(found), Empty: found.Empty()}
+	where := ""
 
 	if place.OnDisk {
 		here, err := e.beganHere(ws)
@@ -34,32 +36,27 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		}
 
 		f.OtherDisk = !here
-	}
-
-	return lostState(ws, f, place.OnDisk)
-}
-
-// lostState returns an error if the state that was found is not the one that the Workspace had,
-// and no person has accepted that. To continue would create everything in it a second time, or
-// change resources of another owner.
-func lostState(ws workspace.Workspace, found workspace.Found, onDisk bool) error {
-	had := workspace.Remembered(ws, found.OtherDisk)
-
-	reason := workspace.Lost(had, found)
-	if reason == "" {
-		return nil
-	}
-
-	loss := workspace.LossOf(*had, found)
-	if ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == loss {
-		return nil
-	}
-
-	where := ""
-	if onDisk {
 		where = " The module has no backend: its state was on the disk of the instance that served the Workspace before."
+	}
+
+	reason, loss := workspace.Lost(ws, f)
+	if reason == "" || ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == loss {
+		return nil
 	}
 
 	return errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
 		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
+}
+
+// beganHere says whether the directory of the Workspace is the one in which the creation of
+// its infrastructure began.
+func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
+	n, err := e.runner.RunRecord()
+	if err != nil || n == nil {
+		return false, err
+	}
+
+	started := ws.GetOwnership().CreationStarted
+
+	return n.CreationStarted.Equal(started) || (n.Replaced != nil && n.Replaced.Equal(started)), nil
 }

@@ -33,7 +33,7 @@ func TestLostState(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		had    commonv1beta1.StateSummary
-		found  commonv1beta1.StateSummary
+		found  terraform.State
 		accept string
 		onDisk bool
 		want   []string
@@ -81,13 +81,13 @@ func TestLostState(t *testing.T) {
 		"OldCopy": {
 			reason: "A person has accepted this copy.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
-			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
+			found:  terraform.State{Lineage: "l", Serial: 6},
 			want:   []string{"is an old copy", workspace.AcceptLostStateAnnotationKey + "=l/7"},
 		},
 		"AcceptedOldCopy": {
 			reason: "A person says that there is no newer state.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
-			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
+			found:  terraform.State{Lineage: "l", Serial: 6},
 			accept: "l/7",
 		},
 		"LostAfterOldCopy": {
@@ -99,7 +99,7 @@ func TestLostState(t *testing.T) {
 		"OldCopyAfterLoss": {
 			reason: "A person accepted that everything was lost, but not this copy.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
-			found:  commonv1beta1.StateSummary{Lineage: "l", Serial: 6},
+			found:  terraform.State{Lineage: "l", Serial: 6},
 			accept: "l",
 			want:   []string{"is an old copy"},
 		},
@@ -113,15 +113,16 @@ func TestLostState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			ws := withState(with(), &tc.had)
-			meta.SetExternalName(ws, "tw")
+			r := newAttempt(t, withState(with(), &tc.had))
+			r.runner.place.OnDisk = tc.onDisk
+			meta.SetExternalName(r.ws, "tw")
 
 			if tc.accept != "" {
-				meta.AddAnnotations(ws, map[string]string{workspace.AcceptLostStateAnnotationKey: tc.accept})
+				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: tc.accept})
 			}
 
 			got := ""
-			if err := lostState(ws, workspace.Found{StateSummary: tc.found, Empty: true}, tc.onDisk); err != nil {
+			if err := r.lostState(r.ws, &tc.found); err != nil {
 				got = err.Error()
 			}
 
@@ -147,7 +148,7 @@ func TestApplied(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		before commonv1beta1.StateSummary
+		before terraform.State
 		did    terraform.Summary
 		want   commonv1beta1.StateSummary
 	}{
@@ -158,13 +159,13 @@ func TestApplied(t *testing.T) {
 		},
 		"Changed": {
 			reason: "The lineage stays, and the serial has grown to an unknown value.",
-			before: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
 			did:    terraform.Summary{Add: 1, Change: 1, Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1},
 		},
 		"MoreThanAll": {
 			reason: "The number of resources that a replacement destroyed may be unknown.",
-			before: commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
+			before: terraform.State{Lineage: "l", Managed: 1},
 			did:    terraform.Summary{Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l"},
 		},
@@ -174,7 +175,7 @@ func TestApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(tc.want, applied(tc.before, tc.did)); diff != "" {
+			if diff := cmp.Diff(tc.want, applied(&tc.before, tc.did)); diff != "" {
 				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

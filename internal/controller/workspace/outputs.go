@@ -6,14 +6,56 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const (
+	// maxObject is the size up to which outputs are added to a Workspace. etcd refuses requests of
+	// more than 1.5 MiB by default. A refused status would be lost as a whole: the Workspace would
+	// never become Ready, and no condition would say why. The difference leaves room for later
+	// additions, such as other conditions.
+	maxObject = 1400 << 10
+
+	// outputsSlack must be free before an omitted output is shown again. Without it, an output
+	// would come and go when sizes change a little.
+	outputsSlack = maxObject / 8
+
+	// fieldSize is added for each field of a JSON object. The API server records the owner of each
+	// field in the object, which takes 8 to 15 bytes and the name of the field. Each field also
+	// makes a write 0.05 to 0.1 ms slower: without fieldSize, writes of large maps would time out.
+	fieldSize = 64
+
+	// maxNamed is the number of outputs that a message names.
+	maxNamed = 5
+)
+
+const (
+	reasonTooLarge xpv2.ConditionReason = "TooLarge"
+	reasonAllShown xpv2.ConditionReason = "AllShown"
+
+	reasonOutputsOmitted event.Reason = "OmittedOutputs"
 )
 
 // visibleOutputs returns the outputs that the status of a Workspace may show: those that have a
@@ -67,10 +109,6 @@ func connectionDetails(outputs map[string]terraform.Output) (managed.ConnectionD
 	return details, nil
 }
 
-func isNull(v json.RawMessage) bool {
-	return len(v) == 0 || bytes.Equal(v, []byte("null"))
-}
-
 // anySensitive says whether an output is sensitive.
 func anySensitive(outputs map[string]terraform.Output) bool {
 	for _, o := range outputs {
@@ -80,4 +118,195 @@ func anySensitive(outputs map[string]terraform.Output) bool {
 	}
 
 	return false
+}
+
+func isNull(v json.RawMessage) bool {
+	return len(v) == 0 || bytes.Equal(v, []byte("null"))
+}
+
+// withRemovedKeys adds a nil value to details for every key of the connection Secret of ws that
+// details lack. Details are published with a merge patch: it keeps keys that it does not name,
+// and removes keys that are null.
+func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) (managed.ConnectionDetails, error) {
+	key, ok := ws.GetConnectionSecretKey()
+	if !ok {
+		return details, nil
+	}
+
+	s := &corev1.Secret{}
+	if err := kube.Get(ctx, key, s); err != nil {
+		return details, errors.Wrap(resource.IgnoreNotFound(err), "cannot get connection Secret")
+	}
+
+	// The managed reconciler does not publish to a Secret that ws does not control.
+	if !metav1.IsControlledBy(s, ws) {
+		return details, nil
+	}
+
+	for k := range s.Data {
+		if _, ok := details[k]; !ok {
+			details[k] = nil
+		}
+	}
+
+	return details, nil
+}
+
+// checkSecretSize returns an error that names the largest keys if a Secret cannot hold the
+// data. It contains no values.
+func checkSecretSize(data map[string][]byte) error {
+	sizes, total := map[string]int{}, 0
+
+	for name, value := range data {
+		sizes[name] = len(value)
+		total += len(value)
+	}
+
+	if total <= corev1.MaxSecretSize {
+		return nil
+	}
+
+	return errors.Errorf("the outputs have %s, a Secret can hold %s: %s; make them smaller, or remove spec.writeConnectionSecretToRef",
+		regular.Size(int64(total)), regular.Size(corev1.MaxSecretSize), nameSizes(sizes, bySize(sizes)))
+}
+
+// showOutputs replaces the outputs in the status of a Workspace. If there is no room for all, it
+// omits the largest ones and names them in a condition and an Event.
+func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
+	o := ws.GetObservation()
+	before := o.Outputs
+	o.Outputs = nil
+	ws.SetObservation(o)
+
+	// The cache has no managed fields. fieldSize accounts for them.
+	fields := ws.GetManagedFields()
+	ws.SetManagedFields(nil)
+
+	size, err := storedSize(ws)
+
+	ws.SetManagedFields(fields)
+
+	if err != nil {
+		return errors.Wrap(err, "cannot measure Workspace")
+	}
+
+	sizes := map[string]int{}
+
+	for name, value := range outputs {
+		n, err := storedSize(map[string]any{name: value})
+		if err != nil {
+			return errors.Wrapf(err, "cannot measure output %q", name)
+		}
+
+		sizes[name] = n
+	}
+
+	last := ws.GetCondition(workspace.TypeOutputsOmitted)
+	omitted := omit(sizes, maxObject-size, func(name string) bool {
+		_, shown := before[name]
+
+		return last.Status == corev1.ConditionTrue && !shown
+	})
+
+	for _, name := range omitted {
+		delete(outputs, name)
+	}
+
+	o.Outputs = outputs
+	ws.SetObservation(o)
+
+	if len(omitted) == 0 {
+		// Most Workspaces never have such outputs, and no such condition.
+		if last.Status == corev1.ConditionTrue {
+			transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionFalse, reasonAllShown, "")
+		}
+
+		return nil
+	}
+
+	message := "status.atProvider.outputs has no room for " + nameSizes(sizes, omitted)
+	if message != last.Message {
+		recorder.Event(ws, event.Warning(reasonOutputsOmitted, errors.New(message)))
+	}
+
+	transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionTrue, reasonTooLarge, message)
+
+	return nil
+}
+
+// omit returns the names of the outputs to omit so that the others fit into the room: the largest
+// ones, in this order. An output that was omitted before must fit with outputsSlack to spare.
+func omit(sizes map[string]int, room int, wasOmitted func(name string) bool) []string {
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+
+	var omitted []string
+
+	for _, name := range bySize(sizes) {
+		limit := room
+		if wasOmitted(name) {
+			limit -= outputsSlack
+		}
+
+		if total > limit {
+			omitted = append(omitted, name)
+			total -= sizes[name]
+		}
+	}
+
+	return omitted
+}
+
+// storedSize returns the size of a value in the API server: that of its JSON, and fieldSize for
+// each field. That JSON escapes <, > and &: one byte becomes six.
+func storedSize(v any) (int, error) {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+
+	var decoded any
+	if err := json.Unmarshal(encoded, &decoded); err != nil {
+		return 0, err
+	}
+
+	return len(encoded) + ownedSize(decoded), nil
+}
+
+// ownedSize returns the size of the records of field owners. A list has one owner.
+func ownedSize(v any) int {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return 0
+	}
+
+	size := 0
+	for name, value := range fields {
+		size += len(name) + fieldSize + ownedSize(value)
+	}
+
+	return size
+}
+
+// bySize returns the names of the outputs, the largest output first.
+func bySize(sizes map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))
+	})
+}
+
+// nameSizes describes the first of the supplied names, with their sizes.
+func nameSizes(sizes map[string]int, names []string) string {
+	var named []string
+	for _, name := range names[:min(len(names), maxNamed)] {
+		named = append(named, fmt.Sprintf("%.100q (%s)", name, regular.Size(int64(sizes[name]))))
+	}
+
+	if n := len(names) - len(named); n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+
+	return strings.Join(named, ", ")
 }

@@ -11,32 +11,53 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// A workspaceRunner runs the CLI for one Workspace: a runner.Runner, which documents the methods.
-type workspaceRunner interface { //nolint:interfacebloat // Only tests replace the runner.Runner, as a whole.
-	Prepare(ctx context.Context) error
+// A workspaceRunner runs the CLI for one Workspace during one reconcile. A runner.Runner documents
+// the methods. Unit tests replace it.
+type workspaceRunner interface {
+	Runner
+	StateStore
+	Directory
+	Module
+	Backend
+}
+
+// A Runner makes and applies plans.
+type Runner interface {
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	Close() error
+}
 
-	// The state.
+// A StateStore reads and changes the state.
+type StateStore interface {
 	State(ctx context.Context) (*terraform.State, error)
 	PushState(ctx context.Context, path string) error
-	UnsavedState() (string, error)
 	Unlock(ctx context.Context, id string) error
 	DeleteWorkspace(ctx context.Context) error
-	StatePlace() (runner.StatePlace, error)
-	KubernetesBackend() runner.KubernetesBackend
+}
 
-	// The record of the last run in the working directory.
+// A Directory is the working directory. It has the record of the last run, perhaps with a state that
+// the run could not save.
+type Directory interface {
+	Prepare(ctx context.Context) error
 	RunRecord() (*runner.RunRecord, error)
 	WriteRunRecord(record runner.RunRecord) error
+	UnsavedState() (string, error)
+}
 
-	// The module.
+// A Module says what the module and its inputs are.
+type Module interface {
 	Source() string
 	Incomplete() error
 	AppliesPlan() bool
 	LeaveOutModule() bool
+}
+
+// A Backend says where the state is.
+type Backend interface {
+	StatePlace() (runner.StatePlace, error)
+	KubernetesBackend() runner.KubernetesBackend
 }
 
 var _ workspaceRunner = &runner.Runner{}

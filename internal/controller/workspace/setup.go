@@ -3,33 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package workspace has the controllers of Workspaces. All kinds have the same implementation. It
-// does not depend on shards.
+// does not depend on shards: the package app puts those in front, with Options.WithClaims.
 //
-// The package app puts the drain and the claims in front of its reconcilers, with
-// Options.WithClaims. The whole chain is
+// The way of a Workspace:
 //
-//	drain.Reconciler(claim.Reconciler(schedule.Reconciler(completionReconciler(managed.Reconciler(connector, external)))))
-//
-// How a Workspace is processed:
-//
-//  1. An event about it, or the end of the delay after a reconcile, adds it to the work queue
-//     (schedule.NewEventHandler, schedule.NewQueue).
+//  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
 //  2. The drain passes it on unless this instance is stopping or paused.
-//  3. The claim.Reconciler reads it, and passes it on unless another instance has claimed it. A
-//     shard reads it from the cache for that, and an unsharded instance from the API server. An
-//     unsharded instance first reads it from the cache, and stops here if
-//     schedule.Reconciler.Waits says that it has to wait.
-//  4. The schedule.Reconciler passes it on if there is something to do now
-//     (schedule.Policy.Decide).
-//  5. The managed.Reconciler of crossplane-runtime reads it from the API server, unless step 3 has
-//     done that (statusclient.WithLatest), and connects. After a creation or deletion, the
-//     completionReconciler calls it once more.
-//  6. The connector gathers the inputs. Then external.observe makes a plan, unless the last
-//     observation still holds, a variable has no value, or the Workspace is being deleted. Observe
-//     returns the result.
-//  7. Create, Update and Delete (external) change the infrastructure with a runner.Runner.
-//  8. The managed.Reconciler writes the status. The schedule.Reconciler decides when the Workspace
-//     is reconciled again.
+//  3. The claim.Reconciler reads it, and passes it on unless another instance has claimed it.
+//  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
+//  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
+//     a plan, unless the last observation still holds. Observe returns the result.
+//  6. It calls Create or Update, which apply the plan, or Delete, which destroys.
+//  7. It writes the status. After a creation or deletion, step 4 passes the Workspace on once more.
 package workspace
 
 import (
@@ -173,17 +158,18 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	ro := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
 			shared: shared{
-				kube:      mgr.GetClient(),
-				policy:    policy,
-				records:   records,
-				slots:     slots,
-				conflicts: &stateConflicts{live: mgr.GetAPIReader(), kube: mgr.GetClient(), now: time.Now},
-				locks:     statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
-				recorder:  recorder,
-				log:       log,
-				metrics:   o.Metrics,
-				name:      name,
-				server:    mgr.GetConfig().Host,
+				kube:     mgr.GetClient(),
+				live:     mgr.GetAPIReader(),
+				policy:   policy,
+				records:  records,
+				slots:    slots,
+				now:      time.Now,
+				locks:    statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
+				recorder: recorder,
+				log:      log,
+				metrics:  o.Metrics,
+				name:     name,
+				server:   mgr.GetConfig().Host,
 
 				servedByOtherBefore: o.ServedByOtherBefore,
 			},
@@ -201,7 +187,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		managed.WithDeterministicExternalName(true),
 		managed.WithInitializers(initializer{kube: mgr.GetClient()}),
 		managed.WithFinalizer(newFinalizer(mgr.GetClient(), records)),
-		managed.WithCriticalAnnotationUpdater(&annotationUpdater{kube: mgr.GetClient()}),
+		managed.WithCriticalAnnotationUpdater(annotationUpdater{kube: mgr.GetClient()}),
 		// A plan reads the current state. A Workspace that was just created can be deleted without
 		// a grace period, which would also depend on the clock of another machine.
 		managed.WithCreationGracePeriod(math.MinInt64),
@@ -220,11 +206,9 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
 
-	r := managed.NewReconciler(
-		clientManager{Manager: mgr, client: completionClient{secretClient{mgr.GetClient()}}},
-		resource.ManagedKind(kind.GroupVersionKind), ro...)
+	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient()}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	claimed, err := o.WithClaims(schedule.NewReconciler(completionReconciler{r}, policy, records, slots, forgetDeleted, log), kind)
+	claimed, err := o.WithClaims(schedule.NewReconciler(r, policy, records, slots, forgetDeleted, log), kind)
 	if err != nil {
 		return errors.Wrapf(err, "cannot set up controller %s", name)
 	}

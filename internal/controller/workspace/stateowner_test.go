@@ -23,8 +23,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
-	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // A claimantActor is a Workspace that wants the state with the lineage "l". It does one step at a
@@ -103,11 +103,11 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	t.Helper()
 
 	ws := a.kube.all[a.key].DeepCopy()
-	c := &stateConflicts{live: a.kube, kube: a.kube, now: func() time.Time { return now }}
+	e := &external{shared: shared{live: a.kube, kube: a.kube, now: func() time.Time { return now }}, runner: &fakeRunner{state: conflictingState()}}
 	a.done, a.err = false, nil
 
 	go func() {
-		a.err = c.takeOver(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}, unchanged)
+		a.err = e.takeOver(t.Context(), ws, conflictingState())
 
 		a.done = true
 		a.ready <- struct{}{}
@@ -223,8 +223,10 @@ func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
 	return n
 }
 
-// unchanged says that a state is still the one that was found.
-func unchanged() error { return nil }
+// conflictingState is a state that was found, and has not changed since.
+func conflictingState() *terraform.State {
+	return &terraform.State{Lineage: "l", Serial: 3, Resources: 1, Managed: 1}
+}
 
 // TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may
 // be done to a state then.
@@ -251,9 +253,9 @@ func TestOwnStateFails(t *testing.T) {
 
 			ws := newConflictingWorkspace("a", time.Now())
 			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
-			c := &stateConflicts{live: kube, kube: kube, now: time.Now}
+			e := &external{shared: shared{live: kube, kube: kube, now: time.Now}, runner: &fakeRunner{state: conflictingState()}}
 
-			if err := c.takeOver(t.Context(), ws, commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, unchanged); !errors.Is(err, boom) {
+			if err := e.takeOver(t.Context(), ws, conflictingState()); !errors.Is(err, boom) {
 				t.Errorf("takeOver(...): want error %v, got %v", boom, err)
 			}
 

@@ -9,12 +9,14 @@ import (
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -103,7 +105,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	case !other && e.sameDisk(ws, prior.Host):
 		return false, nil
 	// This process made the run, and has served the Workspace ever since.
-	case prior.Taken.Equal(e.taken(ws)):
+	case prior.Taken.Equal(e.locks.Predecessors(ws).Until):
 		return false, nil
 	}
 
@@ -112,11 +114,11 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 		return false, err
 	}
 
-	same := current.Lineage == prior.Lineage && serial(current) == prior.Serial
-	// Some backends make a state when they are read.
-	same = same || (prior.Lineage == "" && current.Empty())
+	now := summarizeState(current)
+	same := now.Lineage == prior.Lineage && now.Serial == prior.Serial
 
-	return !same, nil
+	// Some backends make a state when they are read.
+	return !same && (prior.Lineage != "" || !current.Empty()), nil
 }
 
 // sameDisk says whether the last incarnation of this instance that served a Workspace had the disk of
@@ -157,5 +159,17 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
 		return e.saveState(ctx, ws) == nil, nil
+	})
+}
+
+// writeRunRecord records which state of the Workspace a run is about to change. replaced is the start
+// of a creation on this disk that the status may still have, or nil.
+func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
+	return e.runner.WriteRunRecord(runner.RunRecord{
+		StateSummary:    summarizeState(s),
+		Taken:           e.locks.Predecessors(ws).Until,
+		Host:            e.locks.Host,
+		CreationStarted: ws.GetOwnership().CreationStarted,
+		Replaced:        replaced,
 	})
 }

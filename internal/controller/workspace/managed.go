@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// The types in this file change what the managed reconciler writes, and when.
+
+// An initializer sets the default of the external name. The managed reconciler writes a new resource
+// three times before it creates anything: with its external name, with the finalizer, and with the
+// annotation that creation begins. The initializer and the finalizer leave the first two to the
+// third write.
+type initializer struct{ kube client.Client }
+
+func (i initializer) Initialize(ctx context.Context, mg resource.Managed) error {
+	if meta.WasDeleted(mg) || meta.FinalizerExists(mg, managed.FinalizerName) {
+		return managed.NewNameAsExternalName(i.kube).Initialize(ctx, mg)
+	}
+
+	if meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+
+	return nil
+}
+
+// A finalizer leaves its write to the managed reconciler if a creation follows.
+type finalizer struct {
+	resource.Finalizer
+
+	records *schedule.Records
+}
+
+func newFinalizer(kube client.Client, r *schedule.Records) finalizer {
+	return finalizer{Finalizer: resource.NewAPIFinalizer(kube, managed.FinalizerName), records: r}
+}
+
+func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
+	ws, ok := o.(workspace.Workspace)
+	if r := f.records.Get(o); !ok || !r.Observed() || r.Observation.Exists || !workspace.MayCreate(ws) {
+		return f.Finalizer.AddFinalizer(ctx, o)
+	}
+
+	meta.AddFinalizer(o, managed.FinalizerName)
+
+	return nil
+}
+
+// An annotationUpdater writes only the annotations that record the result of a creation. The updater
+// of crossplane-runtime writes all annotations that the object had when the reconcile began, which
+// restores those that a person removed during an apply.
+type annotationUpdater struct{ kube client.Writer }
+
+// UpdateCriticalAnnotations writes these annotations. Afterwards o is the object that the API
+// server returned.
+func (u annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
+	annotations := map[string]string{}
+
+	for _, key := range []string{
+		meta.AnnotationKeyExternalName,
+		meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded,
+		meta.AnnotationKeyExternalCreateFailed,
+	} {
+		if value, ok := o.GetAnnotations()[key]; ok {
+			annotations[key] = value
+		}
+	}
+
+	// The UID makes the API server refuse the patch for another object of the same name.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "annotations": annotations}})
+	if err != nil {
+		return errors.Wrap(err, "cannot make patch of annotations")
+	}
+
+	return errors.Wrap(retry.OnError(retry.DefaultRetry, mayPass, func() error {
+		return u.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+	}), "cannot update critical annotations")
+}
+
+// mayPass says whether a failed request may succeed when it is repeated.
+func mayPass(err error) bool {
+	return !errors.Is(err, context.Canceled) && !kerrors.IsNotFound(err) && !kerrors.IsInvalid(err)
+}
+
+// A managedClient is the client of the managed reconciler. It changes how that reconciler writes
+// statuses and connection Secrets: it has no options for that.
+type managedClient struct{ client.Client }
+
+// Create an object. A Secret that is too large is refused with the names of its largest keys: the
+// API server would not name them.
+func (c managedClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if s, ok := o.(*corev1.Secret); ok {
+		if err := checkSecretSize(s.Data); err != nil {
+			return err
+		}
+	}
+
+	return c.Client.Create(ctx, o, opts...)
+}
+
+// Patch an object. The patch of a Secret is a merge patch with all keys: see withRemovedKeys.
+//
+// A failed patch of a Secret is repeated here. The publisher of crossplane-runtime would lose the
+// failure: its first attempt reads the existing Secret into the object that is to be written, so
+// that its second one finds no difference and reports success (resource.APIPatchingApplicator).
+func (c managedClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if _, ok := o.(*corev1.Secret); !ok {
+		return c.Client.Patch(ctx, o, p, opts...)
+	}
+
+	patch, err := p.Data(o)
+	if err != nil {
+		return err
+	}
+
+	patched := corev1.Secret{}
+	if err := json.Unmarshal(patch, &patched); err != nil {
+		return err
+	}
+
+	if err := checkSecretSize(patched.Data); err != nil {
+		return err
+	}
+
+	err = retry.OnError(retry.DefaultRetry, mayPass, func() error { return c.Client.Patch(ctx, o, p, opts...) })
+	if err != nil {
+		return finalError{err}
+	}
+
+	return nil
+}
+
+// A finalError is the error of a request that is not to be repeated by the publisher, which
+// repeats a request if the innermost error comes from the API server.
+type finalError struct{ err error }
+
+func (e finalError) Error() string { return e.err.Error() }
+
+// As finds the error of the API server, which Unwrap would show to the publisher.
+func (e finalError) As(target any) bool { return errors.As(e.err, target) }
+
+// Status returns a writer of statuses.
+func (c managedClient) Status() client.SubResourceWriter {
+	return managedStatusWriter{c.Client.Status()}
+}
+
+type managedStatusWriter struct{ client.SubResourceWriter }
+
+// Update a status. The managed reconciler marks a resource that it has created as Creating: for most
+// resources, that was only the request. An apply is complete when it ends.
+func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if ws, ok := o.(workspace.Workspace); ok && isCreated(ws) {
+		ready(ws)
+	}
+
+	return w.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// isCreated says whether everything was created and published.
+func isCreated(ws workspace.Workspace) bool {
+	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
+		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue &&
+		ws.GetOwnership().CreationSucceeded != nil
+}

@@ -1,0 +1,439 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/apis"
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+)
+
+// TestAddFinalizer ensures that the finalizer is written at once, unless the write that begins a
+// creation follows: without a finalizer, a deleted Workspace leaves its infrastructure behind.
+func TestAddFinalizer(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		ws      *clusterv1beta1.Workspace
+		seen    *schedule.Observation
+		written bool
+	}{
+		"Creation":   {reason: "A creation follows.", ws: with(), seen: &schedule.Observation{At: time.Now()}},
+		"Exists":     {reason: "There is something to delete.", ws: with(), seen: &schedule.Observation{At: time.Now(), Exists: true}, written: true},
+		"Unobserved": {reason: "There may be something to delete.", ws: with(), written: true},
+		"NoCreation": {reason: "The management policies allow no creation.", ws: with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete)), seen: &schedule.Observation{At: time.Now()}, written: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			if tc.seen != nil {
+				r.records.Observe(r.ws, *tc.seen)
+			}
+
+			if err := newFinalizer(r.kube, r.records).AddFinalizer(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if !meta.FinalizerExists(r.ws, managed.FinalizerName) {
+				t.Errorf("\n%s\nwant a finalizer for the next write", tc.reason)
+			}
+
+			if got := meta.FinalizerExists(r.recorded(t), managed.FinalizerName); got != tc.written {
+				t.Errorf("\n%s\nwritten: want %t, got %t", tc.reason, tc.written, got)
+			}
+		})
+	}
+}
+
+// TestInitialize ensures that the external name of a Workspace without one is written at once,
+// unless the write with the finalizer follows.
+func TestInitialize(t *testing.T) {
+	t.Parallel()
+
+	finalized := func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, managed.FinalizerName) }
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		// external name in the object, and in the API server.
+		want, written string
+	}{
+		"New":       {reason: "The finalizer is yet to be written.", ws: with(), want: "ws"},
+		"Finalized": {reason: "No other write has to follow.", ws: with(finalized), want: "ws", written: "ws"},
+		"Deleted":   {reason: "No finalizer is added.", ws: with(deleted), want: "ws", written: "ws"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+
+			meta.RemoveAnnotations(r.ws, meta.AnnotationKeyExternalName)
+
+			if err := r.kube.Update(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := (initializer{r.kube}).Initialize(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := meta.GetExternalName(r.ws); got != tc.want {
+				t.Errorf("\n%s\nexternal name: want %q, got %q", tc.reason, tc.want, got)
+			}
+
+			if got := meta.GetExternalName(r.recorded(t)); got != tc.written {
+				t.Errorf("\n%s\nwritten external name: want %q, got %q", tc.reason, tc.written, got)
+			}
+		})
+	}
+
+	t.Run("Named", func(t *testing.T) {
+		t.Parallel()
+
+		r := newAttempt(t, with())
+		meta.SetExternalName(r.ws, "other")
+
+		if err := (initializer{r.kube}).Initialize(t.Context(), r.ws); err != nil || meta.GetExternalName(r.ws) != "other" {
+			t.Errorf("want another external name to stay, got %q, %v", meta.GetExternalName(r.ws), err)
+		}
+	})
+}
+
+// TestCriticalAnnotations records the end of a creation. A person has changed other
+// annotations and the labels since it began, so that the Workspace has another version.
+func TestCriticalAnnotations(t *testing.T) {
+	t.Parallel()
+
+	const at = "2026-01-02T03:04:05Z"
+
+	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml")
+	live := apiserver.Client(t, cfg)
+
+	cases := map[string]struct {
+		reason  string
+		failing int
+		made    bool
+		fails   bool
+		want    map[string]string
+	}{
+		"Changed": {
+			reason: "Later changes of a person stay.",
+			want:   map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
+		},
+		"Repeated": {
+			reason:  "A request is repeated after a short failure of the API server.",
+			failing: 2,
+			want:    map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
+		},
+		"MadeAgain": {
+			reason: "Nothing was created for a new Workspace of that name.",
+			made:   true,
+			fails:  true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			failing := tc.failing
+			u := annotationUpdater{kube: apiserver.Client(t, apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if r.Method == http.MethodPatch && failing > 0 {
+					failing--
+
+					return nil, errors.New("connection lost")
+				}
+
+				return next.RoundTrip(r)
+			}))}
+
+			ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{GenerateName: "ws-", Annotations: map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}}}
+			ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
+
+			if err := live.Create(t.Context(), ws); err != nil {
+				t.Fatal(err)
+			}
+
+			inFlight := ws.DeepCopy()
+			meta.AddAnnotations(inFlight, map[string]string{meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at})
+
+			ws.SetAnnotations(map[string]string{"example.org/new": "1"})
+			ws.SetLabels(map[string]string{"example.org/moved": "1"})
+
+			if err := live.Update(t.Context(), ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if tc.made {
+				inFlight.SetUID("another")
+			}
+
+			err := u.UpdateCriticalAnnotations(t.Context(), inFlight)
+			if (err != nil) != tc.fails {
+				t.Fatalf("%s\nUpdateCriticalAnnotations(...): want an error: %t, got %v", tc.reason, tc.fails, err)
+			}
+
+			if tc.fails {
+				return
+			}
+
+			if err := live.Get(t.Context(), client.ObjectKeyFromObject(ws), ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, ws.GetAnnotations()); diff != "" {
+				t.Errorf("%s\nannotations: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			// Later writes of the object must not restore anything either.
+			if diff := cmp.Diff(ws, inFlight); diff != "" {
+				t.Errorf("%s\nthe object in memory is not the one in the API server: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSecretPatch publishes with the publisher of the managed reconciler to a Secret that
+// exists. The API server refuses the first patches.
+func TestSecretPatch(t *testing.T) {
+	t.Parallel()
+
+	secrets := schema.GroupResource{Resource: "secrets"}
+	forbidden := kerrors.NewForbidden(secrets, "outputs", errors.New("a right is missing"))
+	overloaded := kerrors.NewServiceUnavailable("too much to do")
+
+	cases := map[string]struct {
+		reason    string
+		refusals  []error
+		forbidden bool
+		want      string
+	}{
+		"Accepted": {
+			reason: "The Secret has the new value.",
+			want:   "new",
+		},
+		"AcceptedLater": {
+			reason:   "A failure that passes is not reported.",
+			refusals: []error{overloaded, overloaded},
+			want:     "new",
+		},
+		"Refused": {
+			reason:    "A failure that stays is reported, with its reason.",
+			refusals:  []error{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+			forbidden: true,
+			want:      "old",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := runtime.NewScheme()
+			if err := errors.Join(corev1.AddToScheme(s), apis.AddToScheme(s)); err != nil {
+				t.Fatal(err)
+			}
+
+			secret := &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "outputs"},
+				Type:       resource.SecretTypeConnection,
+				Data:       map[string][]byte{"key": []byte("old")},
+			}
+			refusals := tc.refusals
+			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(secret).WithInterceptorFuncs(interceptor.Funcs{
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					if len(refusals) > 0 {
+						err := refusals[0]
+						refusals = refusals[1:]
+
+						return err
+					}
+
+					return c.Patch(ctx, o, p, opts...)
+				},
+			}).Build()
+
+			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ws", UID: "uid"}}
+			ws.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "outputs"})
+
+			_, err := managed.NewAPILocalSecretPublisher(managedClient{kube}, s).
+				PublishConnection(t.Context(), ws, managed.ConnectionDetails{"key": []byte("new")})
+			if kerrors.IsForbidden(err) != tc.forbidden || (err != nil) != tc.forbidden {
+				t.Errorf("%s: want forbidden %t, got %v", tc.reason, tc.forbidden, err)
+			}
+
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, string(secret.Data["key"])); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSecretSize publishes with the applicator of the managed reconciler.
+func TestSecretSize(t *testing.T) {
+	t.Parallel()
+
+	const limit = corev1.MaxSecretSize
+
+	cases := map[string]struct {
+		reason string
+		// there is the data of the Secret before the write. It is nil if the Secret does not exist.
+		there, data map[string][]byte
+		want        []string
+		err         string
+	}{
+		"New": {
+			reason: "A Secret may have all that the API server accepts.",
+			data:   map[string][]byte{"a": make([]byte, limit)},
+			want:   []string{"create"},
+		},
+		"TooLarge": {
+			reason: "The error names the keys that are too large.",
+			data:   map[string][]byte{"a": make([]byte, limit), "b": make([]byte, 10)},
+			err:    `cannot create object: the outputs have 1.0 MiB, a Secret can hold 1.0 MiB: "a" (1.0 MiB), "b" (10 bytes); make them smaller, or remove spec.writeConnectionSecretToRef`,
+		},
+		"Changed": {
+			reason: "Replaced and removed values do not count.",
+			there:  map[string][]byte{"a": make([]byte, limit/2), "b": make([]byte, limit/2)},
+			data:   map[string][]byte{"a": nil, "b": make([]byte, limit)},
+			want:   []string{"patch"},
+		},
+		"Larger": {
+			reason: "A Secret that would become too large does not change.",
+			there:  map[string][]byte{"a": []byte("1")},
+			data:   map[string][]byte{"a": make([]byte, 2*limit)},
+			err:    `cannot patch object: the outputs have 2.0 MiB, a Secret can hold 1.0 MiB: "a" (2.0 MiB); make them smaller, or remove spec.writeConnectionSecretToRef`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kube := &secretStub{data: tc.there}
+			said := ""
+
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "outputs"}, Data: tc.data}
+			if err := resource.NewAPIPatchingApplicator(managedClient{kube}).Apply(t.Context(), s); err != nil {
+				said = err.Error()
+			}
+
+			if diff := cmp.Diff(tc.err, said); diff != "" {
+				t.Errorf("\n%s\nApply(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, kube.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A secretStub is an API server with one Secret, or none without data. It records writes:
+// the fake client takes 20 seconds for a Secret of this size.
+type secretStub struct {
+	client.Client
+
+	data   map[string][]byte
+	writes []string
+}
+
+func (s *secretStub) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	secret, ok := o.(*corev1.Secret)
+	if !ok || s.data == nil {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
+	}
+
+	secret.Data = s.data
+
+	return nil
+}
+
+func (s *secretStub) Create(context.Context, client.Object, ...client.CreateOption) error {
+	s.writes = append(s.writes, "create")
+
+	return nil
+}
+
+func (s *secretStub) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	s.writes = append(s.writes, "patch")
+
+	return nil
+}
+
+// TestReady ensures that a creation is complete when the apply ends, although the managed reconciler
+// marks the Workspace as Creating.
+func TestReady(t *testing.T) {
+	t.Parallel()
+
+	created := func(ws *clusterv1beta1.Workspace) { workspace.Succeed(ws, time.Now()) }
+	conditions := func(c ...xpv2.Condition) func(ws *clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   xpv2.ConditionReason
+	}{
+		"Created":      {reason: "An apply is complete when it ends.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonAvailable},
+		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
+		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonCreating},
+		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with())
+			r.ws.Status = tc.ws.Status
+
+			if err := (managedClient{r.kube}).Status().Update(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := r.recorded(t).GetCondition(xpv2.TypeReady).Reason; got != tc.want {
+				t.Errorf("\n%s\nReady: want the reason %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

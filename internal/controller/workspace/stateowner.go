@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Two Workspaces would share one state if they have the same name in two namespaces and the same
+// backend. The rules about that are in internal/workspace/ownership.go.
+
+// A foreignStateError is the refusal to work on a state because it belongs to another Workspace.
+type foreignStateError struct {
+	// name of the Terraform workspace, and owner of its state.
+	name, owner string
+
+	// certain says that the status of the owner names the state.
+	certain bool
+}
+
+func (e foreignStateError) Error() string {
+	belongs, remedy := "belongs to", ""
+	if !e.certain {
+		belongs, remedy = "may belong to", "wait until that one was reconciled, "
+	}
+
+	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which uses the same backend: %sset another annotation %s, or use another backend",
+		e.name, belongs, e.owner, remedy, meta.AnnotationKeyExternalName)
+}
+
+// ownState makes sure that the state that was found belongs to the Workspace, before anything is
+// done to the state. changes says that something is to be done.
+func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
+	place, err := e.runner.StatePlace()
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case found.Lineage == ws.GetOwnership().Lineage:
+		return nil
+	// Two Workspaces may apply to the same empty state. The lock on the state, or the plan, which
+	// the faster apply makes stale, stops the slower one.
+	case found.Lineage == "" || isBlank(found):
+		return nil
+	case place.InWorkdir:
+		workspace.Own(ws, found.Lineage)
+
+		// Without changes the owner is recorded with the rest of the status.
+		if !changes {
+			return nil
+		}
+
+		return e.recordOwner(ctx, ws, "whose the state is")
+	case !changes && (found.Empty() || workspace.OwnershipOfFound(ws, found.Lineage) >= workspace.OwnershipRemembered):
+		return nil
+	default:
+		return e.takeOver(ctx, ws, found)
+	}
+}
+
+// mayApplyTo returns an error if the state that an apply is about to change is not known to
+// belong to the Workspace.
+func mayApplyTo(ws workspace.Workspace, found *terraform.State) error {
+	if found.Lineage == "" || isBlank(found) || ws.GetOwnership().Lineage == found.Lineage {
+		return nil
+	}
+
+	return errors.New("cannot apply: there is another state than before")
+}
+
+// takeOver records the supplied Workspace as the owner of the state that was found, unless the state
+// belongs to another one. See workspace.Contest for the reason of each step.
+func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+	first, err := e.contest(ctx, ws, found.Lineage)
+	// An undecided one does not give up: the other one would take it for its own.
+	if other := first.Undecided(); other != "" {
+		return errors.Errorf("what is in the state of Terraform workspace %q may have been created by %s, too: both use the same backend and were interrupted. Nothing was changed. Delete the one that is not to have it: what is in the state stays",
+			workspace.TerraformWorkspace(ws), other)
+	}
+
+	if err != nil {
+		return e.giveUp(ctx, ws, found.Lineage, err)
+	}
+
+	if err := e.unchangedSince(ctx, ws, found); err != nil {
+		return err
+	}
+
+	before, seen := ws.GetOwnership(), ws.GetObservation()
+	workspace.Begin(ws, summarizeState(found), e.now())
+
+	if err := e.recordOwner(ctx, ws, "that the state is taken over"); err != nil {
+		return err
+	}
+
+	second, err := e.contest(ctx, ws, found.Lineage)
+	if foreign := (foreignStateError{}); errors.As(err, &foreign) {
+		workspace.Restore(ws, before)
+		ws.SetObservation(seen)
+
+		return errors.Join(err, e.recordOwner(ctx, ws, "that the state is not taken over"))
+	}
+
+	if err != nil {
+		return err
+	}
+
+	if other := second.Begun(); other != "" {
+		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one was reconciled", workspace.TerraformWorkspace(ws), other)
+	}
+
+	workspace.Own(ws, found.Lineage)
+
+	return e.recordOwner(ctx, ws, "whose the state is")
+}
+
+// unchangedSince returns an error if the state has changed since it was found, unless the Workspace
+// has created what is in it. Its owner may have destroyed everything and be gone since.
+func (e *external) unchangedSince(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+	if ws.GetOwnership().CreationSucceeded != nil {
+		return nil
+	}
+
+	latest, err := e.runner.State(ctx)
+	if err == nil && (latest.Lineage != found.Lineage || latest.Serial != found.Serial) {
+		err = errors.Errorf("the state of Terraform workspace %q has changed since it was planned", workspace.TerraformWorkspace(ws))
+	}
+
+	return err
+}
+
+// giveUp withdraws the record that the Workspace began to create or to take over the state with the
+// supplied lineage, if err says that the state certainly belongs to another Workspace. Such a
+// record keeps other Workspaces from the state. It returns err.
+func (e *external) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
+	foreign := foreignStateError{}
+	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
+		return err
+	}
+
+	return errors.Join(err, e.recordOwner(ctx, ws, "that the state is not taken over"))
+}
+
+// contest returns the Contest for the state with the supplied lineage, which the Workspace has
+// found. It returns a foreignStateError beside it if the state belongs to another Workspace.
+func (e *external) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
+	contest := workspace.NewContest(ws, lineage, e.now())
+	if err := e.eachWorkspace(ctx, contest.Add); err != nil {
+		return contest, errors.Wrap(err, "cannot find out whom the state belongs to")
+	}
+
+	if owner, certain := contest.Owner(); owner != "" {
+		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain}
+	}
+
+	return contest, nil
+}
+
+// eachWorkspace calls fn with the Workspaces of all instances, as the API server has them, and a
+// description of each.
+func (e *external) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
+	for _, kind := range workspace.Kinds() {
+		_, err := listing.EachObject(ctx, e.live, kind.GroupVersionKind, kind.List, listing.PageSize, func(o client.Object) error {
+			ws, ok := o.(workspace.Workspace)
+			if !ok {
+				return errors.Errorf("%T is not a Workspace", o)
+			}
+
+			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(o).String(), "/"), kind.GroupVersionKind.Group))
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// recordOwner writes the status. what is recorded, for the error.
+func (e *external) recordOwner(ctx context.Context, ws workspace.Workspace, what string) error {
+	return errors.Wrapf(e.kube.Status().Update(ctx, ws), "cannot record %s", what)
+}
+
+// summarizeState returns the summary of a state for the status.
+func summarizeState(s *terraform.State) commonv1beta1.StateSummary {
+	return commonv1beta1.StateSummary{
+		Lineage:   s.Lineage,
+		Serial:    int64(s.Serial), //nolint:gosec // It never gets near the limit.
+		Resources: s.Managed,
+	}
+}
+
+// isBlank says whether nothing was ever applied to a state.
+func isBlank(s *terraform.State) bool {
+	return s.Empty() && workspace.IsBlank(summarizeState(s))
+}
