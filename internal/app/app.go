@@ -251,14 +251,16 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Root:       i.root,
 		Timeout:    o.Timeout,
 		PollJitter: o.PollJitter,
+		MaxApplies: o.MaxApplies,
+		Metrics:    i.metrics,
 
-		Host:         lease.HostOf(i.identity),
-		Predecessors: i.predecessors,
-		IsServed:     i.isServed,
-		MaxApplies:   o.MaxApplies,
-		Metrics:      i.metrics,
-		FailedRuns:   i.failedRuns,
-		StateUsers:   statelock.NewStateUsers(),
+		Locks: statelock.Detector{
+			Host:         lease.HostOf(i.identity),
+			Predecessors: i.predecessors,
+			IsServed:     i.isServed,
+			FailedRuns:   i.failedRuns,
+			Users:        statelock.NewStateUsers(),
+		},
 
 		ServedByOtherBefore: i.servedByOtherBefore,
 		Served:              i.served,

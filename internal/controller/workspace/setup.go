@@ -18,7 +18,6 @@
 package workspace
 
 import (
-	"context"
 	"math"
 	"time"
 
@@ -80,21 +79,8 @@ type Options struct {
 	// the UID of the Workspace.
 	PollJitter time.Duration
 
-	// Host is the name of the host of this instance.
-	Host string
-
-	// Predecessors of this instance that worked on a Workspace.
-	Predecessors func(o client.Object) statelock.Predecessors
-
-	// IsServed says whether another instance, on the supplied host, may work on a Workspace now.
-	IsServed func(ctx context.Context, o client.Object, host string) bool
-
-	// FailedRuns of this instance, on all kinds of Workspaces.
-	FailedRuns *statelock.FailedRuns
-
-	// StateUsers of the Terraform workspaces that this instance works with, for all kinds of
-	// Workspaces.
-	StateUsers *statelock.StateUsers
+	// Locks finds locks of dead processes. All kinds of Workspaces share it.
+	Locks statelock.Detector
 
 	// ClaimChanged accepts the updates of Workspaces that require a reconcile although people have
 	// not changed anything: those that change the decision of WithClaims.
@@ -143,7 +129,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// next instance.
 	forgetDeleted := func(ws client.Object) {
 		if meta.WasDeleted(ws) {
-			o.FailedRuns.Forget(ws.GetUID())
+			o.Locks.FailedRuns.Forget(ws.GetUID())
 		}
 	}
 
@@ -164,7 +150,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 				records:  records,
 				slots:    slots,
 				now:      time.Now,
-				locks:    statelock.Detector{Host: o.Host, Predecessors: o.Predecessors, FailedRuns: o.FailedRuns, Users: o.StateUsers, IsServed: o.IsServed},
+				locks:    o.Locks,
 				recorder: recorder,
 				log:      log,
 				metrics:  o.Metrics,
