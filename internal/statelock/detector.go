@@ -78,47 +78,39 @@ func (d Detector) IsOwnAttempt(l terraform.Lock, start time.Time) bool {
 	return err == nil && l.Host() == d.Host && !since.Before(start)
 }
 
-// MayBeLocked says whether a lock may have been left on the state of a Workspace: by an
-// instance before this one, unless this one has observed the Workspace since, or by a run
-// of this one.
+// MayBeLocked says whether a lock may have been left on the state of a Workspace: by an instance
+// before this one, unless this one has observed the Workspace since, or by a run of this one.
+//
+// Earlier instances have not worked on a Workspace that was created later. The clocks of the machines
+// may differ. If a difference hides a lock, the first apply finds it.
 func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
-	return (!observed && d.hadPredecessors(ws)) || d.FailedRuns.Any(ws.GetUID())
-}
+	p, created := d.Predecessors(ws), ws.GetCreationTimestamp()
+	hadPredecessors := len(p.Hosts) > 0 && (p.Until.IsZero() || !created.After(p.Until))
 
-// hadPredecessors says whether a Workspace existed before this instance took over and had earlier
-// instances. The clocks of the machines may differ. If a difference hides a lock, the first apply
-// finds it.
-func (d Detector) hadPredecessors(ws client.Object) bool {
-	p := d.Predecessors(ws)
-	created := ws.GetCreationTimestamp()
-
-	return len(p.Hosts) > 0 && (p.Until.IsZero() || !created.After(p.Until))
+	return (!observed && hadPredecessors) || d.FailedRuns.Any(ws.GetUID())
 }
 
 // A LockedError is the refusal to work with a state that is locked, with the remedy.
 type LockedError struct {
-	error
+	// Err is the error of the CLI.
+	Err error
 
-	lock terraform.Lock
-	why  string
-}
+	Lock terraform.Lock
 
-// NewLockedError returns the refusal because of the supplied lock, which caused err. why says why
-// the lock is not removed.
-func NewLockedError(err error, l terraform.Lock, why string) LockedError {
-	return LockedError{error: err, lock: l, why: why}
+	// Why the lock is not removed.
+	Why string
 }
 
 // Error names the lock and its holder.
 func (e LockedError) Error() string {
 	remedy := "remove it with force-unlock"
-	if e.lock.Operation == MakesState {
+	if e.Lock.Operation == MakesState {
 		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
 	}
 
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",
-		e.lock.Who, e.lock.Created, e.lock.Operation, e.lock.ID, e.why, remedy)
+		e.Lock.Who, e.Lock.Created, e.Lock.Operation, e.Lock.ID, e.Why, remedy)
 }
 
 // Unwrap returns the error of the CLI.
-func (e LockedError) Unwrap() error { return e.error }
+func (e LockedError) Unwrap() error { return e.Err }

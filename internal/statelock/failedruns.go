@@ -35,11 +35,6 @@ type Run struct {
 	PlanWithoutLock bool
 }
 
-// left says whether the run may have left the supplied lock behind.
-func (r Run) left(l terraform.Lock, since time.Time) bool {
-	return !since.Before(r.Start) && !since.After(r.End) && (!r.PlanWithoutLock || l.ForPlan())
-}
-
 // NewFailedRuns returns an empty FailedRuns.
 func NewFailedRuns() *FailedRuns { return &FailedRuns{runs: map[types.UID][]Run{}} }
 
@@ -71,11 +66,13 @@ func (f *FailedRuns) Any(uid types.UID) bool {
 	return len(f.runs[uid]) > 0
 }
 
-// left says whether one of the runs may have left a lock behind that was made at the supplied
-// time.
+// left says whether one of the runs may have left the supplied lock behind, which was made at the
+// supplied time.
 func (f *FailedRuns) left(uid types.UID, l terraform.Lock, since time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	return slices.ContainsFunc(f.runs[uid], func(r Run) bool { return r.left(l, since) })
+	return slices.ContainsFunc(f.runs[uid], func(r Run) bool {
+		return !since.Before(r.Start) && !since.After(r.End) && (!r.PlanWithoutLock || l.ForPlan())
+	})
 }

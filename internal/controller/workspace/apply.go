@@ -180,13 +180,12 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 
 	var a *terraform.Applied
 
-	err := e.withLock(ctx, ws, func() (err error) {
-		p := newProgress(e.recorder, ws)
-		defer p.end()
+	err := e.withLock(ctx, ws, func() error {
+		return withProgress(e.recorder, ws, func(report func(terraform.Progress)) (err error) {
+			a, err = e.runner.Apply(ctx, e.plan, again, report)
 
-		a, err = e.runner.Apply(ctx, e.plan, again, p.report)
-
-		return err
+			return err
+		})
 	})
 	if err != nil {
 		e.retrySaveState(ctx, ws)

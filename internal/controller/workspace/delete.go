@@ -150,13 +150,12 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 		return err
 	}
 
-	err := e.withLock(ctx, ws, func() (err error) {
-		p := newProgress(e.recorder, ws)
-		defer p.end()
+	err := e.withLock(ctx, ws, func() error {
+		return withProgress(e.recorder, ws, func(report func(terraform.Progress)) (err error) {
+			destroyed, err = e.runner.Destroy(ctx, again, report)
 
-		destroyed, err = e.runner.Destroy(ctx, again, p.report)
-
-		return err
+			return err
+		})
 	})
 	if err != nil {
 		e.retrySaveState(ctx, ws)

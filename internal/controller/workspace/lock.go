@@ -21,6 +21,17 @@ import (
 
 const reasonUnlocked event.Reason = "RemovedOrphanLock"
 
+// withLock calls run, which needs the lock on the state. Its success ends the record of failed
+// runs before it. A plan without a lock proves nothing of that kind.
+func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	err := e.retryAfterUnlock(ctx, ws, false, run)
+	if err == nil {
+		e.locks.FailedRuns.Forget(ws.GetUID())
+	}
+
+	return err
+}
+
 // withoutLock calls run, a plan without a lock. Even that may be refused because of a lock: some
 // backends take one to make a state where there is none.
 func (e *external) withoutLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
@@ -38,17 +49,13 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 		return err
 	}
 
-	if why := e.whyLocked(ws, l); why != "" {
-		return statelock.NewLockedError(err, l, why)
+	why, whyErr := e.whyLocked(ctx, ws, l)
+	if whyErr != nil {
+		return errors.Join(err, whyErr)
 	}
 
-	other, otherErr := e.holder(ctx, ws, l)
-	if otherErr != nil {
-		return errors.Join(err, otherErr)
-	}
-
-	if other != "" {
-		return statelock.NewLockedError(err, l, "it may be held for "+other+", which may use the same backend")
+	if why != "" {
+		return statelock.LockedError{Err: err, Lock: l, Why: why}
 	}
 
 	// The lock goes last: until then no other process works on the state.
@@ -68,17 +75,22 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 
 // whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. Another
 // Workspace may use the same state and hold the lock.
-func (e *external) whyLocked(ws workspace.Workspace, l terraform.Lock) string {
+func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
 	switch {
 	case workspace.OnlyObserves(ws):
-		return "this Workspace only observes the state"
+		return "this Workspace only observes the state", nil
 	case !e.locks.IsOrphan(ws, l):
-		return "it was not left behind by a dead instance of this provider"
+		return "it was not left behind by a dead instance of this provider", nil
 	case e.locks.Users.UsedByOthers(meta.GetExternalName(ws)):
-		return "it may be held for another Workspace with the same external name, which this instance works on now"
-	default:
-		return ""
+		return "it may be held for another Workspace with the same external name, which this instance works on now", nil
 	}
+
+	other, err := e.holder(ctx, ws, l)
+	if other == "" || err != nil {
+		return "", err
+	}
+
+	return "it may be held for " + other + ", which may use the same backend", nil
 }
 
 // holder returns another Workspace that may hold the lock, or an empty string. An example is a
@@ -164,17 +176,6 @@ func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run fu
 	err := run()
 	if err != nil && !terraform.IsLocked(err) {
 		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), PlanWithoutLock: lockFree})
-	}
-
-	return err
-}
-
-// withLock calls run, which needs the lock on the state. Its success ends the record of failed
-// runs before it. A plan without a lock proves nothing of that kind.
-func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
-	err := e.retryAfterUnlock(ctx, ws, false, run)
-	if err == nil {
-		e.locks.FailedRuns.Forget(ws.GetUID())
 	}
 
 	return err

@@ -20,7 +20,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -116,14 +115,10 @@ func TestLocking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{shared: shared{recorder: event.NewNopRecorder(), metrics: &counts{}, locks: statelock.Detector{
-				Host:         host,
-				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
-				FailedRuns:   statelock.NewFailedRuns(),
-			}}}
-			tc.do(t, e)
+			r := newAttempt(t, with())
+			tc.do(t, r.external)
 
-			if got := e.locks.FailedRuns.Any("a"); got != tc.want {
+			if got := r.locks.FailedRuns.Any("a"); got != tc.want {
 				t.Errorf("\n%s\nwant a failure that counts: %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -133,7 +128,7 @@ func TestLocking(t *testing.T) {
 func TestWhyLocked(t *testing.T) {
 	t.Parallel()
 
-	const host, name = "host-0", "tw"
+	const name = "ws"
 
 	cases := map[string]struct {
 		reason   string
@@ -172,22 +167,16 @@ func TestWhyLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{shared: shared{locks: statelock.Detector{
-				Host:         host,
-				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} },
-				Users:        statelock.NewStateUsers(),
-			}}}
+			r := newAttempt(t, with(policies(tc.policies...)))
+			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
 
 			for _, user := range tc.users {
-				e.locks.Users.Use(user)
+				r.locks.Users.Use(user)
 			}
 
-			ws := with()
-			meta.SetExternalName(ws, "tw")
-			ws.SetManagementPolicies(tc.policies)
-
-			if diff := cmp.Diff(tc.want, e.whyLocked(ws, terraform.Lock{Who: tc.who})); diff != "" {
-				t.Errorf("\n%s\nwhyLocked(...): -want, +got:\n%s", tc.reason, diff)
+			got, err := r.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who})
+			if err != nil || got != tc.want {
+				t.Errorf("\n%s\nwhyLocked(...): want %q, got %q, %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}
@@ -203,7 +192,7 @@ func TestLockedError(t *testing.T) {
 		t.Fatal("the lock is not known")
 	}
 
-	err := statelock.NewLockedError(inner, l, "it was not left behind by a dead instance of this provider")
+	err := statelock.LockedError{Err: inner, Lock: l, Why: "it was not left behind by a dead instance of this provider"}
 
 	const want = "the state is locked by alice@laptop since 2026-01-02 03:04:05 +0000 UTC, for OperationTypeApply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock"
 
@@ -215,8 +204,8 @@ func TestLockedError(t *testing.T) {
 		t.Errorf("the error of the CLI is lost: -want, +got:\n%s", diff)
 	}
 
-	l.Operation = statelock.MakesState
-	if got := statelock.NewLockedError(inner, l, "").Error(); !strings.HasSuffix(got, "remove it with force-unlock, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
+	err.Lock.Operation = statelock.MakesState
+	if got := err.Error(); !strings.HasSuffix(got, "remove it with force-unlock, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
 	}
 }

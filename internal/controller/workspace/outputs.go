@@ -38,10 +38,6 @@ const (
 	// additions, such as other conditions.
 	maxObject = 1400 << 10
 
-	// outputsSlack must be free before an omitted output is shown again. Without it, an output
-	// would come and go when sizes change a little.
-	outputsSlack = maxObject / 8
-
 	// fieldSize is added for each field of a JSON object. The API server records the owner of each
 	// field in the object, which takes 8 to 15 bytes and the name of the field. Each field also
 	// makes a write 0.05 to 0.1 ms slower: without fieldSize, writes of large maps would time out.
@@ -174,7 +170,6 @@ func checkSecretSize(data map[string][]byte) error {
 // omits the largest ones and names them in a condition and an Event.
 func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
 	o := ws.GetObservation()
-	before := o.Outputs
 	o.Outputs = nil
 	ws.SetObservation(o)
 
@@ -202,11 +197,7 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 	}
 
 	last := ws.GetCondition(workspace.TypeOutputsOmitted)
-	omitted := omit(sizes, maxObject-size, func(name string) bool {
-		_, shown := before[name]
-
-		return last.Status == corev1.ConditionTrue && !shown
-	})
+	omitted := omit(sizes, maxObject-size)
 
 	for _, name := range omitted {
 		delete(outputs, name)
@@ -235,28 +226,20 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 }
 
 // omit returns the names of the outputs to omit so that the others fit into the room: the largest
-// ones, in this order. An output that was omitted before must fit with outputsSlack to spare.
-func omit(sizes map[string]int, room int, wasOmitted func(name string) bool) []string {
-	total := 0
+// ones, in this order.
+func omit(sizes map[string]int, room int) []string {
+	names := bySize(sizes)
+
 	for _, size := range sizes {
-		total += size
+		room -= size
 	}
 
-	var omitted []string
-
-	for _, name := range bySize(sizes) {
-		limit := room
-		if wasOmitted(name) {
-			limit -= outputsSlack
-		}
-
-		if total > limit {
-			omitted = append(omitted, name)
-			total -= sizes[name]
-		}
+	n := 0
+	for ; room < 0 && n < len(names); n++ {
+		room += sizes[names[n]]
 	}
 
-	return omitted
+	return names[:n]
 }
 
 // storedSize returns the size of a value in the API server: that of its JSON, and fieldSize for

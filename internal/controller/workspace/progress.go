@@ -22,16 +22,8 @@ const progressInterval = 30 * time.Second
 
 const reasonProgress event.Reason = "ApplyProgress"
 
-// A progress records Events about the progress of a long run, one at each interval. A run that ends
-// before the first interval has none. The caller must call end.
+// A progress is that of one run.
 type progress struct {
-	recorder event.Recorder
-	object   runtime.Object
-
-	ended  chan struct{}
-	teller sync.WaitGroup
-
-	// mu guards the fields below.
 	mu   sync.Mutex
 	done int
 
@@ -39,36 +31,31 @@ type progress struct {
 	running []terraform.Progress
 }
 
-// newProgress begins to report a run for the supplied object.
-func newProgress(r event.Recorder, o runtime.Object) *progress {
-	// The caller may write to the object during the run.
-	p := &progress{recorder: r, object: o.DeepCopyObject(), ended: make(chan struct{})}
-	p.teller.Go(p.tell)
+// withProgress calls run, and records Events about its progress, one at each interval. A run that
+// ends before the first interval has none. It uses a timer because the CLI does not report often
+// enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten seconds.
+func withProgress(r event.Recorder, o runtime.Object, run func(report func(terraform.Progress)) error) error {
+	p, due, ended := &progress{}, time.NewTicker(progressInterval), make(chan struct{})
+	// The run may write to the object.
+	o = o.DeepCopyObject()
 
-	return p
-}
+	events := sync.WaitGroup{}
+	events.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-due.C:
+				r.Event(o, event.Normal(reasonProgress, p.String()))
+			}
+		}
+	})
 
-// end ends the report of the run. There are no events afterwards.
-func (p *progress) end() {
-	close(p.ended)
-	p.teller.Wait()
-}
-
-// tell records an Event about the progress of the run. It uses a timer because the CLI does not
-// report often enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten
-// seconds.
-func (p *progress) tell() {
-	due := time.NewTicker(progressInterval)
+	defer events.Wait()
+	defer close(ended)
 	defer due.Stop()
 
-	for {
-		select {
-		case <-p.ended:
-			return
-		case <-due.C:
-			p.recorder.Event(p.object, event.Normal(reasonProgress, p.String()))
-		}
-	}
+	return run(p.report)
 }
 
 // report records a message of the CLI about one resource.

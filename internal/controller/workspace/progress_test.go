@@ -70,20 +70,25 @@ func TestProgress(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []string
 
-				p := newProgress(recorderFunc(func(e event.Event) {
+				recorder := recorderFunc(func(e event.Event) {
 					if diff := cmp.Diff(event.Normal("ApplyProgress", e.Message), e); diff != "" {
 						t.Errorf("%s\nEvent(...): -want, +got:\n%s", tc.reason, diff)
 					}
 
 					got = append(got, e.Message)
-				}), &clusterv1beta1.Workspace{})
+				})
 
-				for _, s := range tc.steps {
-					p.report(s.progress)
-					time.Sleep(s.silence)
+				err := withProgress(recorder, &clusterv1beta1.Workspace{}, func(report func(terraform.Progress)) error {
+					for _, s := range tc.steps {
+						report(s.progress)
+						time.Sleep(s.silence)
+					}
+
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
 				}
-
-				p.end()
 
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
