@@ -4,6 +4,10 @@
 
 package workspace
 
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
 // KeyPrefix begins the keys of the labels and annotations of this provider, on Workspaces, Leases
 // and Secrets. On a Workspace only AcceptLostStateAnnotationKey influences the plan: the label of
 // a shard says which instance serves the Workspace.
@@ -18,3 +22,17 @@ const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 
 // LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"
+
+// Workspaces have these conditions in addition to those of all managed resources.
+const (
+	// TypeDrifted is true on a Workspace that may not be updated and whose infrastructure differs
+	// from the module.
+	TypeDrifted xpv2.ConditionType = "Drifted"
+
+	// TypeStalled is true on a Workspace that keeps failing. It is reconciled less often than
+	// others.
+	TypeStalled xpv2.ConditionType = "Stalled"
+
+	// TypeOutputsOmitted is true on a Workspace whose status has no room for all outputs.
+	TypeOutputsOmitted xpv2.ConditionType = "OutputsOmitted"
+)

@@ -151,200 +151,50 @@ func knownLineage(ws Workspace) string {
 	return ""
 }
 
-// A Contest decides whether a Workspace may take over a state. All other Workspaces must be added
-// to it before it is asked.
-//
-// A Workspace takes over a state in three steps. It checks that no other Workspace precedes it.
-// It records in its status that it has begun (Begin). After that write, it checks that no other
-// Workspace precedes it or has begun, too. Only then does it record the lineage. Of two
-// Workspaces that begin at the same time, at least one sees the other in the last step, so that
-// they never record the same lineage.
-type Contest struct {
-	lineage, name string
-	mine          contestant
-
-	// first is the one of the other Workspaces that precedes the rest of them. It is nil if no
-	// other Workspace owns the state to any degree.
-	first *contestant
-
-	// begun is another Workspace that may be about to record the lineage. It is nil if there is
-	// none.
-	begun *contestant
-
-	// rival is another Workspace that has begun to create its resources in the state, when the
-	// state was empty. It is nil if there is none.
-	rival *contestant
-}
-
-// A contestant is one of the Workspaces in a Contest.
-type contestant struct {
-	ownership StateOwnership
-	deleted   bool
-	started   time.Time
-	created   metav1.Time
-	uid       string
-
-	// certain says that the status of the Workspace names the lineage.
-	certain bool
-
-	// creates says that the Workspace has begun to create its resources in the state, which was
-	// empty then, and has not recorded the end. It is not being deleted.
-	creates bool
-
-	description string
-}
-
-// NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
-// which it has found. now is the time at which it would begin, if it has not begun.
-func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	mine := contestantOf(ws, lineage, OwnershipOfFound(ws, lineage))
-	if mine.started.IsZero() {
-		mine.started = now
-	}
-
-	return &Contest{lineage: lineage, name: TerraformWorkspace(ws), mine: mine}
-}
-
-func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
-	c := contestant{
-		ownership: t,
-		deleted:   meta.WasDeleted(ws),
-		created:   ws.GetCreationTimestamp(),
-		uid:       string(ws.GetUID()),
-		certain:   t == OwnershipRecorded || knownLineage(ws) == lineage,
-	}
-
-	if s := ws.GetOwnership().CreationStarted; s != nil {
-		c.started = s.Time
-	}
-
-	c.creates = t == OwnershipBegun && !c.deleted && c.certain && IsBlank(*ws.GetObservation().State)
-
-	return c
-}
-
-// Add adds another Workspace. The description names it in messages.
-func (c *Contest) Add(ws Workspace, description string) {
-	t := OwnershipOf(ws, c.lineage, c.name)
-	if t == OwnershipNone || string(ws.GetUID()) == c.mine.uid {
-		return
-	}
-
-	other := contestantOf(ws, c.lineage, t)
-	other.description = description
-
-	if c.first == nil || other.ownerBefore(*c.first) {
-		c.first = &other
-	}
-
-	if other.creates {
-		c.rival = &other
-	}
-
-	if other.certain && (t == OwnershipRecorded || !other.started.IsZero()) {
-		c.begun = &other
-	}
-}
-
-// ownerBefore says whether the state belongs to c rather than to d. If both own it to the same
-// degree, one that is being deleted comes last, and then the earlier begin decides.
-func (c contestant) ownerBefore(d contestant) bool {
-	return cmp.Or(
-		cmp.Compare(d.ownership, c.ownership),
-		cmp.Compare(rank(c.deleted), rank(d.deleted)),
-		cmp.Compare(rank(c.started.IsZero()), rank(d.started.IsZero())),
-		c.started.Compare(d.started),
-		c.created.Compare(d.created.Time),
-		cmp.Compare(c.uid, d.uid),
-	) < 0
-}
-
-func rank(last bool) int {
-	if last {
-		return 1
-	}
-
-	return 0
-}
-
-// Owner returns the description of the Workspace that precedes the contestant, and whether this
-// is certain. It is not certain if the status of the other one does not name the lineage yet. The
-// description is empty if no Workspace precedes the contestant.
-func (c *Contest) Owner() (description string, certain bool) {
-	if c.first == nil || !c.first.ownerBefore(c.mine) {
-		return "", false
-	}
-
-	return c.first.description, c.first.certain
-}
-
-// Undecided returns the description of another Workspace if the resources in the state may be of
-// the one or of the other: both have begun to create theirs when the state was empty, and neither
-// has recorded the end. The times at which they began do not decide: one of them may have been
-// killed before it saved anything. The description is empty if there is no such Workspace.
-func (c *Contest) Undecided() string {
-	if !c.mine.creates || c.rival == nil || c.first.ownership > OwnershipBegun {
-		return ""
-	}
-
-	return c.rival.description
-}
-
-// Begun returns the description of another Workspace that has begun to take over the state and
-// may be about to record it, although the state does not belong to it. It gives up when it is
-// reconciled. The description is empty if there is none.
-func (c *Contest) Begun() string {
-	if c.begun == nil {
-		return ""
-	}
-
-	return c.begun.description
-}
-
 // Begin records in the status of the Workspace that it takes over the supplied state, which is
 // not empty.
 func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
-	begin(ws, s)
+	setState(ws, &s)
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
+		dropOther(own, s.Lineage)
 
-	own := ws.GetOwnership()
-	if own.CreationStarted == nil {
-		own.CreationStarted = seconds(now)
-	}
-
-	ws.SetOwnership(own)
+		if own.CreationStarted == nil {
+			own.CreationStarted = seconds(now)
+		}
+	})
 }
 
 // BeginCreation records in the status of the Workspace that it creates its infrastructure, from
 // the supplied empty state.
 func BeginCreation(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
-	begin(ws, s)
+	setState(ws, &s)
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
+		dropOther(own, s.Lineage)
 
-	own := ws.GetOwnership()
-	own.CreationStarted, own.CreationSucceeded = seconds(now), nil
-	ws.SetOwnership(own)
+		own.CreationStarted, own.CreationSucceeded = seconds(now), nil
+	})
 }
 
-func begin(ws Workspace, s commonv1beta1.StateSummary) {
-	seen := ws.GetObservation()
-	seen.State = &s
-	ws.SetObservation(seen)
-
-	own := ws.GetOwnership()
-	if own.Lineage != s.Lineage {
-		own.Lineage = ""
-	}
-
-	ws.SetOwnership(own)
+// Own records in the status of the Workspace that the state with the supplied lineage belongs to it.
+func Own(ws Workspace, lineage string) {
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) { own.Lineage = lineage })
 }
 
-// seconds returns a time as the API server keeps it.
-func seconds(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }
+// Succeed records in the status of the Workspace, if it has begun a creation, that the creation
+// is complete.
+func Succeed(ws Workspace, now time.Time) {
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
+		if own.CreationStarted != nil && own.CreationSucceeded == nil {
+			own.CreationSucceeded = seconds(now)
+		}
+	})
+}
 
 // Restore sets the state and the creation in the ownership of the Workspace to earlier values.
 func Restore(ws Workspace, before commonv1beta1.Ownership) {
-	own := ws.GetOwnership()
-	own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
-	ws.SetOwnership(own)
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
+		own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
+	})
 }
 
 // GiveUp removes the record that the Workspace has begun to create, or to take over, the
@@ -357,32 +207,29 @@ func GiveUp(ws Workspace, lineage string) bool {
 		return false
 	}
 
-	own.CreationStarted = nil
-	ws.SetOwnership(own)
-
-	seen := ws.GetObservation()
-	seen.State = nil
-	ws.SetObservation(seen)
+	Restore(ws, commonv1beta1.Ownership{})
+	setState(ws, nil)
 
 	return true
 }
 
-// Own records in the status of the Workspace that the state with the supplied lineage
-// belongs to it.
-func Own(ws Workspace, lineage string) {
+func changeOwnership(ws Workspace, change func(own *commonv1beta1.Ownership)) {
 	own := ws.GetOwnership()
-	own.Lineage = lineage
+	change(&own)
 	ws.SetOwnership(own)
 }
 
-// Succeed records in the status of the Workspace, if it has begun a creation, that the creation
-// is complete.
-func Succeed(ws Workspace, now time.Time) {
-	own := ws.GetOwnership()
-	if own.CreationStarted == nil || own.CreationSucceeded != nil {
-		return
+func dropOther(own *commonv1beta1.Ownership, lineage string) {
+	if own.Lineage != lineage {
+		own.Lineage = ""
 	}
-
-	own.CreationSucceeded = seconds(now)
-	ws.SetOwnership(own)
 }
+
+func setState(ws Workspace, s *commonv1beta1.StateSummary) {
+	o := ws.GetObservation()
+	o.State = s
+	ws.SetObservation(o)
+}
+
+// seconds returns a time as the API server keeps it.
+func seconds(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }

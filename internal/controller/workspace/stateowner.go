@@ -21,7 +21,7 @@ import (
 )
 
 // Two Workspaces would share one state if they have the same name in two namespaces and the same
-// backend. The rules about that are in internal/workspace/ownership.go.
+// backend. The rules about that are in the package internal/workspace.
 
 // A foreignStateError is the refusal to work on a state because it belongs to another Workspace.
 type foreignStateError struct {
