@@ -123,17 +123,19 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		return schedule.Observation{}, err
 	}
 
-	p, state, locked, err := e.makePlan(ctx, ws, suspect)
+	p, locked, err := e.makePlan(ctx, ws, suspect)
 
 	// Nothing else removes these states: a Workspace that was never observed, or may not be
 	// deleted from, is deleted without a run.
-	if (err != nil && workspace.IsStateless(ws)) || (workspace.OnlyObserves(ws) && state.Empty()) {
+	if (err != nil && workspace.IsStateless(ws)) || (workspace.OnlyObserves(ws) && (err != nil || p.Prior.Empty())) {
 		e.removeEmptyStates(ctx, ws)
 	}
 
 	if err != nil {
 		return schedule.Observation{}, err
 	}
+
+	state := p.Prior
 
 	if mayHideLoss(p, state) {
 		if err := e.lostState(ws, state); err != nil {
@@ -176,34 +178,29 @@ func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
 	return p.Changes || s.Empty() || s.Lineage == ""
 }
 
-// makePlan returns a plan, the state that it is made from, and whether that state was locked.
-func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect bool) (p *terraform.Plan, state *terraform.State, locked bool, err error) {
-	plan := func(lock bool) error {
-		run := e.withoutLock
-		if lock {
-			run = e.withLock
-		}
-
-		return run(ctx, ws, func() (err error) {
-			if p, err = e.runner.Plan(ctx, lock); err == nil {
-				state = p.Prior
-			}
+// makePlan returns a plan, and whether the state was locked.
+func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect bool) (p *terraform.Plan, locked bool, err error) {
+	// After an instance that died, a plan that takes the lock detects a lock that was left.
+	// Otherwise that lock would stay until there is something to apply.
+	if suspect {
+		err = e.withLock(ctx, ws, func() (err error) {
+			p, err = e.runner.Plan(ctx, true)
 
 			return err
 		})
+		if !terraform.IsLocked(err) {
+			return p, false, err
+		}
 	}
 
-	// After an instance that died, a plan that takes the lock detects a lock that was left.
-	// Otherwise that lock would stay until there is something to apply.
-	err = plan(suspect)
+	// If another process works with the state, a plan without a lock does not disturb it.
+	err = e.withoutLock(ctx, ws, func() (err error) {
+		p, err = e.runner.Plan(ctx, false)
 
-	locked = suspect && terraform.IsLocked(err)
-	if locked {
-		// Another process works with the state. A plan without a lock does not disturb it.
-		err = plan(false)
-	}
+		return err
+	})
 
-	return p, state, locked, err
+	return p, suspect, err
 }
 
 // report writes an observation to the status.
