@@ -158,20 +158,12 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	// From here on the previous observation is out of date, even if the apply fails.
 	e.records.ForgetObservation(ws)
 
-	if err := mayApplyTo(ws, e.prior); err != nil {
-		return schedule.Observation{}, err
-	}
-
 	if err := e.startFrom(ws, e.prior); err != nil {
 		return schedule.Observation{}, err
 	}
 
 	again := func(found *terraform.State) error {
 		if err := e.lostState(ws, found); err != nil {
-			return err
-		}
-
-		if err := mayApplyTo(ws, found); err != nil {
 			return err
 		}
 
@@ -193,24 +185,9 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 		return schedule.Observation{}, err
 	}
 
-	outputs, state := a.Outputs, applied(e.prior, a.Summary)
-
-	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
-	// which is dropped if it is too long: missing outputs do not mean that there are none.
-	if outputs == nil || anySensitive(outputs) {
-		pulled, err := e.runner.State(ctx)
-		if err != nil {
-			return schedule.Observation{}, err
-		}
-
-		outputs, state = pulled.Outputs, summarizeState(pulled)
-	}
-
-	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: outputs, State: &state}
-	// The state has not changed between the plan and the apply, so that no other Workspace
-	// can have applied anything to it.
-	if isBlank(e.prior) && e.runner.AppliesPlan() {
-		o.CreatedLineage = e.prior.Lineage
+	o, err := e.observeApplied(ctx, a)
+	if err != nil {
+		return schedule.Observation{}, err
 	}
 
 	e.records.Observe(ws, o)
@@ -219,18 +196,42 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	return o, nil
 }
 
-// startFrom records which state an apply is about to change.
+// startFrom records which state an apply is about to change. It returns an error if that state is not
+// known to belong to the Workspace.
 func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
+	if s.Lineage != "" && !isBlank(s) && ws.GetOwnership().Lineage != s.Lineage {
+		return errors.New("cannot apply: there is another state than before")
+	}
+
 	e.prior = s
 
 	return e.writeRunRecord(ws, s, nil)
 }
 
-// applied returns the summary of the supplied state after an apply, with the number of resources that
-// it has now. The next observation corrects the rest.
-func applied(prior *terraform.State, s terraform.Summary) commonv1beta1.StateSummary {
-	state := summarizeState(prior)
-	state.Resources = max(state.Resources+s.Add+s.Import-s.Destroy, 0)
+// observeApplied returns the observation of what was applied.
+func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (schedule.Observation, error) {
+	state := summarizeState(e.prior)
+	// The next observation corrects the rest.
+	state.Resources = max(state.Resources+a.Summary.Add+a.Summary.Import-a.Summary.Destroy, 0)
 
-	return state
+	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: a.Outputs, State: &state}
+
+	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
+	// which is dropped if it is too long: missing outputs do not mean that there are none.
+	if a.Outputs == nil || anySensitive(a.Outputs) {
+		pulled, err := e.runner.State(ctx)
+		if err != nil {
+			return schedule.Observation{}, err
+		}
+
+		o.Outputs, o.State = pulled.Outputs, new(summarizeState(pulled))
+	}
+
+	// The state has not changed between the plan and the apply, so that no other Workspace
+	// can have applied anything to it.
+	if isBlank(e.prior) && e.runner.AppliesPlan() {
+		o.CreatedLineage = e.prior.Lineage
+	}
+
+	return o, nil
 }

@@ -82,29 +82,39 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bo
 	}
 
 	// The state that was observed may have been replaced since.
-	state, broken := e.currentState(ctx, ws)
-	if mayBeBroken(broken) && e.runner.LeaveOutModule() {
-		var err error
-		if state, err = e.runner.State(ctx); err != nil {
-			return false, broken
-		}
-	} else if broken != nil {
-		return false, broken
+	state, broken, err := e.stateToDestroy(ctx, ws)
+	if err != nil {
+		return false, err
 	}
 
 	if mine, err := e.mayDestroy(ctx, ws, state); err != nil || !mine {
 		return mine, err
 	}
 
-	if state.Empty() || (broken != nil && state.Resources == 0) {
+	switch {
+	case state.Empty() || (broken != nil && state.Resources == 0):
 		return true, e.forgetState(ctx, ws)
-	}
-
-	if broken != nil {
+	case broken != nil:
 		return false, broken
+	default:
+		return true, e.destroyState(ctx, ws, state)
+	}
+}
+
+// stateToDestroy returns the current state. If it can be read only without the module, broken is the
+// error with the module.
+func (e *external) stateToDestroy(ctx context.Context, ws workspace.Workspace) (state *terraform.State, broken, err error) {
+	state, err = e.currentState(ctx, ws)
+	if !mayBeBroken(err) || !e.runner.LeaveOutModule() {
+		return state, nil, err
 	}
 
-	return true, e.destroyState(ctx, ws, state)
+	broken = err
+	if state, err = e.runner.State(ctx); err != nil {
+		return nil, nil, broken
+	}
+
+	return state, broken, nil
 }
 
 // mayDestroy says whether the state that was found is the one that the deletion of the

@@ -175,8 +175,16 @@ func TestApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(tc.want, applied(&tc.before, tc.did)); diff != "" {
-				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
+			r := newAttempt(t, with())
+			r.prior = &tc.before
+
+			got, err := r.observeApplied(t.Context(), &terraform.Applied{Summary: tc.did, Outputs: map[string]terraform.Output{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, *got.State); diff != "" {
+				t.Errorf("\n%s\nobserveApplied(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -73,16 +73,6 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	}
 }
 
-// mayApplyTo returns an error if the state that an apply is about to change is not known to
-// belong to the Workspace.
-func mayApplyTo(ws workspace.Workspace, found *terraform.State) error {
-	if found.Lineage == "" || isBlank(found) || ws.GetOwnership().Lineage == found.Lineage {
-		return nil
-	}
-
-	return errors.New("cannot apply: there is another state than before")
-}
-
 // takeOver records the supplied Workspace as the owner of the state that was found, unless the state
 // belongs to another one. See workspace.Contest for the reason of each step.
 func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
