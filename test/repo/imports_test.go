@@ -56,7 +56,7 @@ func arrows() []arrow {
 			from: "internal/controller/workspace",
 			to: []string{
 				"apis/common/...", "internal/listing", "internal/providerconfig", "internal/redact", "internal/regular", "internal/runner", "internal/schedule",
-				"internal/statelock", "internal/statusclient", "internal/terraform", "internal/workdir", "internal/workspace",
+				"internal/statelock", "internal/terraform", "internal/workdir", "internal/workspace",
 			},
 			why: "one controller serves both kinds of Workspace and does not depend on shards: app puts the shard packages in front of it",
 		},
