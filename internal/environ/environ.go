@@ -7,11 +7,10 @@
 package environ
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // gitConfigCount is the number of pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
@@ -45,7 +44,7 @@ func WithGitConfig(env []string, config ...string) ([]string, error) {
 	if count, ok := Lookup(env, gitConfigCount); ok && count != "" {
 		var err error
 		if n, err = strconv.Atoi(count); err != nil || n < 0 {
-			return nil, errors.Errorf("the environment variable %s is %q: it must be a number", gitConfigCount, count)
+			return nil, fmt.Errorf("the environment variable %s is %q: it must be a number", gitConfigCount, count)
 		}
 	}
 

@@ -7,12 +7,11 @@
 package process
 
 import (
+	"errors"
 	"os/exec"
 	"runtime"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Run starts a command, waits for its end, and then kills the rest of its process group. The

@@ -7,13 +7,13 @@ package terraform
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"sync/atomic"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A Product is one of the programs that a CLI can be.
@@ -80,12 +80,12 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 
 	answer, err := c.run(ctx, Workspace{Dir: filepath.Dir(path), Env: Environ(nil)}, command{op: "version", args: []string{"version"}})
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot ask %q for its version", path)
+		return nil, fmt.Errorf("cannot ask %q for its version: %w", path, err)
 	}
 
 	m := versionLine.FindSubmatch(answer)
 	if m == nil {
-		return nil, errors.Errorf("%q is neither terraform nor tofu", path)
+		return nil, fmt.Errorf("%q is neither terraform nor tofu", path)
 	}
 
 	c.product, c.version = Terraform, string(m[2])
@@ -121,12 +121,12 @@ func locate(name string) (string, error) {
 	}
 
 	if !filepath.IsAbs(name) && name != filepath.Base(name) {
-		return "", errors.Errorf("%q is neither a name on PATH nor an absolute path", name)
+		return "", fmt.Errorf("%q is neither a name on PATH nor an absolute path", name)
 	}
 
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot find %q: must be the name of a program on PATH or the absolute path of one, terraform or tofu", name)
+		return "", fmt.Errorf("cannot find %q: must be the name of a program on PATH or the absolute path of one, terraform or tofu: %w", name, err)
 	}
 
 	return filepath.Abs(path)

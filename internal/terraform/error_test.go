@@ -6,14 +6,13 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestErrorMessage(t *testing.T) {
@@ -121,7 +120,7 @@ func TestErrorMessage(t *testing.T) {
 				t.Errorf("%s: %d bytes, valid: %t", tc.reason, len(err.Error()), utf8.ValidString(err.Error()))
 			}
 
-			if tc.res.interrupted != nil && !errors.Is(errors.Wrap(err, "x"), tc.res.interrupted) {
+			if tc.res.interrupted != nil && !errors.Is(fmt.Errorf("x: %w", err), tc.res.interrupted) {
 				t.Errorf("%s: want the error of the context, %v", tc.reason, tc.res.interrupted)
 			}
 
@@ -175,7 +174,7 @@ func TestPredicates(t *testing.T) {
 				tc.op = "plan"
 			}
 
-			err := errors.Wrap(&Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail, Address: tc.address, File: tc.file}}}, "wrapped")
+			err := fmt.Errorf("wrapped: %w", &Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail, Address: tc.address, File: tc.file}}})
 
 			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -5,11 +5,10 @@
 package terraform
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A Lock is the information that the holder of a state lock wrote into it. Any field may

@@ -6,6 +6,8 @@ package terraform
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestParseLock(t *testing.T) {
@@ -278,7 +278,7 @@ func TestIsInitRace(t *testing.T) {
 			t.Parallel()
 
 			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.text}}}
-			if got := IsInitRace(errors.Wrap(err, "wrapped")); got != tc.want {
+			if got := IsInitRace(fmt.Errorf("wrapped: %w", err)); got != tc.want {
 				t.Errorf("\n%s\nIsInitRace(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -6,9 +6,9 @@ package terraform
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // exitChanges is the exit code of a plan with -detailed-exitcode that has changes.
@@ -47,7 +47,7 @@ type Plan struct {
 // apply makes the plan stale. A plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
 	if err := createPrivate(o.Out); err != nil {
-		return nil, errors.Wrapf(err, "cannot create plan file %q", o.Out)
+		return nil, fmt.Errorf("cannot create plan file %q: %w", o.Out, err)
 	}
 
 	p, err := c.plan(ctx, ws, o)

@@ -6,9 +6,8 @@ package terraform
 
 import (
 	"archive/zip"
+	"fmt"
 	"io"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -73,7 +72,7 @@ func stateEntry(r *zip.Reader, name string) (*State, error) {
 	}
 
 	if len(raw) > maxAnswer {
-		return nil, errors.Errorf("%q is longer than %d bytes", name, maxAnswer)
+		return nil, fmt.Errorf("%q is longer than %d bytes", name, maxAnswer)
 	}
 
 	return ParseState(raw)

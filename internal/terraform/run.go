@@ -7,6 +7,7 @@ package terraform
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
@@ -72,7 +71,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 	}
 
 	if answer.overflow {
-		return nil, errors.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
+		return nil, fmt.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
 	}
 
 	return answer.Bytes(), nil
@@ -164,9 +163,9 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
 	case !started:
-		return result{}, errors.Wrapf(err, "cannot start %q in %q", c.path, ws.Dir)
+		return result{}, fmt.Errorf("cannot start %q in %q: %w", c.path, ws.Dir, err)
 	case run.ProcessState == nil:
-		return result{}, errors.Wrapf(err, "cannot wait for %q", c.path)
+		return result{}, fmt.Errorf("cannot wait for %q: %w", c.path, err)
 	}
 
 	stderr.flush()

@@ -8,8 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"fmt"
 )
 
 // stateVersion is the version of the state files that both CLIs have written since
@@ -46,8 +45,11 @@ func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	}
 
 	s, err := ParseState(raw)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the state that was pulled: %w", err)
+	}
 
-	return s, errors.Wrap(err, "cannot read the state that was pulled")
+	return s, nil
 }
 
 func pullStateCommand() command {
@@ -69,11 +71,11 @@ func ParseState(raw []byte) (*State, error) {
 		} `json:"resources"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, errors.Wrap(err, "not a state file")
+		return nil, fmt.Errorf("not a state file: %w", err)
 	}
 
 	if file.Version != stateVersion {
-		return nil, errors.Errorf("version %d of the state file is not supported, only %d is", file.Version, stateVersion)
+		return nil, fmt.Errorf("version %d of the state file is not supported, only %d is", file.Version, stateVersion)
 	}
 
 	s := &State{Lineage: file.Lineage, Serial: file.Serial}

@@ -6,9 +6,8 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a state

@@ -7,13 +7,13 @@ package terraform
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // maxNesting is the largest number of tokens that one expression may have around a place in it. The
@@ -57,7 +57,7 @@ func CheckExpression(text string) error {
 	}
 
 	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
-		return errors.Errorf("%s: %s", diags[0].Subject, diags[0].Summary)
+		return fmt.Errorf("%s: %s", diags[0].Subject, diags[0].Summary)
 	}
 
 	return nil

@@ -6,10 +6,9 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // DeleteWorkspace deletes the workspace and its state. It returns an error for a workspace with
