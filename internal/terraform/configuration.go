@@ -4,7 +4,29 @@
 
 package terraform
 
-import "strings"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Limits of the text that is parsed. The parser of HCL calls itself for everything that nests, and a
+// stack overflow ends the whole process. This much needs about 60 MB of stack.
+const (
+	// maxDepth is the number of brackets, quotation marks, heredocs and templates that are open.
+	maxDepth = 2000
+
+	// maxOperators is the number of tokens that can nest without being open, wherever they are.
+	maxOperators = 20_000
+
+	// maxLines is the number of lines of heredocs: the time for one grows with the square of them.
+	maxLines = 50_000
+)
 
 // ConfigurationFile says whether one of the CLIs reads the file of the supplied name, which has no
 // directory, as a part of a module. It also returns the name without its extension. The CLIs ignore
@@ -21,4 +43,85 @@ func ConfigurationFile(name string) (base string, ok bool) {
 	}
 
 	return "", false
+}
+
+// ParseFile parses a file of a module. ok is false if it cannot be parsed, or exceeds the limits.
+// Files of modules must not be parsed in another way.
+func ParseFile(src []byte, name string) (f *hcl.File, ok bool) {
+	var diags hcl.Diagnostics
+
+	if strings.HasSuffix(name, ".json") {
+		// It refuses text that is nested too deeply.
+		if !json.Valid(src) {
+			return nil, false
+		}
+
+		f, diags = hclparse.NewParser().ParseJSON(src, name)
+	} else {
+		tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+		if exceedsLimits(tokens) {
+			return nil, false
+		}
+
+		f, diags = hclparse.NewParser().ParseHCL(src, name)
+	}
+
+	return f, !diags.HasErrors()
+}
+
+// CheckExpression returns an error, without the text, if the text is not exactly one expression.
+func CheckExpression(text string) error {
+	tokens, _ := hclsyntax.LexExpression([]byte(text), "value", hcl.InitialPos)
+	if exceedsLimits(tokens) {
+		return errors.New("it is nested too deeply, or too long")
+	}
+
+	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
+		return fmt.Errorf("%s: %s", diags[0].Subject, diags[0].Summary)
+	}
+
+	return nil
+}
+
+func exceedsLimits(tokens hclsyntax.Tokens) bool {
+	closers := map[hclsyntax.TokenType]hclsyntax.TokenType{
+		hclsyntax.TokenOParen:          hclsyntax.TokenCParen,
+		hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
+		hclsyntax.TokenOBrace:          hclsyntax.TokenCBrace,
+		hclsyntax.TokenOQuote:          hclsyntax.TokenCQuote,
+		hclsyntax.TokenOHeredoc:        hclsyntax.TokenCHeredoc,
+		hclsyntax.TokenTemplateInterp:  hclsyntax.TokenTemplateSeqEnd,
+		hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
+	}
+
+	var open []hclsyntax.TokenType // The tokens that close what is open.
+
+	operators, lines := 0, 0
+
+	for _, t := range tokens {
+		// A token of another type closes nothing.
+		if last := len(open) - 1; last >= 0 && t.Type == open[last] {
+			open = open[:last]
+		} else if closer, ok := closers[t.Type]; ok {
+			open = append(open, closer)
+		}
+
+		switch t.Type {
+		case hclsyntax.TokenStringLit:
+			lines++
+		// A splat and an index nest although they are closed, and so does the text after a directive.
+		case hclsyntax.TokenOBrack, hclsyntax.TokenTemplateControl,
+			hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent,
+			hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq,
+			hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenQuestion:
+			operators++
+		default:
+		}
+
+		if len(open) > maxDepth || operators > maxOperators || lines > maxLines {
+			return true
+		}
+	}
+
+	return false
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,46 +30,35 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run. They may contain secrets, so only this
-	// program may read them. Error returns the text for people.
+	// Diagnostics in the order of the run, and the end of the standard error output. They may contain
+	// secrets, so only this program may read them. Error returns the text for people.
 	Diagnostics []Diagnostic
-	// Stderr is the end of the standard error output, which may contain secrets as well.
-	Stderr string
+	Stderr      string
 
-	shown       []Diagnostic // The same without secrets.
-	shownStderr string       // The same without secrets.
-	began       bool         // The run began to process resources.
-	status      string       // How the process ended, for people.
-	interrupted error        // The error of the context.
+	said        string // The diagnostics without secrets, as one line.
+	began       bool   // The run began to process resources.
+	status      string // How the process ended, for people.
+	interrupted error  // The error of the context.
 }
 
 // newError returns the error of a run in ws that reported the diagnostics, or wrote
 // them to stderr.
 func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error {
-	e := &Error{
-		Op:          op,
-		ExitCode:    res.code,
-		Diagnostics: reported,
-		Stderr:      res.stderr,
-		shownStderr: ws.redacted(res.stderr),
-		status:      res.status,
-		interrupted: res.interrupted,
-	}
-	for _, d := range reported {
-		e.shown = append(e.shown, d.redacted(ws.redacted))
+	e := &Error{Op: op, ExitCode: res.code, Diagnostics: reported, Stderr: res.stderr, status: res.status, interrupted: res.interrupted}
+
+	// Parts of a text contain less of a secret than the whole text, so redact the whole first.
+	stderr := ws.redacted(res.stderr)
+	shown := slices.Clone(reported)
+
+	if len(reported) == 0 {
+		e.Diagnostics, shown = parseText(res.stderr), parseText(stderr)
 	}
 
-	if len(errorsOf(reported)) == 0 {
-		e.Diagnostics = append(e.Diagnostics, parseText(e.Stderr)...)
-		// Parts of a text contain less of a secret than the whole text, so redact the whole first.
-		e.shown = append(e.shown, parseText(e.shownStderr)...)
+	for i, d := range shown {
+		shown[i] = d.redacted(ws.redacted).relativeTo(ws.Dir)
 	}
 
-	for _, ds := range [][]Diagnostic{e.Diagnostics, e.shown} {
-		for i, d := range ds {
-			ds[i] = d.relativeTo(ws.Dir)
-		}
-	}
+	e.said = cmp.Or(describe(errorsOf(shown)), truncate(lastLines(stderr), maxMessage))
 
 	return e
 }
@@ -76,9 +66,8 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 // Error returns one line with the diagnostics of the CLI, for a condition: no longer than about
 // 1000 bytes, and the same for the same failure.
 func (e *Error) Error() string {
-	said := e.said()
 	if e.interrupted == nil {
-		return cmp.Or(said, fmt.Sprintf("%s ended with %s", e.Op, e.status))
+		return cmp.Or(e.said, fmt.Sprintf("%s ended with %s", e.Op, e.status))
 	}
 
 	text := "interrupted"
@@ -86,8 +75,8 @@ func (e *Error) Error() string {
 		text += " (" + e.status + ")" // A killed run may have left its lock.
 	}
 
-	if said != "" {
-		text += ": " + said
+	if e.said != "" {
+		text += ": " + e.said
 	}
 
 	return truncate(text, maxMessage)
@@ -96,13 +85,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
 
-// said returns the error text of the CLI, if there is any.
-func (e *Error) said() string {
-	ds := errorsOf(e.shown)
-	if len(ds) == 0 {
-		return truncate(lastLines(e.shownStderr), maxMessage)
-	}
-
+// describe returns the first diagnostics as one line, and the number of the others.
+func describe(ds []Diagnostic) string {
 	named := make([]string, 0, maxNamed)
 	for _, d := range ds[:min(len(ds), maxNamed)] {
 		named = append(named, d.String())

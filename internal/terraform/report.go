@@ -18,13 +18,15 @@ const levelError = "error"
 // A Summary counts the planned changes of a plan, or the changes of an apply or a
 // destroy.
 type Summary struct {
-	Add, Change, Destroy, Import int
+	Add     int `json:"add"`
+	Change  int `json:"change"`
+	Destroy int `json:"remove"`
+	Import  int `json:"import"`
 }
 
 // A Progress is the progress of a run with one resource instance.
 type Progress struct {
-	// Event is apply_start, apply_progress (every 10 seconds), apply_complete or
-	// apply_errored.
+	// Event is the type of the message, such as apply_start, apply_complete and apply_errored.
 	Event   string
 	Address string
 	// Action is the action as the CLI names it: create, update, delete, read.
@@ -57,51 +59,24 @@ type message struct {
 	Type    string `json:"type"`
 
 	Diagnostic *jsonDiagnostic `json:"diagnostic"`
-	Change     *struct {
-		Resource jsonResource `json:"resource"`
-	} `json:"change"`
-	Changes *struct {
-		Add    int `json:"add"`
-		Change int `json:"change"`
-		Remove int `json:"remove"`
-		Import int `json:"import"`
-	} `json:"changes"`
-	Hook    *jsonHook             `json:"hook"`
+	Change     *jsonHook       `json:"change"`
+	Hook       *jsonHook       `json:"hook"`
+	Changes    *Summary        `json:"changes"`
+
 	Outputs map[string]jsonOutput `json:"outputs"`
 }
 
-type jsonResource struct {
-	Address string `json:"addr"`
-}
-
 type jsonHook struct {
-	Resource jsonResource `json:"resource"`
-	Action   string       `json:"action"`
+	Resource struct {
+		Address string `json:"addr"`
+	} `json:"resource"`
+	Action string `json:"action"`
 }
 
 type jsonOutput struct {
 	Value     json.RawMessage `json:"value"`
 	Type      json.RawMessage `json:"type"`
 	Sensitive bool            `json:"sensitive"`
-}
-
-// output returns the value in a form that does not depend on its source: states are indented,
-// messages are not.
-func (o jsonOutput) output() Output {
-	return Output{Value: compact(o.Value), Sensitive: o.Sensitive}
-}
-
-func compact(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-
-	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
-		return nil // Not reached: the decoder has accepted it.
-	}
-
-	return b.Bytes()
 }
 
 // add takes one line and returns its text for people. A line that is not a message is text
@@ -121,12 +96,15 @@ func (r *report) add(line []byte) string {
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift = append(r.drift, m.Change.Resource.Address)
 	case m.Type == "change_summary" && m.Changes != nil:
-		r.summary = &Summary{Add: m.Changes.Add, Change: m.Changes.Change, Destroy: m.Changes.Remove, Import: m.Changes.Import}
+		r.summary = m.Changes
 	case m.Type == "outputs":
 		r.outputs = applied(m.Outputs)
 	case m.Hook != nil:
 		r.began = true
-		r.follow(m.Type, *m.Hook)
+
+		if r.progress != nil {
+			r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
+		}
 	case m.Level == levelError:
 		r.diagnose(Diagnostic{Summary: m.Message})
 	}
@@ -137,23 +115,6 @@ func (r *report) add(line []byte) string {
 func (r *report) diagnose(d Diagnostic) {
 	if len(r.diagnostics) < maxDiagnostics {
 		r.diagnostics = append(r.diagnostics, d)
-	}
-}
-
-// follow passes on an event about progress.
-func (r *report) follow(event string, h jsonHook) {
-	switch event {
-	case "apply_start", "apply_progress", "apply_complete", "apply_errored":
-	default:
-		return
-	}
-
-	if r.progress != nil {
-		r.progress(Progress{
-			Event:   event,
-			Address: h.Resource.Address,
-			Action:  h.Action,
-		})
 	}
 }
 
@@ -169,10 +130,15 @@ func applied(in map[string]jsonOutput) map[string]Output {
 	return outputs(in)
 }
 
+// outputs returns the values in a form that does not depend on their source: states are indented,
+// messages are not.
 func outputs(in map[string]jsonOutput) map[string]Output {
 	out := make(map[string]Output, len(in))
+
 	for name, o := range in {
-		out[name] = o.output()
+		value := &bytes.Buffer{}
+		_ = json.Compact(value, o.Value) // The decoder has accepted it, or there is none.
+		out[name] = Output{Value: value.Bytes(), Sensitive: o.Sensitive}
 	}
 
 	return out

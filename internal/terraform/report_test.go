@@ -102,7 +102,7 @@ func TestReport(t *testing.T) {
 			want:   want{Text: []string{"o"}, Outputs: map[string]Output{}},
 		},
 		"Progress": {
-			reason: "the steps of an apply are passed on, but not those of a refresh",
+			reason: "the steps of a run are passed on",
 			lines: `{"@message":"1","hook":{"resource":{"addr":"a.b"},"id_key":"id"},"type":"refresh_start"}
 {"@message":"2","hook":{"resource":{"addr":"a.b"},"action":"create"},"type":"apply_start"}
 {"@message":"3","hook":{"resource":{"addr":"a.b"},"action":"create","elapsed_seconds":10},"type":"apply_progress"}
@@ -111,6 +111,7 @@ func TestReport(t *testing.T) {
 			want: want{
 				Text: []string{"1", "2", "3", "4", "5"},
 				Progress: []Progress{
+					{Event: "refresh_start", Address: "a.b"},
 					{Event: "apply_start", Address: "a.b", Action: "create"},
 					{Event: "apply_progress", Address: "a.b", Action: "create"},
 					{Event: "apply_complete", Address: "a.b", Action: "create"},

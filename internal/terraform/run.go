@@ -61,7 +61,7 @@ func varFileArgs(files []string) []string {
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
 	answer := &limitedBuffer{max: maxAnswer}
 
-	res, err := c.execute(ctx, ws, cmd, answer, ws.Log)
+	res, err := c.execute(ctx, ws, cmd, answer, ws.logger())
 	if err != nil {
 		return nil, err
 	}
@@ -79,38 +79,32 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 
 // runLogged runs a command whose plain text is for people only.
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
-	log := serialized(ws.Log)
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { ws.logText(log, string(line)) }}
-
-	res, err := c.execute(ctx, ws, cmd, stdout, log)
-	if err != nil {
-		return err
+	res, err := c.runLines(ctx, ws, cmd, func(line []byte) string { return string(line) })
+	if err == nil && res.code != 0 {
+		err = newError(cmd.op, ws, res, nil)
 	}
 
-	stdout.flush()
-
-	if res.code != 0 {
-		return newError(cmd.op, ws, res, nil)
-	}
-
-	return nil
+	return err
 }
 
 // runJSON runs a command that reports in JSON lines, and returns the report. The caller decides
 // which results are failures.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
-	log := serialized(ws.Log)
 	r := &report{progress: progress}
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { ws.logText(log, r.add(line)) }}
+	res, err := c.runLines(ctx, ws, cmd, r.add)
 
+	return r, res, err
+}
+
+// runLines runs a command and logs the text of each line of its output.
+func (c *CLI) runLines(ctx context.Context, ws Workspace, cmd command, text func(line []byte) string) (result, error) {
+	log := ws.logger()
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(text(line)) }}
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
-	if err != nil {
-		return nil, result{}, err
-	}
 
 	stdout.flush()
 
-	return r, res, nil
+	return res, err
 }
 
 // A result says how a run ended.
@@ -121,8 +115,8 @@ type result struct {
 	interrupted error  // The error of the context, if it had ended by then.
 }
 
-// execute runs a command to its end. stdout gets the output of the command, and log its stderr,
-// by line. Both may be used at the same time. The error is not nil if there was no run.
+// execute runs a command to its end. stdout gets the output of the command, and log each line of its
+// stderr, at the same time. The error is not nil if there was no run.
 //
 // When a context ends, the command gets SIGINT. Only the command gets it, not its group: the CLI
 // has to communicate with its providers, which are in the group, until the state is saved and the
@@ -136,7 +130,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	end := &process.Tail{Max: maxStderr, Redact: ws.redacted}
 	stderr := &lineWriter{max: maxStderr, line: func(line []byte) {
 		_, _ = fmt.Fprintf(end, "%s\n", line)
-		ws.logText(log, string(line))
+		log(string(line))
 	}}
 
 	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
@@ -195,32 +189,25 @@ func (r result) failure(cmd command) error {
 	}
 }
 
-// serialized returns a log function that is safe for use by several goroutines. It returns nil
-// for nil.
-func serialized(log func(string)) func(string) {
-	if log == nil {
-		return nil
+// logger returns a function that logs the lines of a text that are not empty, without secrets. It is
+// safe for use by several goroutines. Text that nobody reads is not searched for secrets.
+func (ws Workspace) logger() func(text string) {
+	if ws.Log == nil {
+		return func(string) {}
 	}
 
 	var mu sync.Mutex
 
-	return func(line string) {
+	return func(text string) {
+		text = ws.redacted(text)
+
 		mu.Lock()
 		defer mu.Unlock()
 
-		log(line)
-	}
-}
-
-// logText logs the lines of text that are not empty, without secrets. To find these is expensive.
-func (ws Workspace) logText(log func(string), text string) {
-	if log == nil {
-		return
-	}
-
-	for line := range strings.Lines(ws.redacted(text)) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			log(line)
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\r\n"); line != "" {
+				ws.Log(line)
+			}
 		}
 	}
 }

@@ -60,8 +60,8 @@ func (ws Workspace) forgetSelection() {
 }
 
 // Environ returns the environment of a run: base, then variables with which the CLI neither asks
-// for input nor checks for new versions, then extra. The last value of a key takes precedence. The
-// result is sorted, without duplicates, and equal for equal arguments.
+// for input nor checks for new versions, then extra. The last value of a variable takes precedence.
+// Each variable is there once, and the result is sorted.
 //
 // Variables that would change the state or the files of a run (TF_WORKSPACE, TF_DATA_DIR) are left
 // out. base is the environment of this process. Its operator sets the rest, such as proxies, TF_LOG,
@@ -69,23 +69,15 @@ func (ws Workspace) forgetSelection() {
 // arguments of the run, which therefore take precedence.
 func Environ(base []string, extra ...string) []string {
 	env := map[string]string{}
-	set := func(kvs ...string) {
-		for _, kv := range kvs {
-			if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
-				env[k] = v
-			}
+
+	for _, kv := range slices.Concat(base, []string{"TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1"}, extra) {
+		if key, _, ok := strings.Cut(kv, "="); ok && key != "" {
+			env[key] = kv
 		}
 	}
-	set(base...)
-	set("TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
-	set(extra...)
+
 	delete(env, "TF_WORKSPACE")
 	delete(env, "TF_DATA_DIR")
 
-	keys := slices.Sorted(maps.Keys(env))
-	for i, k := range keys {
-		keys[i] = k + "=" + env[k]
-	}
-
-	return keys
+	return slices.Sorted(maps.Values(env))
 }
