@@ -6,18 +6,18 @@ package runner
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/utils/lru"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // maxBackends is the number of backends whose first init is remembered. Each key takes about 200
-// bytes.
+// bytes, and each change of a credential makes another one.
 const maxBackends = 1000
 
 // maxFirstInit is much longer than a backend needs to make an empty state. A first init that takes
@@ -30,81 +30,78 @@ const maxFirstInit = 30 * time.Second
 type FirstInits struct {
 	mu sync.Mutex
 
-	// running are the first inits in progress, by backend. Each channel is closed when the init has
-	// ended.
-	running map[string]chan struct{}
-
-	// succeeded has the backends with an init that has succeeded. The ones that were not used
-	// for the longest time are forgotten, because each change of a credential makes another key. The
-	// next init with a forgotten backend runs alone again.
-	succeeded *lru.Cache
+	// begun has a context for each backend, which is done when the first init has ended, or after
+	// maxFirstInit.
+	begun *lru.Cache
 }
 
-// begin waits until the first init with the supplied backend has ended, or for maxFirstInit. If
-// there was none, the caller's is the first, and begin does not wait. It says whether it has waited.
-// The caller calls end with the result of its init.
+// begin waits until the first init with the supplied backend has ended, or has taken maxFirstInit. If
+// there was none that succeeded, the caller's is the first, and begin does not wait. It says whether
+// it has waited. The caller calls end with the result of its init.
 //
-// An init waits for one other init at most: after a failure, all that wait for it run at the same
-// time. Otherwise a registry that does not answer would block each of them in turn. For the same
-// reason the success of any init counts: the first one may hang again and again.
+// After a failure, all that wait run at the same time. Otherwise a registry that does not answer
+// would block each of them in turn.
 func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, end func(error), err error) {
-	f.mu.Lock()
-
-	if f.running == nil {
-		f.running, f.succeeded = map[string]chan struct{}{}, lru.New(maxBackends)
-	}
-
-	first, running := f.running[backend]
-	_, succeeded := f.succeeded.Get(backend)
-
-	if !running && !succeeded {
-		f.running[backend] = make(chan struct{})
-	}
-
-	f.mu.Unlock()
-
-	end = func(err error) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-
-		if err == nil {
-			f.succeeded.Add(backend, nil)
-		}
-
-		if !running {
-			close(f.running[backend])
-			delete(f.running, backend)
-		}
-	}
-
-	switch {
-	case succeeded:
-		return false, func(error) {}, nil
-	case !running:
+	first, end := f.first(ctx, backend)
+	if first == nil {
 		return false, end, nil
 	}
 
+	waited = first.Err() == nil
+
 	select {
-	case <-first:
-	case <-time.After(maxFirstInit):
+	case <-first.Done():
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
 
-	return true, end, err
+	return waited, func(error) {}, err
 }
 
-// backendKey returns a digest of what decides which backend init uses, except for the module.
-func (r *Runner) backendKey() string {
-	files := map[string]workdir.File{}
+// first returns the context of the first init with the backend, or nil and the function that ends it
+// if the caller's is the first.
+func (f *FirstInits) first(ctx context.Context, backend string) (context.Context, func(error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 
-	for _, name := range []string{configurationFile, backendFile} {
-		if f, ok := r.Inputs.config[name]; ok {
-			files[name] = f
+	if f.begun == nil {
+		f.begun = lru.New(maxBackends)
+	}
+
+	known, _ := f.begun.Get(backend)
+	if first, ok := known.(context.Context); ok {
+		return first, nil
+	}
+
+	first, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFirstInit)
+	f.begun.Add(backend, first)
+
+	return nil, func(err error) {
+		if err != nil {
+			f.begun.Remove(backend)
+		}
+
+		cancel()
+	}
+}
+
+// firstInit initializes a directory that is not initialized for these inputs. If it has to wait
+// for another init, it uses the result of that one, if possible.
+func (r *Runner) firstInit(ctx context.Context) (err error) {
+	stoppable, cancel := r.stoppable(ctx)
+	defer cancel()
+
+	waited, end, err := r.FirstInits.begin(stoppable, r.backendKey())
+	if err != nil {
+		return errors.Wrap(err, "cannot initialize")
+	}
+	defer func() { end(err) }()
+
+	if waited {
+		if restored, err := r.restoreInit(); restored || err != nil {
+			return err
 		}
 	}
 
-	env := slices.DeleteFunc(slices.Clone(r.Inputs.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
-
-	return workdir.Digest(files, workdir.Encode(env, r.initWords()))
+	return r.init(ctx, terraform.InitOptions{})
 }

@@ -6,12 +6,14 @@ package runner
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -125,11 +127,57 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	}
 }
 
-// initAgain initializes a directory that was initialized for other inputs.
+// initAgain initializes a directory that was initialized for other inputs. The kept result is
+// removed, because a run has failed with it. The result of this init is not kept: it depends on the
+// earlier one.
 func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
-	if err := r.forgetInit(); err != nil {
-		return err
+	if r.initKey != "" {
+		_ = r.InitCache.Forget(r.initKey)
+	}
+
+	r.initKey = ""
+
+	// Init would refuse to change the backend of a result that was copied from another directory, for
+	// example. No run has added anything to it yet.
+	if r.restored {
+		r.restored = false
+
+		if err := os.RemoveAll(filepath.Join(r.run.Dir, dataDir)); err != nil {
+			return errors.Wrap(err, "cannot remove what init left elsewhere")
+		}
 	}
 
 	return r.init(ctx, o)
+}
+
+// restoreInit copies the result of the same init in another directory, if there is one.
+// It returns whether the directory is initialized.
+func (r *Runner) restoreInit() (bool, error) {
+	if !initcache.Fresh(r.run.Dir) || r.wantsInit() {
+		return false, nil
+	}
+
+	key, err := r.newInitKey()
+	if err != nil || key == "" {
+		return false, err
+	}
+
+	r.initKey = key
+
+	if !r.InitCache.Restore(key, r.run.Dir) {
+		return false, nil
+	}
+
+	r.restored = true
+
+	return true, r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
+}
+
+// storeInit keeps the result of init for other directories. If that fails, they run init.
+func (r *Runner) storeInit() {
+	if r.initKey != "" {
+		_ = r.InitCache.Store(r.initKey, r.Dir.Path(), r.run.Dir)
+	}
+
+	r.initKey = ""
 }

@@ -47,28 +47,19 @@ func (r *Runner) initWords() []string {
 // is not part of it: when its providers, modules or backend change, plan fails and asks for init.
 // Other changes of the module need no init.
 func (r *Runner) initDigest() string {
-	relevant := map[string]workdir.File{}
-
-	for _, name := range []string{configurationFile, backendFile, cliConfigFile} {
-		if f, ok := r.Inputs.config[name]; ok {
-			relevant[name] = f
-		}
-	}
-
-	return workdir.Digest(relevant, r.initSettings()...)
+	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile, cliConfigFile), r.initSettings()...)
 }
 
-// initSettings returns the inputs of init that are not files and are the same in every directory.
-func (r *Runner) initSettings() []string {
-	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
+// backendKey returns a digest of the inputs that decide which backend init uses, except for the module.
+func (r *Runner) backendKey() string {
+	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile), workdir.Encode(r.Inputs.initEnv(), r.initWords()))
 }
 
 // newInitKey returns a digest of everything that init depends on: all files that it may read, the
 // settings that decide where providers and modules come from, and the environment that the
-// Workspace asks for, which has credentials of backends and of module sources. Input variables
-// are left out, so that Workspaces that differ in nothing else share the result. If init depends
-// on a variable after all, the next run asks for init. The key is empty if init depends on
-// something that is not read here.
+// Workspace asks for, which has credentials of backends and of module sources. Workspaces that
+// differ only in input variables share the result. If init depends on a variable after all, the next
+// run asks for init. The key is empty if init depends on something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
 	var variables []string
 
@@ -86,22 +77,21 @@ func (r *Runner) newInitKey() (string, error) {
 		return "", errors.Wrap(err, "cannot read module")
 	}
 
-	named, known := r.namedFiles()
-	if !known {
+	if known := r.addNamedFiles(files); !known {
 		return "", nil
 	}
-
-	maps.Copy(files, named)
 
 	origin, err := plugincache.Origin(r.run.Env, r.run.Dir)
 	if err != nil {
 		return "", err
 	}
 
-	env := slices.DeleteFunc(slices.Clone(r.Inputs.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
+	env := r.Inputs.initEnv()
 
+	// Instances that share a volume may differ in the variables that decide which modules may be
+	// fetched, and from where.
 	for _, kv := range r.Environ {
-		if decidesModules(kv) {
+		if strings.HasPrefix(kv, "GIT_") || strings.HasPrefix(kv, "AWS_") || strings.HasPrefix(kv, "GOOGLE_") {
 			env = append(env, kv)
 		}
 	}
@@ -109,12 +99,27 @@ func (r *Runner) newInitKey() (string, error) {
 	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path(), origin, workdir.Encode(env))...), nil
 }
 
-// namedFiles returns the files that arguments of init name, such as a backend configuration, by
-// these names. They may be anywhere on this machine. known is false if one of them is not read,
-// such as a pipe.
-func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
-	files = map[string]workdir.File{}
+// initSettings returns the inputs of init that are not files and are the same in every directory.
+func (r *Runner) initSettings() []string {
+	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
+}
 
+// initEnv returns the environment that the Workspace asks for, without input variables.
+func (in *Inputs) initEnv() []string {
+	return slices.DeleteFunc(slices.Clone(in.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
+}
+
+// configFiles returns the files of these names that are written beside the module.
+func (in *Inputs) configFiles(names ...string) map[string]workdir.File {
+	files := maps.Clone(in.config)
+	maps.DeleteFunc(files, func(name string, _ workdir.File) bool { return !slices.Contains(names, name) })
+
+	return files
+}
+
+// addNamedFiles adds the files that arguments of init name, such as a backend configuration. They may
+// be anywhere on this machine. known is false if one of them is not read, such as a pipe.
+func (r *Runner) addNamedFiles(files map[string]workdir.File) (known bool) {
 	for _, word := range r.initWords() {
 		name := word
 		if _, value, ok := strings.Cut(word, "="); ok {
@@ -133,17 +138,11 @@ func (r *Runner) namedFiles() (files map[string]workdir.File, known bool) {
 
 		data, err := regular.Read(path, maxNamedFile)
 		if err != nil {
-			return nil, false
+			return false
 		}
 
 		files["argument "+name] = workdir.File{Data: data}
 	}
 
-	return files, true
-}
-
-// decidesModules says whether a variable of the environment that all Workspaces share affects
-// which modules may be fetched, and from where. Instances that share a volume may differ in it.
-func decidesModules(kv string) bool {
-	return slices.ContainsFunc([]string{"GIT_", "AWS_", "GOOGLE_"}, func(prefix string) bool { return strings.HasPrefix(kv, prefix) })
+	return true
 }

@@ -73,17 +73,6 @@ func (s backendSettings) text(key, variable string) string {
 	return cmp.Or(text, env)
 }
 
-// inCluster says whether the backend uses the cluster that the CLI runs in.
-func (s backendSettings) inCluster() bool {
-	if set, ok := s.config["in_cluster_config"].(bool); ok {
-		return set
-	}
-
-	set, err := strconv.ParseBool(s.text("", "KUBE_IN_CLUSTER_CONFIG"))
-
-	return err == nil && set
-}
-
 // server returns the address of the API server. It understands the usual settings: the cluster
 // that the CLI runs in, or the current context of one file. With others the address is empty.
 func (s backendSettings) server() string {
@@ -99,7 +88,12 @@ func (s backendSettings) server() string {
 		}
 	}
 
-	if !s.inCluster() {
+	inCluster, set := s.config["in_cluster_config"].(bool)
+	if !set {
+		inCluster, _ = strconv.ParseBool(s.text("", "KUBE_IN_CLUSTER_CONFIG"))
+	}
+
+	if !inCluster {
 		return serverIn(s.text("config_path", "KUBE_CONFIG_PATH"))
 	}
 

@@ -107,11 +107,9 @@ func (r *Runner) write(ctx context.Context) error {
 		r.varFiles = append(r.varFiles, filepath.Join(path, name))
 	}
 
-	env := r.env(path)
-	if r.Inputs.gitCredentials() != nil {
-		if env, err = withGitCredentials(env, path); err != nil {
-			return err
-		}
+	env, err := r.withGitCredentials(r.env(path), path)
+	if err != nil {
+		return err
 	}
 
 	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Log: r.Log, Redact: r.Inputs.secrets.Text}
@@ -195,4 +193,27 @@ func (r *Runner) env(path string) []string {
 	}
 
 	return env
+}
+
+// withGitCredentials returns env with variables that make git take its credentials only from the
+// file in dir, if there is one: init runs git for modules that a module uses. Other configuration of
+// git in env stays.
+func (r *Runner) withGitCredentials(env []string, dir string) ([]string, error) {
+	if r.Inputs.gitCredentials() == nil {
+		return env, nil
+	}
+
+	// Images with a git configuration of their own refer to this variable.
+	const variable = "GIT_CRED_DIR"
+
+	env, err := environ.WithGitConfig(environ.Without(env, variable),
+		// The first value makes git forget the helpers that it knows.
+		"credential.helper", "",
+		"credential.helper", `store --file="$`+variable+`/`+gitCredentialsFile+`"`,
+	)
+	if err != nil {
+		return nil, err
+	}
+
+	return append(env, variable+"="+dir), nil
 }

@@ -10,6 +10,8 @@ package runner
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -96,8 +98,8 @@ type Runner struct {
 	// run is the environment of the commands. Set by write.
 	run *terraform.Workspace
 
-	// initKey is the key in the InitCache of the result for this directory. It is empty if init
-	// ran here before, or has to run.
+	// initKey is the key of the result of init in the InitCache. It is empty if init ran here before,
+	// or has to run.
 	initKey string
 
 	// restored says that the result of init was copied from another directory.
@@ -156,27 +158,6 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 	return r.firstInit(ctx)
 }
 
-// firstInit initializes a directory that is not initialized for these inputs. If it has to wait
-// for another init, it uses the result of that one, if possible.
-func (r *Runner) firstInit(ctx context.Context) (err error) {
-	stoppable, cancel := r.stoppable(ctx)
-	defer cancel()
-
-	waited, end, err := r.FirstInits.begin(stoppable, r.backendKey())
-	if err != nil {
-		return errors.Wrap(err, "cannot initialize")
-	}
-	defer func() { end(err) }()
-
-	if waited {
-		if restored, err := r.restoreInit(); restored || err != nil {
-			return err
-		}
-	}
-
-	return r.init(ctx, terraform.InitOptions{})
-}
-
 // LeaveOutModule makes the Runner leave out the module, so that the state can be reached although
 // the module is broken. It returns false, and does nothing, if that would reach another state. A
 // fetched module stays on disk.
@@ -210,6 +191,21 @@ func (r *Runner) Close() error {
 	defer r.done()
 
 	return RemoveSecrets(r.Dir)
+}
+
+// RemoveSecrets removes the plan, which has secrets in it, and all secret inputs from a
+// working directory.
+func RemoveSecrets(dir *workdir.Dir) error {
+	if err := os.Remove(filepath.Join(dir.Path(), planFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Wrap(err, "cannot remove plan")
+	}
+
+	// Init stores the configuration of a backend in its data.
+	if err := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir)); err != nil {
+		return errors.Wrap(err, "cannot remove directory without module")
+	}
+
+	return errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets")
 }
 
 // An UnpreparedError is the failure to prepare a directory and a backend, so that the CLI cannot

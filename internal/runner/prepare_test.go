@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 func TestWithGitCredentials(t *testing.T) {
@@ -53,9 +55,11 @@ func TestWithGitCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
+			r := &Runner{Target: Target{Inputs: &Inputs{config: map[string]workdir.File{gitCredentialsFile: {Data: []byte("https://me@host")}}}}}
+
 			var got want
 
-			got.Env, got.Err = withGitCredentials(tc.env, "/tf/uid")
+			got.Env, got.Err = r.withGitCredentials(tc.env, "/tf/uid")
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nwithGitCredentials(...): -want, +got:\n%s", tc.reason, diff)
 			}
