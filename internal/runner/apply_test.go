@@ -63,6 +63,10 @@ func TestApply(t *testing.T) {
 			reason: "A saved plan would not heed them.", change: []func(*subject){func(s *subject) { s.ApplyArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
 			ran: []string{"apply -json -input=false -auto-approve -target=a"},
 		},
+		"EnvironmentOfAnotherPlan": {
+			reason: "Nor those in the environment.", change: []func(*subject){environment("TF_CLI_ARGS_apply", "-target=a")}, states: []string{state}, applies: []string{outputs},
+			ran: []string{"apply -json -input=false -auto-approve"},
+		},
 		"Fails": {
 			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},
 			ran: []string{applyRun}, err: "cannot apply: boom",
@@ -166,51 +170,6 @@ func TestApply(t *testing.T) {
 
 			if asked != tc.asked {
 				t.Errorf("\n%s\nthe caller was asked about the state: want %t, got %t", tc.reason, tc.asked, asked)
-			}
-		})
-	}
-}
-
-// TestAppliesPlan ensures that arguments from any source that change the plan are noticed.
-func TestAppliesPlan(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		change func(s *subject)
-		// environ says that the provider has such arguments in its environment.
-		environ bool
-		want    bool
-	}{
-		"None":      {reason: "There are no arguments.", want: true},
-		"How":       {reason: "They do not change the plan.", change: arguments, want: true},
-		"PlanArgs":  {reason: "The plan is another one.", change: func(s *subject) { s.PlanArgs = []string{"-target=a"} }},
-		"ApplyArgs": {reason: "The apply makes another one.", change: func(s *subject) { s.ApplyArgs = []string{"-target=a"} }},
-		"Environ":   {reason: "So does an apply with variables of the provider.", environ: true},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			p := newPlace(t)
-
-			var change []func(*subject)
-			if tc.change != nil {
-				change = append(change, tc.change)
-			}
-
-			r := p.stubbed(t, firstUID, change...)
-			if tc.environ {
-				r.Environ = append(r.Environ, "TF_CLI_ARGS_apply=-target=a")
-			}
-
-			if _, err := r.Plan(t.Context(), false); err != nil {
-				t.Fatal(err)
-			}
-
-			if got := r.AppliesPlan(); got != tc.want {
-				t.Errorf("\n%s\nAppliesPlan(): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

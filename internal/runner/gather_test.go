@@ -27,6 +27,7 @@ func TestGather(t *testing.T) {
 		Env            []string
 		Backend        bool
 		GitCredentials string
+		NoPluginCache  bool
 		// Redacted says that the secret is hidden.
 		Redacted bool
 	}
@@ -50,6 +51,10 @@ func TestGather(t *testing.T) {
 		"SpecialCredentials": {
 			reason: "Their names say what they are for.", change: credentials("creds", cliConfigFile, gitCredentialsFile),
 			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret), cliConfigFile: hidden(secret), gitCredentialsFile: hidden(secret)}, GitCredentials: secret, Redacted: true},
+		},
+		"PluginCache": {
+			reason: "It can be disabled. Without a setting it is used.", change: func(s *subject) { s.config.PluginCache = new(false) },
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, NoPluginCache: true},
 		},
 		"Env": {
 			reason: "A value in the specification is not secret.", change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A", Value: secret}} },
@@ -85,8 +90,8 @@ func TestGather(t *testing.T) {
 
 			got := want{
 				Files: in.all(), VarFiles: in.varFiles, Env: in.env, Backend: in.backend,
-				GitCredentials: string(in.gitCredentials()),
-				Redacted:       in.Secrets().Text(secret) != secret,
+				GitCredentials: string(in.gitCredentials()), NoPluginCache: !in.pluginCache,
+				Redacted: in.Secrets().Text(secret) != secret,
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\ninputs: -want, +got:\n%s", tc.reason, diff)

@@ -119,76 +119,55 @@ func inEnv(kv string) func(r *Runner) {
 func TestInitKey(t *testing.T) {
 	t.Parallel()
 
+	args := func(args *[]string, arg string) { *args = append(*args, arg) }
+	module := func(name, text string) func(r *Runner) {
+		return func(r *Runner) { r.Inputs.module[name] = workdir.File{Data: []byte(text)} }
+	}
+
 	cases := map[string]struct {
 		reason string
-		change func(t *testing.T, p *place) func(r *Runner)
-		want   bool
+		change func(r *Runner)
+		// inPlace is a change of the machine. It returns one of the Runner.
+		inPlace func(t *testing.T, p *place) func(r *Runner)
+		want    bool
 	}{
-		"Same": {reason: "Neither the UID nor the variables of the Workspace count.", want: true},
-		"Variable": {reason: "Variables are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.parameters.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}} }
-		}},
-		"VariableOfAll": {reason: "So are the variables of the provider.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_VAR_x=y") }},
-		"Unrelated":     {reason: "Each pod has variables of its own.", want: true, change: func(*testing.T, *place) func(*Runner) { return inEnviron("HOSTNAME=other") }},
-		"PlanArgs": {reason: "They are for plan.", want: true, change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.parameters.PlanArgs = []string{"-parallelism=1"} }
-		}},
-		"Module": {reason: "Another module has other requirements.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.module["main.tf"] = workdir.File{Data: []byte("other")} }
-		}},
-		"LocalModule": {reason: "Local modules have requirements, too.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.module["a/main.tf"] = workdir.File{Data: []byte("other")} }
-		}},
-		"Entrypoint": {reason: "Another directory of it, too.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) {
-				r.Inputs.parameters.Entrypoint = "b"
-				r.Inputs.setEntrypoint("b")
-			}
-		}},
-		"Requirements": {reason: "The configuration may have requirements and a backend.", change: func(*testing.T, *place) func(*Runner) { return file(configurationFile, "terraform {}") }},
-		"Lock":         {reason: "A lock file selects the providers.", change: func(*testing.T, *place) func(*Runner) { return file(".terraform.lock.hcl", "lock") }},
-		"Backend":      {reason: "The state is in another place.", change: func(*testing.T, *place) func(*Runner) { return file(backendFile, "path = 2") }},
-		"InitArgs": {reason: "Arguments change the result.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-get=false") }
-		}},
-		"Args":      {reason: "So do the arguments in the environment.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_CLI_ARGS_init=-get=false") }},
-		"CLIConfig": {reason: "It says where to get providers.", change: func(*testing.T, *place) func(*Runner) { return file(cliConfigFile, "provider_installation {}") }},
-		"CLIConfigFile": {reason: "In any place.", change: func(t *testing.T, p *place) func(*Runner) {
+		"Same":          {reason: "Neither the UID nor the variables of the Workspace count.", want: true},
+		"Variable":      {reason: "Variables are for plan.", want: true, change: func(r *Runner) { r.Inputs.parameters.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}} }},
+		"VariableOfAll": {reason: "So are the variables of the provider.", want: true, change: inEnviron("TF_VAR_x=y")},
+		"Unrelated":     {reason: "Each pod has variables of its own.", want: true, change: inEnviron("HOSTNAME=other")},
+		"PlanArgs":      {reason: "They are for plan.", want: true, change: func(r *Runner) { args(&r.Inputs.parameters.PlanArgs, "-parallelism=1") }},
+		"Module":        {reason: "Another module has other requirements.", change: module("main.tf", "other")},
+		"LocalModule":   {reason: "Local modules have requirements, too.", change: module("a/main.tf", "other")},
+		"Entrypoint":    {reason: "Another directory of it, too.", change: func(r *Runner) { r.Inputs.setEntrypoint("b") }},
+		"Requirements":  {reason: "The configuration may have requirements and a backend.", change: file(configurationFile, "terraform {}")},
+		"Lock":          {reason: "A lock file selects the providers.", change: file(".terraform.lock.hcl", "lock")},
+		"Backend":       {reason: "The state is in another place.", change: file(backendFile, "path = 2")},
+		"InitArgs":      {reason: "Arguments change the result.", change: func(r *Runner) { args(&r.Inputs.parameters.InitArgs, "-get=false") }},
+		"Args":          {reason: "So do the arguments in the environment.", change: inEnviron("TF_CLI_ARGS_init=-get=false")},
+		"CLIConfig":     {reason: "It says where to get providers.", change: file(cliConfigFile, "provider_installation {}")},
+		"Git":           {reason: "A Workspace that may not fetch a module does not get it from another one.", change: file(gitCredentialsFile, "https://me@host")},
+		"Env":           {reason: "The environment of the Workspace may have credentials.", change: inEnv("KUBE_NAMESPACE=b")},
+		"Token":         {reason: "Those are credentials of a registry.", change: inEnviron("TF_TOKEN_host=secret")},
+		"Proxy":         {reason: "Providers and modules may come from another place.", change: inEnviron("https_proxy=http://proxy")},
+		"GitConfig":     {reason: "Modules may come from another place, too.", change: inEnviron("GIT_CONFIG_GLOBAL=/other")},
+		"Role":          {reason: "Another instance may fetch other modules.", change: inEnviron("AWS_ROLE_ARN=other")},
+		"PluginCache":   {reason: "Providers are linked to the plugin cache or not.", change: func(r *Runner) { r.Inputs.pluginCache = false }},
+		"Upgrade":       {reason: "It checks for newer versions.", change: func(r *Runner) { args(&r.Inputs.parameters.InitArgs, "-upgrade") }},
+		"CLIConfigFile": {reason: "It may be anywhere.", inPlace: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
 			p.writeFile(t, "rc", "provider_installation {}")
 
 			return inEnviron("TF_CLI_CONFIG_FILE=" + filepath.Join(p.outside, "rc"))
 		}},
-		"Git":         {reason: "A Workspace that may not fetch a module does not get it from another one.", change: func(*testing.T, *place) func(*Runner) { return file(gitCredentialsFile, "https://me@host") }},
-		"Env":         {reason: "The environment of the Workspace may have credentials.", change: func(*testing.T, *place) func(*Runner) { return inEnv("KUBE_NAMESPACE=b") }},
-		"Token":       {reason: "Those are credentials of a registry.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("TF_TOKEN_host=secret") }},
-		"Proxy":       {reason: "Providers and modules may come from another place.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("https_proxy=http://proxy") }},
-		"GitConfig":   {reason: "Modules may come from another place, too.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("GIT_CONFIG_GLOBAL=/other") }},
-		"Role":        {reason: "Another instance may fetch other modules.", change: func(*testing.T, *place) func(*Runner) { return inEnviron("AWS_ROLE_ARN=other") }},
-		"PluginCache": {reason: "Providers are linked to the plugin cache or not.", change: func(*testing.T, *place) func(*Runner) { return func(r *Runner) { r.Inputs.pluginCache = false } }},
-		"Version": {reason: "Another version of the CLI has another result.", change: func(t *testing.T, p *place) func(*Runner) {
+		"NamedFile": {reason: "An argument may name a file outside of the directory.", inPlace: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
+			p.writeFile(t, "backend.hcl", "path = 2")
 
-			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "OpenTofu v1.2.4") }
+			return nil
 		}},
-		"Product": {reason: "So does another product.", change: func(t *testing.T, p *place) func(*Runner) {
-			t.Helper()
-
-			return func(r *Runner) { r.CLI = p.cli(t, "tofu", "Terraform v1.2.3") }
-		}},
-		"Path": {reason: "So may another build.", change: func(t *testing.T, p *place) func(*Runner) {
-			t.Helper()
-
-			return func(r *Runner) { r.CLI = p.cli(t, "mine", "OpenTofu v1.2.3") }
-		}},
-		"NamedFile": {reason: "An argument may name a file outside of the directory.", change: func(t *testing.T, p *place) func(*Runner) {
-			t.Helper()
-
-			return func(*Runner) { p.writeFile(t, "backend.hcl", "path = 2") }
-		}},
-		"Upgrade": {reason: "It checks for newer versions.", change: func(*testing.T, *place) func(*Runner) {
-			return func(r *Runner) { r.Inputs.parameters.InitArgs = append(r.Inputs.parameters.InitArgs, "-upgrade") }
-		}},
+		"Version": {reason: "Another version of the CLI has another result.", inPlace: otherCLI("tofu", "OpenTofu v1.2.4")},
+		"Product": {reason: "So does another product.", inPlace: otherCLI("tofu", "Terraform v1.2.3")},
+		"Path":    {reason: "So may another build.", inPlace: otherCLI("mine", "OpenTofu v1.2.3")},
 	}
 
 	for name, tc := range cases {
@@ -208,18 +187,28 @@ func TestInitKey(t *testing.T) {
 
 			first.storeInit()
 
-			var change func(*Runner)
-			if tc.change != nil {
-				change = tc.change(t, p)
+			if tc.inPlace != nil {
+				tc.change = tc.inPlace(t, p)
 			}
 
-			second := p.newRunner(t, "22222222-2222-4222-8222-222222222222", change)
+			second := p.newRunner(t, "22222222-2222-4222-8222-222222222222", tc.change)
 
 			got, err := second.restoreInit()
 			if got != tc.want || err != nil {
 				t.Errorf("\n%s\nrestoreInit(): want %t, got %t and error %v", tc.reason, tc.want, got, err)
 			}
 		})
+	}
+}
+
+// otherCLI makes the Runner use a CLI with this name, product and version.
+func otherCLI(name, version string) func(t *testing.T, p *place) func(r *Runner) {
+	return func(t *testing.T, p *place) func(r *Runner) {
+		t.Helper()
+
+		cli := p.cli(t, name, version)
+
+		return func(r *Runner) { r.CLI = cli }
 	}
 }
 

@@ -13,37 +13,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-func TestGatherPluginCache(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		cache  *bool
-		want   bool
-	}{
-		"Absent":   {reason: "A CustomResourceDefinition that is older than the default omits it.", want: true},
-		"Enabled":  {reason: "It can be enabled.", cache: new(true), want: true},
-		"Disabled": {reason: "It can be disabled.", cache: new(false)},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			p := commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline}}
-
-			in, err := Gather(t.Context(), nil, p, commonv1beta1.ProviderConfigSpec{PluginCache: tc.cache}, nil)
-			if err != nil {
-				t.Fatalf("Gather(...): %v", err)
-			}
-
-			if in.pluginCache != tc.want {
-				t.Errorf("%s\nGather(...): want plugin cache %t, got %t", tc.reason, tc.want, in.pluginCache)
-			}
-		})
-	}
-}
-
 // TestWriteInputsEntrypoint ensures that an error about a missing entrypoint spells it like the
 // Workspace, so that people find it.
 func TestWriteInputsEntrypoint(t *testing.T) {

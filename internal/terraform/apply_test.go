@@ -13,37 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestApplyCommand(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		o      ApplyOptions
-		want   []string
-	}{
-		"Saved": {
-			reason: "a saved plan has its variables already",
-			o:      ApplyOptions{PlanFile: "f", VarFiles: []string{"a"}, Args: []string{"-parallelism=3"}},
-			want:   []string{"apply", "-json", "-input=false", "-parallelism=3", "f"},
-		},
-		"Unsaved": {
-			reason: "without one, it has to be approved, and the user's arguments win",
-			o:      ApplyOptions{VarFiles: []string{"a", "b"}, Args: []string{"-var=x=1"}},
-			want:   []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var-file=b", "-var=x=1"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			want := command{op: "apply", args: tc.want, inWorkspace: true}
-			if diff := cmp.Diff(want, applyCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 func TestAppliesSavedPlan(t *testing.T) {
 	t.Parallel()
 
@@ -235,34 +204,4 @@ resource "terraform_data" "x" {
 			t.Errorf("want the created resources in the state, got %d resources", got)
 		}
 	})
-}
-
-// FuzzAppliesSavedPlan checks that no combination of arguments is accepted if one of them would
-// be refused alone.
-func FuzzAppliesSavedPlan(f *testing.F) {
-	f.Add("-parallelism\n3", "-no-color")
-	f.Add("-lock=false\n-target=x", "")
-	f.Add("--\n-", "-lock-timeout")
-	f.Fuzz(func(t *testing.T, args, env string) {
-		list := strings.Split(args, "\n")
-		if !AppliesSavedPlan(list, "TF_CLI_ARGS="+env) {
-			return
-		}
-
-		for _, arg := range append(list, strings.Fields(env)...) {
-			for _, what := range []string{"-var", "-target", "-replace", "-destroy", "-refresh", "-state", "-exclude"} {
-				if strings.HasPrefix(strings.Replace(arg, "--", "-", 1), what) && !valueOfSetting(list, arg) && !valueOfSetting(strings.Fields(env), arg) {
-					t.Errorf("%q got through in %q and %q", arg, list, env)
-				}
-			}
-		}
-	})
-}
-
-// valueOfSetting reports whether arg is the value of the argument before it.
-func valueOfSetting(args []string, arg string) bool {
-	i := slices.Index(args, arg)
-
-	return i > 0 && !strings.Contains(args[i-1], "=") &&
-		slices.Contains([]string{"lock-timeout", "parallelism"}, strings.TrimLeft(args[i-1], "-"))
 }

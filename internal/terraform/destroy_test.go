@@ -9,24 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestDestroyCommand(t *testing.T) {
-	t.Parallel()
-
-	want := command{
-		op:          "destroy",
-		args:        []string{"destroy", "-json", "-auto-approve", "-input=false", "-var-file=a", "-var-file=b", "-target=x"},
-		inWorkspace: true,
-	}
-
-	got := destroyCommand(DestroyOptions{VarFiles: []string{"a", "b"}, Args: []string{"-target=x"}})
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(command{})); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
 
 func TestDestroy(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {

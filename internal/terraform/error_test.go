@@ -136,7 +136,7 @@ func TestErrorMessage(t *testing.T) {
 func TestPredicates(t *testing.T) {
 	t.Parallel()
 
-	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces, CannotLoadState bool }
+	type want struct{ NeedsInit, NeedsStateInit, IsStalePlan, IsLocked, LacksWorkspaces, CannotLoadState, IsInitRace bool }
 
 	cases := map[string]struct {
 		reason          string
@@ -164,6 +164,10 @@ func TestPredicates(t *testing.T) {
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
 		"NoWorkspaces":     {reason: "the http backend has no workspaces", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
 		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
+		"InitRace":         {reason: "two inits found no state and made its lock", op: opInit, summary: `leases.coordination.k8s.io "lock-tfstate-default-x" already exists`, want: want{IsInitRace: true}},
+		"InitLocked":       {reason: "one init found the lock of another", op: opInit, summary: "Error acquiring the state lock", want: want{IsLocked: true, IsInitRace: true}},
+		"PlanLocked":       {reason: "the lock of a run that takes its time is no race", summary: "Error acquiring the state lock", want: want{IsLocked: true}},
+		"InitForbidden":    {reason: "a repetition is no remedy", op: opInit, summary: `secrets "tfstate-default-x" is forbidden`},
 		"Other":            {reason: "most errors match no predicate", summary: "Unsupported argument"},
 	}
 	for name, tc := range cases {
@@ -176,7 +180,7 @@ func TestPredicates(t *testing.T) {
 
 			err := fmt.Errorf("wrapped: %w", &Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail, Address: tc.address, File: tc.file}}})
 
-			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err)}
+			got := want{NeedsInit: NeedsInit(err), NeedsStateInit: NeedsStateInit(err), IsStalePlan: IsStalePlan(err), IsLocked: IsLocked(err), LacksWorkspaces: LacksWorkspaces(err), CannotLoadState: CannotLoadState(err), IsInitRace: IsInitRace(err)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -11,43 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
-
-func TestInitCommand(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		o      InitOptions
-		want   command
-	}{
-		"Plain": {
-			reason: "it runs without the workspace",
-			want:   command{op: "init", args: []string{"init", "-input=false", "-no-color"}},
-		},
-		"Full": {
-			reason: "the user's arguments come last and win",
-			o:      InitOptions{BackendConfigFile: "/d/b", Args: []string{"-upgrade", "-backend-config=x"}, State: true},
-			want: command{
-				op:          "init",
-				args:        []string{"init", "-input=false", "-no-color", "-backend-config=/d/b", "-upgrade", "-backend-config=x"},
-				inWorkspace: true,
-			},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if diff := cmp.Diff(tc.want, initCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
 
 // emptyMirror returns an environment in which the CLI gets providers from an empty directory
 // instead of a registry.

@@ -7,7 +7,6 @@ package terraform
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,15 +110,6 @@ func TestLockSince(t *testing.T) {
 	}
 }
 
-func TestLockOfNobodyKnown(t *testing.T) {
-	t.Parallel()
-
-	err := &Error{Diagnostics: []Diagnostic{{Summary: "Error acquiring the state lock", Detail: "x"}}}
-	if l, ok := LockOf(err); ok || !IsLocked(err) {
-		t.Errorf("want a lock that nothing is known of, got %+v, locked: %t", l, IsLocked(err))
-	}
-}
-
 // TestLockKept has a server that refuses to release a lock that the run held.
 func TestLockKept(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
@@ -152,21 +142,23 @@ func TestLockReleased(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		summary string
-		want    bool
+		detail  string
+		want    []bool
 	}{
-		"Acquire": {reason: "another process has it", summary: "Error acquiring the state lock", want: true},
-		"Other":   {reason: "all backends print the holder in the same form", summary: "Error", want: true},
-		"Release": {reason: "this run had it", summary: "Error releasing the state lock"},
-		"Made":    {reason: "this run had it, to make a state", summary: "Failed to get existing workspaces: boom\n\t\t\t\tAdditionally, unlocking the state in Kubernetes failed:"},
+		"Acquire": {reason: "another process has it", summary: "Error acquiring the state lock", detail: info, want: []bool{true, true}},
+		"Unknown": {reason: "the backend does not say which", summary: "Error acquiring the state lock", detail: "x", want: []bool{true, false}},
+		"Other":   {reason: "all backends print the holder in the same form", summary: "Error", detail: info, want: []bool{true, true}},
+		"Release": {reason: "this run had it", summary: "Error releasing the state lock", detail: info, want: []bool{false, false}},
+		"Made":    {reason: "this run had it, to make a state", summary: "Failed to get existing workspaces: boom\n\t\t\t\tAdditionally, unlocking the state in Kubernetes failed:", detail: info, want: []bool{false, false}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			err := &Error{Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: info}}}
+			err := &Error{Diagnostics: []Diagnostic{{Summary: tc.summary, Detail: tc.detail}}}
 
 			_, known := LockOf(err)
-			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{IsLocked(err), known}); diff != "" {
+			if diff := cmp.Diff(tc.want, []bool{IsLocked(err), known}); diff != "" {
 				t.Errorf("%s: IsLocked and LockOf: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -238,49 +230,5 @@ func expectSince(t *testing.T, l Lock, begin time.Time) {
 
 	if since, err := l.Since(); err != nil || since.Before(begin) || since.After(time.Now()) {
 		t.Errorf("want a lock that was made after %s, got %s, error: %v", begin, since, err)
-	}
-}
-
-func TestIsInitRace(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		op     string
-		text   string
-		want   bool
-	}{
-		"Exists": {
-			reason: "two inits found no state and made its lock",
-			op:     opInit,
-			text:   `leases.coordination.k8s.io "lock-tfstate-default-x" already exists`,
-			want:   true,
-		},
-		"Locked": {
-			reason: "one init found the lock of another",
-			op:     opInit,
-			text:   "Error acquiring the state lock",
-			want:   true,
-		},
-		"Plan": {
-			reason: "the lock of a run that takes its time is no race",
-			op:     opPlan,
-			text:   "Error acquiring the state lock",
-		},
-		"Other": {
-			reason: "doing it again is no remedy for anything else",
-			op:     opInit,
-			text:   `secrets "tfstate-default-x" is forbidden`,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			err := &Error{Op: tc.op, Diagnostics: []Diagnostic{{Summary: tc.text}}}
-			if got := IsInitRace(fmt.Errorf("wrapped: %w", err)); got != tc.want {
-				t.Errorf("\n%s\nIsInitRace(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
 	}
 }

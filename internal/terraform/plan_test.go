@@ -20,40 +20,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-func TestPlanCommand(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		o      PlanOptions
-		want   []string
-	}{
-		"Plain": {
-			reason: "the fixed arguments",
-			o:      PlanOptions{Out: "f"},
-			want:   []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=f"},
-		},
-		"Full": {
-			reason: "the user's arguments take precedence over files and the lock, but not over the path of the plan",
-			o:      PlanOptions{Out: "f", VarFiles: []string{"a", "b"}, Args: []string{"-var=x=1", "-lock=true", "-out=g"}},
-			want: []string{
-				"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false",
-				"-var-file=a", "-var-file=b", "-var=x=1", "-lock=true", "-out=g", "-out=f",
-			},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			want := command{op: "plan", args: tc.want, inWorkspace: true}
-			if diff := cmp.Diff(want, planCommand(tc.o), cmp.AllowUnexported(command{})); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 func TestPlan(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{

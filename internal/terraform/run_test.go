@@ -17,6 +17,69 @@ import (
 // soon is more than the time in which an immediate effect happens.
 const soon = 20 * time.Second
 
+// TestCommands checks the arguments of each command, the last of which take precedence.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+
+	files := []string{"a", "b"}
+
+	cases := map[string]struct {
+		reason string
+		got    command
+		op     string
+		want   []string
+		global bool // It runs without the workspace.
+	}{
+		"Init": {
+			reason: "it runs without the workspace", got: initCommand(InitOptions{}), op: "init", global: true,
+			want: []string{"init", "-input=false", "-no-color"},
+		},
+		"InitFull": {
+			reason: "the user's arguments win", op: "init",
+			got:  initCommand(InitOptions{BackendConfigFile: "/d/b", Args: []string{"-upgrade", "-backend-config=x"}, State: true}),
+			want: []string{"init", "-input=false", "-no-color", "-backend-config=/d/b", "-upgrade", "-backend-config=x"},
+		},
+		"Plan": {
+			reason: "these are always there", got: planCommand(PlanOptions{Out: "f"}), op: "plan",
+			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=f"},
+		},
+		"PlanFull": {
+			reason: "the user's arguments win over files and the lock, but not over the path of the plan", op: "plan",
+			got:  planCommand(PlanOptions{Out: "f", VarFiles: files, Args: []string{"-var=x=1", "-lock=true", "-out=g"}}),
+			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-var-file=a", "-var-file=b", "-var=x=1", "-lock=true", "-out=g", "-out=f"},
+		},
+		"ApplySaved": {
+			reason: "a saved plan has its variables already", op: "apply",
+			got:  applyCommand(ApplyOptions{PlanFile: "f", VarFiles: files, Args: []string{"-parallelism=3"}}),
+			want: []string{"apply", "-json", "-input=false", "-parallelism=3", "f"},
+		},
+		"Apply": {
+			reason: "without a saved plan it has to be approved", op: "apply",
+			got:  applyCommand(ApplyOptions{VarFiles: files, Args: []string{"-var=x=1"}}),
+			want: []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var-file=b", "-var=x=1"},
+		},
+		"Destroy": {
+			reason: "it is approved, and the user's arguments win", op: "destroy",
+			got:  destroyCommand(DestroyOptions{VarFiles: files, Args: []string{"-target=x"}}),
+			want: []string{"destroy", "-json", "-auto-approve", "-input=false", "-var-file=a", "-var-file=b", "-target=x"},
+		},
+		"DeleteWorkspace": {
+			reason: "a name is never a flag", got: deleteWorkspaceCommand("-force"), op: "workspace delete", global: true,
+			want: []string{"workspace", "delete", "-no-color", "--", "-force"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			want := command{op: tc.op, args: tc.want, inWorkspace: !tc.global}
+			if diff := cmp.Diff(want, tc.got, cmp.AllowUnexported(command{})); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestEnvironmentOfARun(t *testing.T) {
 	t.Setenv("LEAK", "1")
 	t.Setenv("TF_WORKSPACE", "leak")
@@ -149,32 +212,4 @@ func TestObserver(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-}
-
-// FuzzLineWriter checks that the result does not depend on the division of the output into
-// writes.
-func FuzzLineWriter(f *testing.F) {
-	f.Add("a\nbb\n\nccc", 1)
-	f.Add(strings.Repeat("x", 20)+"\ny\n", 7)
-	f.Add("\n\n", 2)
-	f.Fuzz(func(t *testing.T, text string, size int) {
-		split := func(size int) []string {
-			var lines []string
-
-			w := &lineWriter{max: 16, line: func(line []byte) { lines = append(lines, string(line)) }}
-
-			for rest := text; rest != ""; {
-				n := min(size, len(rest))
-				_, _ = w.Write([]byte(rest[:n]))
-				rest = rest[n:]
-			}
-
-			w.flush()
-
-			return lines
-		}
-		if diff := cmp.Diff(split(len(text)+1), split(max(1, size))); diff != "" {
-			t.Errorf("-whole, +in pieces of %d:\n%s", size, diff)
-		}
-	})
 }

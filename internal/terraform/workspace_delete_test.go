@@ -19,15 +19,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
-func TestDeleteWorkspaceCommand(t *testing.T) {
-	t.Parallel()
-
-	want := command{op: "workspace delete", args: []string{"workspace", "delete", "-no-color", "--", "-force"}}
-	if diff := cmp.Diff(want, deleteWorkspaceCommand("-force"), cmp.AllowUnexported(command{})); diff != "" {
-		t.Errorf("a name is never a flag: -want, +got:\n%s", diff)
-	}
-}
-
 func TestDeleteWorkspace(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" {}`})
