@@ -21,10 +21,9 @@ const (
 	// gitCredentialsFile is the credentials file that git reads.
 	gitCredentialsFile = ".git-credentials"
 
-	// varsFile holds spec.forProvider.vars. Their values must not be arguments, which every
-	// process on the node can read. They must not be in TF_CLI_ARGS_plan and similar variables
-	// either. With TF_LOG=info the CLI logs those, and a CLI that a provisioner runs for another
-	// module refuses the variables.
+	// varsFile holds spec.forProvider.vars. Every process on the node can read arguments. With
+	// TF_LOG=info the CLI logs TF_CLI_ARGS_plan and similar variables, and a CLI that a provisioner
+	// runs for another module refuses the arguments in them.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
 	// dataDir is where init writes everything except the dependency lock file.

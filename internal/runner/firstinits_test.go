@@ -179,9 +179,8 @@ mkdir -p "$OLDPWD/.terraform"
 			}
 
 			first := &FirstInits{}
+			runners := make([]*Runner, many)
 			errs := make([]error, many)
-
-			var wg sync.WaitGroup
 
 			for n := range many {
 				r := p.newRunner(t, fmt.Sprintf("00000000-0000-0000-0000-%012d", n), func(r *Runner) {
@@ -193,6 +192,11 @@ mkdir -p "$OLDPWD/.terraform"
 					t.Fatalf("want no result of an earlier init, got %t, %v", restored, err)
 				}
 
+				runners[n] = r
+			}
+
+			var wg sync.WaitGroup
+			for n, r := range runners {
 				wg.Go(func() { errs[n] = r.firstInit(t.Context()) })
 			}
 

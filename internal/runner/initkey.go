@@ -19,8 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxNamedFile is the size of the largest file that is read here because an argument of init
-// names it. Files that configure a backend are smaller.
+// maxNamedFile limits files that arguments of init name. Those that configure a backend are smaller.
 const maxNamedFile = regular.MiB
 
 // wantsInit says whether init has to run even if its inputs are unchanged: it checks for newer

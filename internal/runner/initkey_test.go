@@ -56,30 +56,12 @@ func (p *place) writeFile(t *testing.T, name, text string) {
 func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Runner {
 	t.Helper()
 
-	dir, err := p.root.Dir(uid)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	in := &Inputs{
-		module:      map[string]workdir.File{},
-		config:      map[string]workdir.File{},
-		pluginCache: true,
-		env:         []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"},
-		varFiles:    []string{"values.tfvars"},
-	}
-	r := New(Options{
-		CLI:        p.cli(t, "tofu", "OpenTofu v1.2.3"),
-		InitCache:  p.initCache,
-		FirstInits: &FirstInits{},
-		Environ:    []string{"HOME=" + p.outside, "PATH=/bin"},
-		Stop:       t.Context(),
-	}, Target{Dir: dir, Inputs: in, Name: uid, Use: func() (done func()) { return func() {} }})
-	r.Inputs.parameters.Source = commonv1beta1.ModuleSourceInline
-	r.Inputs.parameters.Entrypoint = "."
-	r.Inputs.parameters.InitArgs = []string{"-backend-config=" + filepath.Join(p.outside, "backend.hcl")}
-	r.Inputs.module["main.tf"] = workdir.File{Data: []byte("module")}
+	r := p.stubbed(t, uid, inline("module"))
+	r.Environ = []string{"HOME=" + p.outside, "PATH=/bin"}
+	r.Inputs.env = []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"}
+	r.Inputs.varFiles = []string{"values.tfvars"}
 	r.Inputs.config["values.tfvars"] = workdir.File{Data: []byte("a = " + uid)}
+	r.Inputs.parameters.InitArgs = []string{"-backend-config=" + filepath.Join(p.outside, "backend.hcl")}
 
 	if change != nil {
 		change(r)

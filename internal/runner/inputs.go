@@ -24,17 +24,14 @@ import (
 
 // Inputs are all data that the runs of a Workspace depend on, except the CLI itself.
 type Inputs struct {
-	// parameters of the Workspace. The entrypoint among them is clean.
+	// parameters of the Workspace, with a clean entrypoint. entrypoint is as the Workspace spells it,
+	// for error messages.
 	parameters commonv1beta1.WorkspaceParameters
-
-	// entrypoint as the Workspace spells it, for error messages.
 	entrypoint string
 
 	// module has the files of the module, by their names relative to the directory of the Workspace.
-	module map[string]workdir.File
-
 	// config has the files that are written beside the module, by their names in its entrypoint.
-	config map[string]workdir.File
+	module, config map[string]workdir.File
 
 	// varFiles are names of files of variables, relative to the directory that the CLI runs in.
 	// Later files take precedence.
@@ -44,17 +41,11 @@ type Inputs struct {
 	// that name, too.
 	backend bool
 
-	// pluginCache says that runs may use the plugin cache.
 	pluginCache bool
+	env         []string
+	secrets     *redact.Secrets
 
-	// env of the runs, as KEY=VALUE.
-	env []string
-
-	// secrets among the inputs, which must not be shown.
-	secrets *redact.Secrets
-
-	// incomplete says which variables lack a value that they should have. It is nil if none do.
-	// Commands that do not need these variables can still run.
+	// incomplete says which variables lack a value. Commands that do not need them can still run.
 	incomplete error
 }
 
@@ -139,7 +130,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
 
-// gitCredentials returns what git may use to fetch modules. It is nil if git gets no credentials.
+// gitCredentials returns the credentials file of git, or nil.
 func (in *Inputs) gitCredentials() []byte { return in.config[gitCredentialsFile].Data }
 
 // mentionsBackend matches text that may configure a backend. It has false positives, in comments

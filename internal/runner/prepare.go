@@ -56,8 +56,7 @@ func (r *Runner) fetch(ctx context.Context) error {
 	return nil
 }
 
-// stoppable returns a context that also ends with the lifetime of all runs. The runs themselves
-// do not need it.
+// stoppable returns a context that also ends with the lifetime of all runs.
 func (r *Runner) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	forget := context.AfterFunc(r.Stop, cancel)
@@ -117,8 +116,8 @@ func (r *Runner) write(ctx context.Context) error {
 	return nil
 }
 
-// writeInputs writes the inputs to the directory of the module. It returns the path that the
-// commands run in, and the names of the files of variables there.
+// writeInputs writes the inputs. It returns the path that the commands run in, and the names of the
+// files of variables there.
 func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 	files, varFiles := r.Inputs.all(), r.Inputs.varFiles
 	name := filepath.Join(r.Inputs.parameters.Entrypoint, varsFile)

@@ -2,10 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runner runs the CLI for one Workspace during one reconcile: it fetches the
-// module, writes the inputs into the working directory, initializes the directory if that
-// is necessary, runs the commands, and removes the secrets. It does not write to
-// Kubernetes, and it does not know what the results mean for the Workspace.
+// Package runner runs the CLI for one Workspace during one reconcile: it fetches the module, writes
+// the inputs into the working directory, initializes it if necessary, runs the commands, and removes
+// the secrets. It does not write to Kubernetes, or know what the results mean for the Workspace.
 package runner
 
 import (
@@ -23,21 +22,14 @@ import (
 
 // Options are the options that the Runners of all Workspaces share.
 type Options struct {
-	// CLI is terraform or tofu.
-	CLI *terraform.CLI
-
-	// Fetcher gets modules that are not inline.
-	Fetcher *module.Fetcher
+	CLI        *terraform.CLI
+	Fetcher    *module.Fetcher
+	InitCache  *initcache.Cache
+	FirstInits *FirstInits
 
 	// ObservePackage is called for each provider package that init has installed, with whether the
 	// plugin cache had it. It may be nil.
 	ObservePackage func(hit bool)
-
-	// InitCache keeps the results of init in other directories.
-	InitCache *initcache.Cache
-
-	// FirstInits make other runs of init wait for the first one with a backend.
-	FirstInits *FirstInits
 
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
@@ -52,13 +44,12 @@ type Target struct {
 	// Dir is its working directory. The Runner closes it.
 	Dir *workdir.Dir
 
-	// Inputs of its runs.
 	Inputs *Inputs
 
 	// Name of the Terraform workspace.
 	Name string
 
-	// Namespace of the Workspace, from which its module may use references.
+	// Namespace of the Workspace, which its module may refer to.
 	Namespace string
 
 	// Deleted says that the Workspace is being deleted: if the module cannot be fetched, the
@@ -77,26 +68,23 @@ type Target struct {
 	Use func() (done func())
 }
 
-// A Runner runs the CLI for one Workspace during one reconcile. It writes the inputs when
-// they are first needed, and must be closed so that no secret stays on disk. It must not
-// be used concurrently.
+// A Runner writes the inputs when they are first needed, and must be closed so that no secret stays
+// on disk. It must not be used concurrently.
 type Runner struct {
 	Options
 	Target
 
-	// source is the address that the module was fetched from. Set by write.
-	source string
-
-	// stateOnly says that the module is left out, to reach the state although the module is broken.
-	// inStateDir says that the commands then run in stateOnlyDir, which has the files of the
-	// ProviderConfig and none of the module.
+	// stateOnly says that the module is left out. inStateDir says that the commands then run in
+	// stateOnlyDir, which has the files of the ProviderConfig.
 	stateOnly, inStateDir bool
 
-	// done ends the use of the directory and the state. Set by write, which begins it.
-	done func()
-
-	// run is the environment of the commands. Set by write.
-	run *terraform.Workspace
+	// Set by write: the address that the module was fetched from, the function that ends the use of the
+	// directory and the state, what the commands run in, and the absolute paths of the files of
+	// variables.
+	source   string
+	done     func()
+	run      *terraform.Workspace
+	varFiles []string
 
 	// initKey is the key of the result of init in the InitCache. It is empty if init ran here before,
 	// or has to run.
@@ -104,16 +92,12 @@ type Runner struct {
 
 	// restored says that the result of init was copied from another directory.
 	restored bool
-
-	// varFiles to pass to plan, apply and destroy, as absolute paths. Set by write.
-	varFiles []string
 }
 
 // New returns a Runner. Nothing is read or written before its first run.
 func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 
-// Source returns the address that the module was fetched from. It is empty if the module is
-// inline or nothing has run yet.
+// Source returns the address that the module was fetched from, if there is one and a run has begun.
 func (r *Runner) Source() string { return r.source }
 
 // Incomplete returns an error that names the variables without a value, or nil if all have one. A
@@ -159,8 +143,7 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 }
 
 // LeaveOutModule makes the Runner leave out the module, so that the state can be reached although
-// the module is broken. It returns false, and does nothing, if that would reach another state. A
-// fetched module stays on disk.
+// the module is broken. It returns false, and does nothing, if that would reach another state.
 func (r *Runner) LeaveOutModule() bool {
 	switch {
 	case r.Inputs.stateWithoutModule():
@@ -208,8 +191,7 @@ func RemoveSecrets(dir *workdir.Dir) error {
 	return errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets")
 }
 
-// An UnpreparedError is the failure to prepare a directory and a backend, so that the CLI cannot
-// plan.
+// An UnpreparedError is the failure to prepare a directory or a backend for a plan.
 type UnpreparedError struct{ error }
 
 // NewUnpreparedError returns an UnpreparedError with the supplied cause.

@@ -24,7 +24,7 @@ import (
 // A RunRecord is written before a run changes a state. If the run cannot save the state, the
 // record tells the next instance which state the run began with.
 type RunRecord struct {
-	// The state that the run starts from. It is the zero value if that is not known.
+	// The state that the run starts from, if it is known.
 	commonv1beta1.StateSummary
 
 	// Taken is when this instance last took the Workspace. If the Workspace was not taken again, no
@@ -42,9 +42,8 @@ type RunRecord struct {
 	// instance could not record the new one.
 	Replaced *metav1.Time `json:"replaced,omitempty"`
 
-	// Dir is where the CLI runs, relative to the directory of the Workspace. The CLI writes a
-	// state there that it cannot save. When the state is found, Dir may not be the entrypoint any
-	// more. Set by WriteRunRecord.
+	// Dir is where the CLI runs, relative to the directory of the Workspace, and writes a state that it
+	// cannot save. The entrypoint may change later. Set by WriteRunRecord.
 	Dir string `json:"dir,omitempty"`
 }
 
@@ -67,8 +66,7 @@ func (r *Runner) RunRecord() (*RunRecord, error) {
 	return record, nil
 }
 
-// UnsavedState returns the path of a state that a run could not save. It is empty if there is
-// none.
+// UnsavedState returns the path of a state that a run could not save, or nothing.
 func (r *Runner) UnsavedState() (string, error) {
 	record, err := r.RunRecord()
 	if err != nil {

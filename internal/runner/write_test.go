@@ -214,7 +214,14 @@ func TestEnviron(t *testing.T) {
 		},
 		"Git": {
 			reason: "Init fetches modules with them.", change: []func(*subject){credentials(".git-credentials"), entrypoint("a")},
-			want: []map[string]string{{"GIT_CRED_DIR": "DIR/a", "GIT_CONFIG_COUNT": "2"}, {"GIT_CRED_DIR": "DIR/a", "TF_CLI_CONFIG_FILE": ""}},
+			want: []map[string]string{
+				{"GIT_CRED_DIR": "DIR/a", "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "", "GIT_CONFIG_KEY_1": "credential.helper", "GIT_CONFIG_VALUE_1": `store --file="$GIT_CRED_DIR/.git-credentials"`},
+				{"GIT_CRED_DIR": "DIR/a", "TF_CLI_CONFIG_FILE": ""},
+			},
+		},
+		"GitElsewhere": {
+			reason: "Not those that another Workspace may have.", change: []func(*subject){credentials(".git-credentials")}, env: []string{"GIT_CRED_DIR=/tmp"},
+			want: []map[string]string{{"GIT_CRED_DIR": "DIR"}, {"GIT_CRED_DIR": "DIR"}},
 		},
 		"PluginCache": {
 			reason: "It is used. The directory does not exist, so the CLI says what is wrong.", environ: []string{"TF_PLUGIN_CACHE_DIR=/x"},
@@ -250,7 +257,10 @@ func TestEnviron(t *testing.T) {
 
 			for n, want := range tc.want {
 				for name, value := range want {
-					value = strings.Replace(value, "DIR", r.Dir.Path(), 1)
+					if rest, ok := strings.CutPrefix(value, "DIR"); ok {
+						value = r.Dir.Path() + rest
+					}
+
 					if got := environs[n][name]; got != value {
 						t.Errorf("\n%s\n%s in run %d: want %q, got %q", tc.reason, name, n, value, got)
 					}
