@@ -100,9 +100,8 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 	}
 }
 
-// withInit calls run in a directory that is initialized. If run fails because it needs other
-// providers, other modules or another backend than the initialized ones, withInit initializes again
-// and calls run once more.
+// withInit calls run in a directory that is initialized. If run needs other providers, other modules
+// or another backend, withInit initializes again and calls run once more.
 func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	if err := r.Prepare(ctx); err != nil {
 		return err

@@ -21,8 +21,7 @@ import (
 
 // A KubernetesBackend is a kubernetes backend. The zero value stands for any other backend.
 type KubernetesBackend struct {
-	// Server is the address of its API server, in the form of rest.Config.Host. It is empty if it
-	// is not known for certain.
+	// Server is the address of its API server, in the form of rest.Config.Host, if it is certain.
 	Server string
 
 	// Namespace of all states, and Suffix of the names of their Secrets.
@@ -58,8 +57,8 @@ func isProxy(kv string) bool {
 	return strings.HasSuffix(strings.ToUpper(key), "_PROXY")
 }
 
-// backendSettings are the settings of a kubernetes backend. Init records only explicit ones. The
-// environment of the run completes them.
+// backendSettings are the explicit settings of a kubernetes backend, which init records, and the
+// environment of the run, which completes them.
 type backendSettings struct {
 	config map[string]any
 	env    []string

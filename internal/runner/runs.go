@@ -47,9 +47,9 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	return p, nil
 }
 
-// Apply applies the supplied plan, which must not be nil. If the plan is stale, because the state
-// has changed, it makes a new plan once. It calls again with the state that the new plan is made
-// from, and applies the new plan if again returns no error.
+// Apply applies the supplied plan. If the plan is stale, because the state has changed, it makes a
+// new plan once. It calls again with the state that the new plan is made from, and applies the new
+// plan if again returns no error.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {

@@ -15,14 +15,13 @@ const opApply = "apply"
 // ApplyOptions are the options of Apply.
 type ApplyOptions struct {
 	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan. Args and the
-	// environment must be valid with a saved plan: see AppliesSavedPlan.
+	// environment must be valid with it: see AppliesSavedPlan.
 	PlanFile string
-	// VarFiles are files with variables; later ones take precedence. A saved plan already has
-	// them.
+	// VarFiles are files with variables; later ones take precedence. A saved plan has its own.
 	VarFiles []string
 	// Args are further arguments. They take precedence over VarFiles.
 	Args []string
-	// Progress, if not nil, is called for every event. It must not block.
+	// Progress, if not nil, is called for every event of a resource. It must not block.
 	Progress func(Progress)
 }
 
@@ -35,8 +34,7 @@ type Applied struct {
 	Outputs map[string]Output
 }
 
-// Apply applies the saved plan. If there is none, Apply makes a plan and applies it at once, in the
-// same run.
+// Apply applies the saved plan. If there is none, it makes and applies one in the same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
 	cmd := applyCommand(o)
 

@@ -57,14 +57,14 @@ type Options struct {
 	// the run itself. It may be nil.
 	Stop context.Context //nolint:containedctx // See above.
 
-	// Observe is called after every run, with the subcommand, the duration and the error of the run.
-	// A plan that found changes is not an error. It may be nil.
+	// Observe, if not nil, is called after every run, with the subcommand, the duration and the error.
+	// A plan that found changes is not an error.
 	Observe func(op string, took time.Duration, err error)
 }
 
-// Find returns the CLI with the supplied name: a program on PATH or an absolute path. If name is
-// empty, it is terraform or else tofu, the first that is on PATH. Find asks the program for its
-// version, and refuses one that is neither product.
+// Find returns the CLI with the supplied name: a program on PATH or an absolute path. Without a name
+// it is terraform or else tofu. Find asks the program for its version, and refuses one that is
+// neither product.
 func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 	path, err := locate(name)
 	if err != nil {

@@ -18,8 +18,7 @@ type DestroyOptions struct {
 	Progress func(Progress)
 }
 
-// Destroy destroys everything in the state of the workspace. It succeeds if the state is
-// empty.
+// Destroy destroys everything in the state of the workspace, which may be empty.
 func (c *CLI) Destroy(ctx context.Context, ws Workspace, o DestroyOptions) (*Summary, error) {
 	cmd := destroyCommand(o)
 

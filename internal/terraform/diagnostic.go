@@ -70,8 +70,7 @@ func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
 	return d
 }
 
-// relativeTo returns the diagnostic without the path of dir, which does not help a reader and may
-// change.
+// relativeTo returns the diagnostic without the path of dir.
 func (d Diagnostic) relativeTo(dir string) Diagnostic {
 	if dir == "" || dir == "/" {
 		return d
@@ -88,9 +87,8 @@ func (d Diagnostic) relativeTo(dir string) Diagnostic {
 // preamble is the text with which both CLIs introduce the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
-// errorsOf returns the diagnostics of a run, each once, in a stable order: the CLI
-// processes resources and variables in any order. Diagnostics without an object come last, in the
-// order of the run.
+// errorsOf returns the diagnostics of a run, each once, in a stable order: the CLI processes objects
+// in any order. Diagnostics without an object come last, in the order of the run.
 func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	var ds []Diagnostic
 	for _, d := range diagnostics {
@@ -100,11 +98,8 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	}
 
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
-		if c := cmp.Compare(a.rank(), b.rank()); c != 0 || a.rank() == rankNothing {
-			return c
-		}
-
 		return cmp.Or(
+			cmp.Compare(a.rank(), b.rank()),
 			cmp.Compare(a.Address, b.Address),
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),

@@ -4,11 +4,9 @@
 
 // Package terraform runs the terraform or tofu program.
 //
-// A CLI is a program that was found once and is then shared. Every method (PullState, Plan, Apply
-// and so on) runs one process; DeleteWorkspace may need none. Each method has its own file with the
-// function that builds its arguments, and all run the program with execute. The output of the
-// program is returned as values: a Plan, the outputs, the state, or an *Error with the diagnostics
-// of the program.
+// A CLI is a program that was found once and is then shared. Each command is a method with its own
+// file, and runs one process. Its output is returned as values: a Plan, the outputs, the state, or
+// an *Error with the diagnostics of the program.
 //
 // A run inherits neither the environment nor the directory of this process. Both, and the name of
 // the Terraform workspace, come from the supplied Workspace.

@@ -133,8 +133,8 @@ func truncate(text string, n int) string {
 }
 
 // NeedsInit reports whether err is the refusal of a CLI to use a directory that was not
-// initialized, or not for its current configuration. The remedy is Init, with the option State if
-// NeedsStateInit. If the CLI refuses again after that, there is no remedy.
+// initialized for its current configuration. The remedy is Init, with the option State if
+// NeedsStateInit.
 func NeedsInit(err error) bool {
 	return NeedsStateInit(err) || anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says(
@@ -149,9 +149,8 @@ func NeedsInit(err error) bool {
 	})
 }
 
-// NeedsStateInit reports whether err says that a provider is missing which the configuration does
-// not need but the state does, for resources that are no longer in the configuration. See
-// InitOptions.State.
+// NeedsStateInit reports whether err says that a provider is missing which only the state needs, for
+// resources that are no longer in the configuration. See InitOptions.State.
 func NeedsStateInit(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says("This state requires provider", "unavailable provider")
@@ -188,8 +187,8 @@ func LacksWorkspaces(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
 }
 
-// CannotLoadState reports whether err is the error of a run that could not load the state: the
-// backend is unavailable, for example, or refuses the credentials.
+// CannotLoadState reports whether err is the error of a run that could not load the state, for
+// example because the backend refuses the credentials.
 func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }

@@ -37,9 +37,8 @@ type Plan struct {
 	Summary Summary
 	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
-	// Prior is the state that the plan was made from, as PullState would have returned it, without
-	// the changes that were found outside. It is nil if the plan does not contain it, for example
-	// because OpenTofu encrypts plans.
+	// Prior is the state that the plan was made from, as PullState would have returned it. It is nil if
+	// the plan does not contain it, for example because OpenTofu encrypts plans.
 	Prior *State
 }
 
@@ -98,9 +97,9 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
 }
 
-// createPrivate creates an empty file that only its owner can read. The CLI would create the file
-// with read permission for all users, but writes into an existing file. createPrivate replaces
-// any other file of that name: a module may contain a link of that name.
+// createPrivate creates an empty file that only its owner can read, in place of what a module may
+// have there, such as a link. The CLI would create a file that all users can read, but writes into an
+// existing one.
 func createPrivate(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

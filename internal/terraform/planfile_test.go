@@ -121,20 +121,3 @@ plan {
 		}
 	})
 }
-
-// FuzzPlanState checks that nothing in a plan file makes the reader panic.
-func FuzzPlanState(f *testing.F) {
-	f.Add(zipped(f, map[string]string{entryRead: stateRead, entryRefreshed: stateRefreshed}))
-	f.Add(zipped(f, map[string]string{entryRead: "null", entryRefreshed: "null"}))
-	f.Add([]byte("PK\x05\x06" + string(make([]byte, 18))))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-		if err != nil {
-			return
-		}
-
-		if s := planState(r); s != nil && s.Resources < 0 {
-			t.Errorf("%d resources", s.Resources)
-		}
-	})
-}

@@ -20,8 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
-// Limits of the output of a run that is kept. Longer output is not necessary, or is not
-// plausible.
+// Limits of the output of a run that is kept.
 const (
 	maxLine   = 4 << 20   // One line; the longest ones hold all outputs.
 	maxStderr = 64 << 10  // Only its end says why a run failed.
@@ -35,7 +34,7 @@ type command struct {
 	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
 }
 
-// environ returns the environment of the command in ws. It is never nil: os/exec would then use
+// environ returns the environment of the command in ws. It is never nil, which os/exec would take for
 // the environment of this process.
 func (cmd command) environ(ws Workspace) []string {
 	env := append([]string{}, ws.Env...)

@@ -11,8 +11,7 @@ import (
 	"fmt"
 )
 
-// stateVersion is the version of the state files that both CLIs have written since
-// Terraform 0.12.
+// stateVersion is the version of state files since Terraform 0.12.
 const stateVersion = 4
 
 // A State is the recorded infrastructure of a workspace. The zero value is the state of a
@@ -24,11 +23,9 @@ type State struct {
 	Serial uint64
 	// Resources counts resource instances, data sources included.
 	Resources int
-	// Managed counts the resource instances that are not data sources: another creation of the
-	// infrastructure would duplicate them.
+	// Managed counts those that are not data sources.
 	Managed int
-	// Outputs of the root module, except null ones, with the values of sensitive ones. It is nil
-	// if there are none.
+	// Outputs of the root module, except null ones, with the values of sensitive ones.
 	Outputs map[string]Output
 }
 

@@ -11,8 +11,7 @@ import (
 )
 
 // ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a state
-// that it could not save. Only this file records the resources that the run has just created.
-// PushState saves it.
+// that it could not save. Nothing else records the resources that the run has just created.
 const ErroredStateFile = "errored.tfstate"
 
 // PushState replaces the state of the workspace with the state in the file at the supplied path. It

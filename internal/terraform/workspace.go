@@ -12,12 +12,10 @@ import (
 	"strings"
 )
 
-// DefaultWorkspace is the workspace that always exists and cannot be deleted, and
-// the only one of a backend that has no named workspaces.
+// DefaultWorkspace always exists, and is the only one of a backend that has no named workspaces.
 const DefaultWorkspace = "default"
 
-// A Workspace is one root module directory and one named Terraform workspace, with everything
-// that a run in it needs.
+// A Workspace is a root module directory and a named Terraform workspace, with what a run needs.
 type Workspace struct {
 	// Dir is the absolute path of the root module.
 	Dir string
@@ -26,8 +24,7 @@ type Workspace struct {
 	// Env is the complete environment of a run, as KEY=VALUE. See Environ.
 	Env []string
 	// Log, if not nil, gets the output of a run, line by line, in the form for people. During one
-	// run it is never called by two goroutines at the same time. The lines may contain anything
-	// that the configuration prints, except the secrets that Redact hides.
+	// run it is never called by two goroutines at the same time.
 	Log func(line string)
 	// Redact, if not nil, hides secrets in the output of a run, before the output is cut,
 	// collapsed or split into lines. It must ignore white space.

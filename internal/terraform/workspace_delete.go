@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// DeleteWorkspace deletes the workspace and its state. It returns an error for a workspace with
-// resources. It succeeds if the workspace does not exist, if it cannot exist because the backend
-// has no named workspaces, and if it is the default one, which always exists.
+// DeleteWorkspace deletes the workspace, which must have no resources, and its state. It succeeds if
+// the workspace does not or cannot exist, and if it is the default one, which always exists.
 func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	if ws.name() == DefaultWorkspace {
 		return nil
