@@ -9,11 +9,11 @@ package metrics
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Values of the label result of a CLI run.
@@ -156,7 +156,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		m.slotWait, m.changeToReady, m.drifts, m.locksRemoved, m.claimsWaiting, m.handOffs, m.cacheRequests,
 	} {
 		if err := r.Register(c); err != nil {
-			return nil, errors.Wrap(err, "cannot register metrics")
+			return nil, fmt.Errorf("cannot register metrics: %w", err)
 		}
 	}
 

@@ -6,6 +6,8 @@ package metrics
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestMetrics(t *testing.T) {
@@ -112,8 +112,8 @@ provider_terraform_unsaved_states 2
 				m.CLIRun("plan", time.Second, nil)
 				m.CLIRun("plan", time.Second, nil)
 				m.CLIRun("apply", time.Second, errBoom)
-				m.CLIRun("apply", time.Second, errors.Wrap(context.Canceled, "apply"))
-				m.CLIRun("apply", time.Second, errors.Wrap(context.DeadlineExceeded, "apply"))
+				m.CLIRun("apply", time.Second, fmt.Errorf("apply: %w", context.Canceled))
+				m.CLIRun("apply", time.Second, fmt.Errorf("apply: %w", context.DeadlineExceeded))
 			},
 			name: "provider_terraform_cli_runs_total",
 			want: `

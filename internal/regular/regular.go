@@ -17,8 +17,6 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // MiB is the unit of limits.
@@ -52,6 +50,29 @@ func Open(path string) (*os.File, error) { return open(path, os.Stat, os.OpenFil
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return open(name, root.Stat, root.OpenFile)
 }
+
+// FS returns a file system with the directories and regular files in root. ReadFile fails for
+// files that are longer than limit.
+func FS(root *os.Root, limit int64) fs.FS { return rootFS{FS: root.FS(), root: root, limit: limit} }
+
+type rootFS struct {
+	fs.FS
+
+	root  *os.Root
+	limit int64
+}
+
+// Open a directory or a regular file.
+func (r rootFS) Open(name string) (fs.File, error) {
+	if info, err := r.root.Stat(name); err != nil || info.IsDir() {
+		return r.FS.Open(name)
+	}
+
+	return OpenIn(r.root, name)
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (r rootFS) ReadFile(name string) ([]byte, error) { return ReadIn(r.root, name, r.limit) }
 
 func open(name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
 	// Opening a device may have side effects.
@@ -91,7 +112,7 @@ func checkOpen(f *os.File, name string) error {
 
 	var system unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &system); err != nil {
-		return errors.Wrapf(err, "cannot find out on which file system %q is", name)
+		return fmt.Errorf("cannot find out on which file system %q is: %w", name, err)
 	}
 
 	if slices.Contains([]int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC}, int64(system.Type)) { //nolint:unconvert // Not the same type everywhere.
@@ -121,7 +142,7 @@ func check(name string, info fs.FileInfo) error {
 }
 
 func refusal(name, reason string) error {
-	return errors.Errorf("cannot read %q: %s, and only regular files on a disk are read: use one of them", name, reason)
+	return fmt.Errorf("cannot read %q: %s, and only regular files on a disk are read: use one of them", name, reason)
 }
 
 // read and close the file.
@@ -151,7 +172,7 @@ func read(f *os.File, limit int64) ([]byte, error) {
 }
 
 func tooLarge(f *os.File, limit int64) error {
-	return errors.Errorf("cannot read %q: it has more than %s: use a smaller file", f.Name(), Size(limit))
+	return fmt.Errorf("cannot read %q: it has more than %s: use a smaller file", f.Name(), Size(limit))
 }
 
 // Size returns a number of bytes for people.
