@@ -21,46 +21,51 @@ import (
 // maxTotal is much more than a Workspace has, and little enough to be in memory.
 const maxTotal = 8 * regular.MiB
 
-// A Total counts the bytes of values that are in memory at the same time. One large value may be
-// named in thousands of references.
-type Total int
-
-// Add counts a value. It returns an error if the values are too large together.
-func (t *Total) Add(value []byte) error {
-	*t += Total(len(value))
-	if *t > maxTotal {
-		return errors.Errorf("all values together have more than %s, which is the limit: refer to fewer or smaller ones", regular.Size(maxTotal))
-	}
-
-	return nil
+// A Reader reads keys. Its values are in memory at the same time, and one large value may be named
+// in thousands of references: a value with which they are too large together is an error.
+type Reader struct {
+	kube  client.Reader
+	total int
 }
 
-// ConfigMap returns the value of a key of the named ConfigMap.
-func ConfigMap(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
-	cm := &corev1.ConfigMap{}
-	if err := kube.Get(ctx, name, cm); err != nil {
-		return nil, errors.Wrapf(err, "cannot get ConfigMap %s with key %s", name, key)
+// NewReader returns a Reader without values.
+func NewReader(kube client.Reader) *Reader { return &Reader{kube: kube} }
+
+// ConfigMap returns the value of a key of a ConfigMap.
+func (r *Reader) ConfigMap(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	cm, n := &corev1.ConfigMap{}, types.NamespacedName{Namespace: namespace, Name: name}
+	if err := r.kube.Get(ctx, n, cm); err != nil {
+		return nil, errors.Wrapf(err, "cannot get ConfigMap %s with key %s", n, key)
 	}
 
 	data, ok := cm.Data[key]
 	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s", key, name)
+		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s", key, n)
 	}
 
-	return []byte(data), nil
+	return r.Add([]byte(data))
 }
 
-// Secret returns the value of a key of the named Secret.
-func Secret(ctx context.Context, kube client.Reader, name types.NamespacedName, key string) ([]byte, error) {
-	s := &corev1.Secret{}
-	if err := kube.Get(ctx, name, s); err != nil {
-		return nil, errors.Wrapf(err, "cannot get Secret %s with key %s", name, key)
+// Secret returns the value of a key of a Secret.
+func (r *Reader) Secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	s, n := &corev1.Secret{}, types.NamespacedName{Namespace: namespace, Name: name}
+	if err := r.kube.Get(ctx, n, s); err != nil {
+		return nil, errors.Wrapf(err, "cannot get Secret %s with key %s", n, key)
 	}
 
 	data, ok := s.Data[key]
 	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in Secret %s", key, name)
+		return nil, errors.Errorf("couldn't find key %s in Secret %s", key, n)
 	}
 
-	return data, nil
+	return r.Add(data)
+}
+
+// Add returns a value from elsewhere, which counts like one of a key.
+func (r *Reader) Add(value []byte) ([]byte, error) {
+	if r.total += len(value); r.total > maxTotal {
+		return nil, errors.Errorf("all values together have more than %s, which is the limit: refer to fewer or smaller ones", regular.Size(maxTotal))
+	}
+
+	return value, nil
 }

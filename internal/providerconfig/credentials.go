@@ -8,7 +8,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -28,8 +27,7 @@ const maxFile = regular.MiB
 // of a Secret is an error. A variable that is not set, or the source None, makes an empty file.
 func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(spec.Credentials))
-
-	var total keyref.Total
+	values := keyref.NewReader(kube)
 
 	for _, c := range spec.Credentials {
 		name := filepath.Base(filepath.Clean(c.Filename))
@@ -37,11 +35,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 			return nil, errors.Errorf("credentials filename %q does not name a file", c.Filename)
 		}
 
-		data, err := extract(ctx, kube, lookup, c)
-		if err == nil {
-			err = total.Add(data)
-		}
-
+		data, err := extract(ctx, values, lookup, c)
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read credentials %q", c.Filename)
 		}
@@ -52,14 +46,14 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 	return files, nil
 }
 
-func extract(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), c commonv1beta1.ProviderCredentials) ([]byte, error) {
+func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (string, bool), c commonv1beta1.ProviderCredentials) ([]byte, error) {
 	switch c.Source {
 	case xpv2.CredentialsSourceSecret:
 		if c.SecretRef == nil {
 			return nil, errors.New("source is Secret, but secretRef is not set")
 		}
 
-		return keyref.Secret(ctx, kube, types.NamespacedName{Namespace: c.SecretRef.Namespace, Name: c.SecretRef.Name}, c.SecretRef.Key)
+		return values.Secret(ctx, c.SecretRef.Namespace, c.SecretRef.Name, c.SecretRef.Key)
 	case xpv2.CredentialsSourceEnvironment:
 		if c.Env == nil {
 			return nil, errors.New("source is Environment, but env is not set")
@@ -67,13 +61,18 @@ func extract(ctx context.Context, kube client.Reader, lookup func(string) (strin
 
 		v, _ := lookup(c.Env.Name)
 
-		return []byte(v), nil
+		return values.Add([]byte(v))
 	case xpv2.CredentialsSourceFilesystem:
 		if c.Fs == nil {
 			return nil, errors.New("source is Filesystem, but fs is not set")
 		}
 
-		return regular.Read(c.Fs.Path, maxFile)
+		data, err := regular.Read(c.Fs.Path, maxFile)
+		if err != nil {
+			return nil, err
+		}
+
+		return values.Add(data)
 	case xpv2.CredentialsSourceNone:
 		return nil, nil
 	case xpv2.CredentialsSourceInjectedIdentity:

@@ -68,14 +68,9 @@ func Declared(dir fs.FS) (Declarations, error) {
 // may be incomplete, so are the declarations.
 func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
-	if err != nil {
-		d.complete = false
-
-		return nil
-	}
 
 	f, ok := terraform.ParseFile(src, name)
-	if !ok {
+	if err != nil || !ok {
 		d.complete = false
 
 		return nil

@@ -7,7 +7,6 @@ package vars
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,31 +41,29 @@ type Variable struct {
 // variable is empty.
 func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) ([]Variable, error) {
 	env := make([]Variable, 0, len(vars))
-
-	var total keyref.Total
+	values := keyref.NewReader(kube)
 
 	for _, v := range vars {
-		resolved := Variable{Name: v.Name, Value: v.Value}
+		var err error
+
+		data, secret := []byte(v.Value), false
 
 		switch {
-		case resolved.Value != "":
+		case v.Value != "":
 		case v.ConfigMapKeyReference != nil:
-			data, err := configMapKey(ctx, kube, &total, *v.ConfigMapKeyReference)
-			if err != nil {
-				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
-			}
-
-			resolved.Value = string(data)
+			ref := v.ConfigMapKeyReference
+			data, err = values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
 		case v.SecretKeyReference != nil:
-			data, err := secretKey(ctx, kube, &total, *v.SecretKeyReference)
-			if err != nil {
-				return nil, errors.Wrapf(err, "environment variable %q", v.Name)
-			}
-
-			resolved.Value, resolved.Secret = string(data), true
+			ref := v.SecretKeyReference
+			data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
+			secret = true
 		}
 
-		env = append(env, resolved)
+		if err != nil {
+			return nil, errors.Wrapf(err, "environment variable %q", v.Name)
+		}
+
+		env = append(env, Variable{Name: v.Name, Value: string(data), Secret: secret})
 	}
 
 	return env, nil
@@ -76,11 +73,10 @@ func Env(ctx context.Context, kube client.Reader, vars []commonv1beta1.EnvVar) (
 // varFiles, then varmap, which takes precedence.
 func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters) ([]File, error) {
 	files := make([]File, 0, len(p.VarFiles)+1)
-
-	var total keyref.Total
+	values := keyref.NewReader(kube)
 
 	for i, f := range p.VarFiles {
-		data, err := varFile(ctx, kube, &total, f)
+		data, err := varFile(ctx, values, f)
 		if err != nil {
 			return nil, errors.Wrapf(err, "varFiles[%d]", i)
 		}
@@ -99,39 +95,23 @@ func Files(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePar
 	return files, nil
 }
 
-func varFile(ctx context.Context, kube client.Reader, total *keyref.Total, f commonv1beta1.VarFile) ([]byte, error) {
+func varFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.VarFile) ([]byte, error) {
 	switch f.Source {
 	case commonv1beta1.VarFileSourceConfigMapKey:
-		if f.ConfigMapKeyReference == nil {
+		ref := f.ConfigMapKeyReference
+		if ref == nil {
 			return nil, errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
 		}
 
-		return configMapKey(ctx, kube, total, *f.ConfigMapKeyReference)
+		return values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
 	case commonv1beta1.VarFileSourceSecretKey:
-		if f.SecretKeyReference == nil {
+		ref := f.SecretKeyReference
+		if ref == nil {
 			return nil, errors.New("source is SecretKey, but secretKeyRef is not set")
 		}
 
-		return secretKey(ctx, kube, total, *f.SecretKeyReference)
+		return values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
 	default:
 		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
 	}
-}
-
-func configMapKey(ctx context.Context, kube client.Reader, total *keyref.Total, ref commonv1beta1.KeyReference) ([]byte, error) {
-	data, err := keyref.ConfigMap(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
-	if err != nil {
-		return nil, err
-	}
-
-	return data, total.Add(data)
-}
-
-func secretKey(ctx context.Context, kube client.Reader, total *keyref.Total, ref commonv1beta1.KeyReference) ([]byte, error) {
-	data, err := keyref.Secret(ctx, kube, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, ref.Key)
-	if err != nil {
-		return nil, err
-	}
-
-	return data, total.Add(data)
 }
