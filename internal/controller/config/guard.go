@@ -6,7 +6,6 @@ package config
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -34,10 +33,11 @@ const reasonAccount event.Reason = "UsageAccounting"
 // A guard is the client of the stock reconciler. That reconciler updates a ProviderConfig that is
 // being deleted only to remove its finalizer, when the cache has no usage of it. The guard
 // refuses that update while the API server has a user of the ProviderConfig. The reconciler then
-// retries later. It updates any other ProviderConfig only to add its finalizer, whenever it counts
-// the users. The guard leaves that out if the finalizer is there, and a status that has not changed:
-// at each start and each resync there would be two requests for each ProviderConfig, which changed
-// nothing, and for which the requests about Workspaces would have to wait.
+// retries later.
+//
+// The reconciler updates any other ProviderConfig, and writes each status, whenever it counts the
+// users. The guard leaves out what changes nothing: during the creation of many Workspaces these
+// would be more than one request for each of them.
 type guard struct {
 	client.Client
 
@@ -64,33 +64,22 @@ func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.Upda
 }
 
 func (g *guard) update(ctx context.Context, pc resource.ProviderConfig, opts ...client.UpdateOption) error {
-	switch {
-	case meta.WasDeleted(pc):
+	if meta.WasDeleted(pc) {
 		if err := g.checkUnused(ctx, pc); err != nil {
 			return err
 		}
-	case g.hasFinalizers(ctx, pc):
+	} else if g.isCached(ctx, pc) {
 		return nil
 	}
 
 	return g.Client.Update(ctx, pc, opts...)
 }
 
-// hasFinalizers says whether the cache has pc with its finalizers.
-func (g *guard) hasFinalizers(ctx context.Context, pc client.Object) bool {
-	cached := g.cached(ctx, pc)
+// isCached says whether the cache has o as it is.
+func (g *guard) isCached(ctx context.Context, o client.Object) bool {
+	cached, ok := g.kind.Object.DeepCopyObject().(client.Object)
 
-	return cached != nil && slices.Equal(cached.GetFinalizers(), pc.GetFinalizers())
-}
-
-// cached returns pc as the cache has it, or nil.
-func (g *guard) cached(ctx context.Context, pc client.Object) client.Object {
-	o, ok := g.kind.Object.DeepCopyObject().(client.Object)
-	if !ok || g.Get(ctx, client.ObjectKeyFromObject(pc), o) != nil {
-		return nil
-	}
-
-	return o
+	return ok && g.Get(ctx, client.ObjectKeyFromObject(o), cached) == nil && equality.Semantic.DeepEqual(cached, o)
 }
 
 // Status returns a writer that leaves out a status that the cache has already.
@@ -106,7 +95,7 @@ type guardedStatus struct {
 
 // Update the status of a ProviderConfig, if it has changed.
 func (s *guardedStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	if cached := s.guard.cached(ctx, o); cached != nil && equality.Semantic.DeepEqual(cached, o) {
+	if s.guard.isCached(ctx, o) {
 		return nil
 	}
 

@@ -35,66 +35,53 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
-// TestUpdate counts the requests for the finalizer of a ProviderConfig that is not being deleted.
-func TestUpdate(t *testing.T) {
+// TestWrites counts the writes of a ProviderConfig that is not being deleted.
+func TestWrites(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
-		reason string
-		cached []string
-		want   int
-	}{
-		"There":   {reason: "The finalizer is there.", cached: []string{"in-use"}},
-		"Missing": {reason: "The finalizer is missing.", want: 1},
-		"Others":  {reason: "Another finalizer is there.", cached: []string{"other"}, want: 1},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			s := runtime.NewScheme()
-			if err := apis.AddToScheme(s); err != nil {
-				t.Fatal(err)
-			}
-
-			updates := 0
-			cached := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Finalizers: tc.cached}}
-			g := &guard{kind: providerconfig.Kinds()[1], Client: fake.NewClientBuilder().WithScheme(s).WithObjects(cached).WithInterceptorFuncs(interceptor.Funcs{
-				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
-					updates++
-
-					return nil
-				},
-			}).Build()}
-
-			pc := cached.DeepCopy()
-			meta.AddFinalizer(pc, "in-use")
-
-			if err := g.Update(t.Context(), pc); err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(tc.want, updates); diff != "" {
-				t.Errorf("\n%s\nUpdate(...): requests: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestStatus counts the requests for the status of a ProviderConfig.
-func TestStatus(t *testing.T) {
-	t.Parallel()
+	update := func(g *guard, pc client.Object) error { return g.Update(t.Context(), pc) }
+	status := func(g *guard, pc client.Object) error { return g.Status().Update(t.Context(), pc) }
 
 	cases := map[string]struct {
 		reason string
 		change func(pc *namespacedv1beta1.ProviderConfig)
+		write  func(g *guard, pc client.Object) error
 		want   int
 	}{
-		"Same":      {reason: "Nothing has changed.", change: func(*namespacedv1beta1.ProviderConfig) {}},
-		"Users":     {reason: "There is another user.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetUsers(2) }, want: 1},
-		"Condition": {reason: "It is being deleted.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetConditions(xpproviderconfig.Terminating()) }, want: 1},
-		"Missing":   {reason: "The cache does not have it.", change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetName("b") }, want: 1},
+		"FinalizerThere": {
+			reason: "The finalizer is there.",
+			change: func(pc *namespacedv1beta1.ProviderConfig) { meta.AddFinalizer(pc, finalizer) },
+			write:  update,
+		},
+		"FinalizerMissing": {
+			reason: "Only another finalizer is there.",
+			change: func(pc *namespacedv1beta1.ProviderConfig) { meta.AddFinalizer(pc, "new") },
+			write:  update,
+			want:   1,
+		},
+		"SameStatus": {
+			reason: "Nothing has changed.",
+			change: func(*namespacedv1beta1.ProviderConfig) {},
+			write:  status,
+		},
+		"Users": {
+			reason: "There is another user.",
+			change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetUsers(2) },
+			write:  status,
+			want:   1,
+		},
+		"Condition": {
+			reason: "It is being deleted.",
+			change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetConditions(xpproviderconfig.Terminating()) },
+			write:  status,
+			want:   1,
+		},
+		"NotCached": {
+			reason: "The cache does not have it.",
+			change: func(pc *namespacedv1beta1.ProviderConfig) { pc.SetName("b") },
+			write:  status,
+			want:   1,
+		},
 	}
 
 	for name, tc := range cases {
@@ -106,13 +93,18 @@ func TestStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			updates := 0
-			pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
+			writes := 0
+			pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Finalizers: []string{finalizer}}}
 			pc.SetUsers(1)
 
 			g := &guard{kind: providerconfig.Kinds()[1], Client: fake.NewClientBuilder().WithScheme(s).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
+				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+					writes++
+
+					return nil
+				},
 				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
-					updates++
+					writes++
 
 					return nil
 				},
@@ -124,12 +116,12 @@ func TestStatus(t *testing.T) {
 
 			tc.change(pc)
 
-			if err := g.Status().Update(t.Context(), pc); err != nil {
+			if err := tc.write(g, pc); err != nil {
 				t.Fatal(err)
 			}
 
-			if diff := cmp.Diff(tc.want, updates); diff != "" {
-				t.Errorf("\n%s\nStatus().Update(...): requests: -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
