@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -91,9 +91,6 @@ type source struct {
 	// address is the address for the status.
 	address string
 
-	// key identifies the address. It is written to disk, and must not contain secrets.
-	key string
-
 	// revision of the module, if it is known before the module is fetched.
 	revision string
 
@@ -109,20 +106,23 @@ type source struct {
 // fetch is unchanged.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
-
-	k, err := kindOf(p.Source)
-	if err != nil {
-		return "", err
-	}
-
-	if k.find == nil {
-		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
-	}
-
 	// A YAML block ends with a new line, but an address does not.
-	s, err := k.find(f, ctx, strings.TrimSpace(p.Module), r.Namespace)
-	if err != nil {
-		return "", err
+	address := strings.TrimSpace(p.Module)
+
+	var s source
+
+	switch p.Source {
+	case commonv1beta1.ModuleSourceInline:
+		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
+	case commonv1beta1.ModuleSourceRemote:
+		s = source{address: address, request: fetch.Request{Address: address}}
+	case commonv1beta1.ModuleSourceFlux:
+		var err error
+		if s, err = f.flux(ctx, address, r.Namespace); err != nil {
+			return "", err
+		}
+	default:
+		return "", errors.Errorf("spec.forProvider.source %q is not supported: it must be Inline, Remote or Flux", p.Source)
 	}
 
 	if err := f.update(ctx, r, s); err != nil {
@@ -134,7 +134,11 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 
 // update fetches the module from the source unless the module in the directory is up to date.
 func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
-	known, present := strings.CutPrefix(r.Dir.TreeRevision(), s.key+" ")
+	// The record in the directory must not contain secrets, which the address may have.
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(string(r.Parameters.Source)+" "+s.address)))
+
+	known, present := strings.CutPrefix(r.Dir.TreeRevision(), key+" ")
+
 	if present && s.settled(r.Parameters.RemotePullPolicy, known) {
 		return nil
 	}
@@ -183,7 +187,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 		return err
 	}
 
-	return r.Dir.ReplaceTree(tree, s.key+" "+cmp.Or(s.revision, res.Revision))
+	return r.Dir.ReplaceTree(tree, key+" "+cmp.Or(s.revision, res.Revision))
 }
 
 // get returns the files of the source from the store. Otherwise it calls run, which fetches them
@@ -240,13 +244,6 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 	default:
 		return fetch.Immutable(s.address, known)
 	}
-}
-
-// newKey returns a text that identifies an address of a kind of source.
-func newKey(s commonv1beta1.ModuleSource, address string) string {
-	sum := sha256.Sum256([]byte(string(s) + " " + address))
-
-	return hex.EncodeToString(sum[:])
 }
 
 // checkEntrypoint fails if the module has no configuration in the entrypoint. The CLI alone would

@@ -18,7 +18,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
@@ -126,7 +125,6 @@ func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 
 	return source{
 		address:  url,
-		key:      newKey(commonv1beta1.ModuleSourceFlux, url),
 		revision: field("revision") + "@" + digest,
 		request:  fetch.Request{Artifact: &fetch.Artifact{URL: url, Digest: digest}},
 	}, nil

@@ -63,22 +63,21 @@ func newStore(dir string) *store {
 // what a fetch may download, including its whole environment: no request gets a tree that it
 // could not download itself. The result must have a revision.
 func storeKey(r Request, res fetch.Result) string {
-	h := sha256.New()
-	add := func(text string) {
-		sum := sha256.Sum256([]byte(text))
-		h.Write(sum[:])
-	}
-
-	for _, text := range []string{res.Source, res.Revision, string(r.GitCredentials)} {
-		add(text)
-	}
+	parts := []string{res.Source, res.Revision, string(r.GitCredentials)}
 
 	for _, kv := range r.Env {
 		// A fetch does not use the variables of the CLI, which contain paths and inputs that differ
 		// between Workspaces.
 		if !strings.HasPrefix(kv, "TF_") {
-			add(kv)
+			parts = append(parts, kv)
 		}
+	}
+
+	h := sha256.New()
+
+	for _, part := range parts {
+		sum := sha256.Sum256([]byte(part))
+		h.Write(sum[:])
 	}
 
 	return hex.EncodeToString(h.Sum(nil))

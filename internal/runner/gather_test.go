@@ -116,7 +116,6 @@ func TestGatherErrors(t *testing.T) {
 		incomplete string
 	}{
 		"Entrypoint": {reason: "It is outside of the module.", change: entrypoint("../a"), err: "it leaves the module"},
-		"Source":     {reason: "There is no such source.", change: func(s *subject) { s.Source = "Other" }, err: `spec.forProvider.source "Other"`},
 		"Env": {
 			reason: "All commands need it.", err: "cannot resolve variables",
 			change: func(s *subject) {

@@ -59,11 +59,6 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		return nil, err
 	}
 
-	files, err := module.InlineFiles(p)
-	if err != nil {
-		return nil, err
-	}
-
 	in := &Inputs{
 		parameters:  p,
 		entrypoint:  entrypoint,
@@ -72,7 +67,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		pluginCache: ptr.Deref(pc.PluginCache, true),
 	}
 
-	for name, data := range files {
+	for name, data := range module.InlineFiles(p) {
 		in.module[name] = workdir.File{Data: data}
 	}
 
