@@ -33,14 +33,7 @@ type place struct {
 func newPlace(t *testing.T, address string) *place {
 	t.Helper()
 
-	return newPlaceIn(t, filepath.Join(t.TempDir(), `it's a "root"`), address)
-}
-
-// newPlaceIn returns a new working directory below the given root.
-func newPlaceIn(t *testing.T, path, address string) *place {
-	t.Helper()
-
-	root, err := workdir.Open(path, time.Hour)
+	root, err := workdir.Open(filepath.Join(t.TempDir(), `it's a "root"`), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

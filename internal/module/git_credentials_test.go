@@ -160,7 +160,7 @@ func expectNoSecret(t *testing.T, path string) {
 func TestGitTenants(t *testing.T) {
 	t.Parallel()
 
-	const tenants = 20
+	const tenants = 6
 
 	s := newGitServer(t)
 

@@ -99,9 +99,9 @@ func TestGitAddresses(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		// The key is used for two checks of the revision and for the clone.
-		if got := strings.Count(string(log), "\nkey\n"); got != 3 {
-			t.Errorf("ssh got the key %d times, want 3:\n%s", got, log)
+		// The key is used for the clone, and for a check of the revision before, after and later.
+		if got := strings.Count(string(log), "\nkey\n"); got != 4 {
+			t.Errorf("ssh got the key %d times, want 4:\n%s", got, log)
 		}
 	})
 }

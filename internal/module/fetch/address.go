@@ -32,9 +32,11 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 		}
 	}
 
-	check := &revisionCheck{known: r.Known, source: src}
-	// A file with checksums is downloaded first, and has its own revision.
-	check.revisionOnly = r.RevisionOnly && !strings.Contains(src, "checksum=file")
+	check := &revisionCheck{
+		known: r.Known,
+		// A file with checksums is downloaded first, and has its own revision.
+		revisionOnly: r.RevisionOnly && !strings.Contains(src, "checksum=file"),
+	}
 	c := &getter.Client{
 		Src:  src,
 		Dst:  dst,
@@ -54,7 +56,7 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 		dst, err = "", nil
 	}
 
-	return Result{Dir: dst, Sub: sub, Source: check.source, Revision: check.revision}, err
+	return Result{Dir: dst, Sub: sub, Source: src, Revision: check.revision}, err
 }
 
 // withoutSymlinks makes go-getter refuse symbolic links where it would follow them: in a

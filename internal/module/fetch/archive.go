@@ -140,15 +140,27 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 // directory copies a directory.
 func (u *unpacker) directory(src *os.Root) error {
 	return fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil, name == ".":
+		if err != nil || name == "." {
 			return err
-		case d.Type().IsRegular():
-			return u.copyFile(src, name)
 		}
 
-		e := entry{name: name, mode: d.Type()}
-		if e.mode == fs.ModeSymlink {
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+
+		e := entry{name: name, mode: info.Mode()}
+
+		switch e.mode.Type() {
+		case 0:
+			f, err := regular.OpenIn(src, name)
+			if err != nil {
+				return err
+			}
+			defer f.Close() //nolint:errcheck // It is only read from.
+
+			return u.add(e, f)
+		case fs.ModeSymlink:
 			if e.target, err = src.Readlink(name); err != nil {
 				return err
 			}
@@ -156,19 +168,4 @@ func (u *unpacker) directory(src *os.Root) error {
 
 		return u.add(e, nil)
 	})
-}
-
-func (u *unpacker) copyFile(src *os.Root, name string) error {
-	f, err := regular.OpenIn(src, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // It is only read from.
-
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-
-	return u.add(entry{name: name, mode: info.Mode()}, f)
 }

@@ -96,8 +96,7 @@ type Result struct {
 	// Sub is the directory of the module in Dir. It may be a pattern.
 	Sub string `json:"sub,omitempty"`
 
-	// Source is the address without that directory, and without a git ref. It may contain
-	// credentials.
+	// Source is the address without that directory. It may contain credentials.
 	Source string `json:"source,omitempty"`
 
 	// Revision of the source right before or during the download. The same source with the same

@@ -5,10 +5,11 @@
 package fetch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -42,18 +43,6 @@ func Immutable(address, revision string) bool {
 
 	return ok && slices.Contains(strings.Split(query, "&"), "ref="+commit)
 }
-
-const (
-	// head is the ref that a clone checks out by default.
-	head = "HEAD"
-
-	// peeled is the suffix of a tag in the lists of git that stands for its commit.
-	peeled = "^{}"
-)
-
-// ambiguousRef matches names that may stand for another ref in a clone than in the repository,
-// and names that may be the beginning of a commit's name.
-var ambiguousRef = regexp.MustCompile(`^((refs|heads|tags|remotes|origin)/.*|[0-9a-fA-F]{4,}|[A-Z_]*HEAD|@)$`)
 
 // gitAccess holds the settings with which git accesses repositories.
 type gitAccess struct {
@@ -117,8 +106,6 @@ type gitGetter struct {
 
 // Get clones a repository.
 func (g *gitGetter) Get(dst string, u *url.URL) error {
-	g.check.setSource("git::" + without(u, "ref").String())
-
 	u, err := g.access.prepare(u)
 	if err != nil {
 		return err
@@ -131,17 +118,6 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 
 	if err := g.check.found(revision); err != nil {
 		return err
-	}
-
-	// A shallow clone has only the commits of the ref.
-	commit, isCommit := strings.CutPrefix(revision, commitPrefix)
-	if isCommit && !u.Query().Has("depth") {
-		u = without(u, "ref")
-		q := u.Query()
-		q.Set("ref", commit)
-		u.RawQuery = q.Encode()
-
-		return g.GitGetter.Get(dst, u)
 	}
 
 	if err := g.GitGetter.Get(dst, u); err != nil {
@@ -179,8 +155,8 @@ func without(u *url.URL, parameters ...string) *url.URL {
 	return &bare
 }
 
-// resolve returns the revision of the ref in u, which changes when the value of the ref changes.
-// The revision names the commit unless only a clone can resolve it.
+// resolve returns the revision of the ref in u. It changes when the ref stands for another commit,
+// and may change when other refs do.
 func resolve(ctx context.Context, u *url.URL) (string, error) {
 	ref := u.Query().Get("ref")
 	if commitID.MatchString(ref) {
@@ -189,65 +165,31 @@ func resolve(ctx context.Context, u *url.URL) (string, error) {
 
 	address := without(u, "ref", "depth").String()
 
-	// An annotated tag is followed by its commit.
-	patterns := []string{ref, ref + peeled}
-	if ref == "" {
-		patterns = []string{head}
-	}
-
-	refs, err := listRefs(ctx, address, patterns...)
+	refs, err := listRefs(ctx, address, cmp.Or(ref, "HEAD"))
 	if err == nil && refs == "" {
 		// It may be the beginning of a commit's name, or an expression. In both cases its value
 		// does not change as long as no ref changes.
 		refs, err = listRefs(ctx, address)
 	}
 
-	if commit := commitOf(ref, refs); commit != "" {
-		return commitPrefix + commit, err
-	}
-
-	return "refs " + fingerprint(ref, refs), err
-}
-
-// commitOf returns the commit of a ref, given the refs as git lists them. It is empty unless the
-// ref is the short name of exactly one branch or tag and cannot stand for something else in a
-// clone.
-func commitOf(ref, refs string) string {
-	commits := map[string]string{}
-
-	for line := range strings.Lines(refs) {
-		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		commits[name] = commit
-	}
-
-	branch, tag := commits["refs/heads/"+ref], cmp.Or(commits["refs/tags/"+ref+peeled], commits["refs/tags/"+ref])
-	switch {
-	case ref == "":
-		return commits[head]
-	case branch != "" && tag != "", ambiguousRef.MatchString(ref):
-		return ""
-	}
-
-	return cmp.Or(branch, tag)
+	return fmt.Sprintf("refs %x", sha256.Sum256([]byte(refs))), err
 }
 
 // listRefs returns all refs of the repository, with their commits, whose names end in one of the
 // patterns. Without a pattern it returns all refs.
 func listRefs(ctx context.Context, address string, patterns ...string) (string, error) {
 	stderr := &process.Tail{Max: maxStderr}
-	refs := &bytes.Buffer{}
 
 	args := append([]string{"ls-remote", "--", address}, patterns...)
 	git := exec.CommandContext(ctx, "git", args...) //nolint:gosec // Two dashes end the options.
-	git.Stdout = refs
 	git.Stderr = stderr
 
-	err := git.Run()
+	refs, err := git.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.String())
 	}
 
-	return refs.String(), errors.Wrap(err, "cannot run git")
+	return string(refs), errors.Wrap(err, "cannot run git")
 }
 
 // useSSHKey makes git, in the environment of this process, use a key in base64. go-getter would

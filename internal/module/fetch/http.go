@@ -55,14 +55,21 @@ type transport struct {
 	limit int64
 }
 
+// validators are the headers that identify the version of a response, each with the one that asks
+// for a response only if it has another version.
+var validators = []struct{ header, condition string }{ //nolint:gochecknoglobals // It is a constant.
+	{"ETag", "If-None-Match"},
+	{"Last-Modified", "If-Modified-Since"},
+}
+
 // RoundTrip makes a request. It fails with errSkipped if the response is not needed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	prefix := "http " + fingerprint(origin(req).URL.String()) + " "
+	req = req.Clone(req.Context())
 
-	known, conditional := strings.CutPrefix(t.check.known, prefix)
-	if conditional {
-		req = req.Clone(req.Context())
-		setCondition(req.Header, known)
+	for _, v := range validators {
+		if value, ok := strings.CutPrefix(t.check.known, revisionPrefix(v.header)); ok {
+			req.Header.Set(v.condition, value)
+		}
 	}
 
 	resp, err := t.base.RoundTrip(req)
@@ -70,14 +77,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	switch revision := validator(resp.Header); {
-	case resp.StatusCode == http.StatusNotModified && conditional:
+	switch resp.StatusCode {
+	case http.StatusNotModified:
 		err = t.check.found(t.check.known)
-	case resp.StatusCode == http.StatusOK && revision != "":
-		// A server may ignore conditions.
-		err = t.check.found(prefix + revision)
-	case resp.StatusCode == http.StatusOK:
-		err = t.check.found("")
+	case http.StatusOK: // A server may ignore conditions.
+		err = t.check.found(revision(resp.Header))
 	}
 
 	if err != nil {
@@ -91,34 +95,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// validator returns the header, with its name, that identifies the version of a response. It is
-// empty if the server sends none.
-func validator(h http.Header) string {
-	for _, name := range []string{"ETag", "Last-Modified"} {
-		if value := h.Get(name); value != "" {
-			return name + " " + value
+// revision returns the revision of a response. It is empty if the server does not tell it.
+func revision(h http.Header) string {
+	for _, v := range validators {
+		if value := h.Get(v.header); value != "" {
+			return revisionPrefix(v.header) + value
 		}
 	}
 
 	return ""
 }
 
-// setCondition requests a response only if it has another validator.
-func setCondition(h http.Header, validator string) {
-	if value, ok := strings.CutPrefix(validator, "ETag "); ok {
-		h.Set("If-None-Match", value)
-	}
-
-	if value, ok := strings.CutPrefix(validator, "Last-Modified "); ok {
-		h.Set("If-Modified-Since", value)
-	}
-}
-
-// origin returns the request that led, by redirects, to this one.
-func origin(req *http.Request) *http.Request {
-	for req.Response != nil && req.Response.Request != nil {
-		req = req.Response.Request
-	}
-
-	return req
-}
+// revisionPrefix begins the revisions that consist of the value of a header.
+func revisionPrefix(header string) string { return "http " + header + " " }

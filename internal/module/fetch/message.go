@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -46,13 +45,8 @@ func said(err error) string {
 	}
 
 	end := &process.Tail{Max: maxStderr}
-
-	for line := range strings.Lines(err.Error()) {
-		// Extra white space would make room for the end of a secret.
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
-			_, _ = end.Write([]byte(line + "\n"))
-		}
-	}
+	// Extra white space would make room for the end of a secret.
+	_, _ = end.Write([]byte(strings.Join(lines(err.Error()), "\n") + "\n"))
 
 	return cmp.Or(end.String(), "the message is too long to be shown")
 }
@@ -73,22 +67,26 @@ func (r Request) message(text string) string {
 
 // oneLine returns the last lines of a text as one.
 func oneLine(text string) string {
-	var lines []string
+	all := lines(text)
+	last := all[max(0, len(all)-maxLines):]
 
-	for line := range strings.Lines(text) {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
-			lines = append(lines, line)
-		}
-	}
-
-	if first := len(lines) - maxLines; first > 0 {
-		lines = slices.Delete(lines, 0, first)
-	}
-
-	joined := strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
+	joined := strings.ReplaceAll(strings.Join(last, "; "), ":; ", ": ")
 	if over := len(joined) - maxMessage; over > 0 {
 		joined = "..." + strings.ToValidUTF8(joined[over:], "")
 	}
 
 	return joined
+}
+
+// lines returns the lines of a text, without empty ones and extra white space.
+func lines(text string) []string {
+	var all []string
+
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			all = append(all, line)
+		}
+	}
+
+	return all
 }

@@ -4,12 +4,7 @@
 
 package fetch
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
+import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 // errSkipped ends a fetch: no download is needed.
 var errSkipped = errors.New("the source need not be downloaded")
@@ -24,9 +19,10 @@ type revisionCheck struct {
 	known        string
 	revisionOnly bool
 
-	// source and revision are those of the Result.
-	source, revision string
+	// revision is that of the Result.
+	revision string
 
+	// indirect says that the source refers to another one.
 	indirect bool
 }
 
@@ -45,27 +41,8 @@ func (c *revisionCheck) found(revision string) error {
 	return nil
 }
 
-// setSource sets the source, if it is not the address.
-func (c *revisionCheck) setSource(source string) {
-	if !c.indirect {
-		c.source = source
-	}
-}
-
 // redirect records that the source refers to another one. From now on revisions are not those of
 // the address, which may refer to another source the next time.
 func (c *revisionCheck) redirect() {
 	*c = revisionCheck{indirect: true}
-}
-
-// fingerprint returns a short text that identifies these strings.
-func fingerprint(s ...string) string {
-	h := sha256.New()
-
-	for _, s := range s {
-		sum := sha256.Sum256([]byte(s))
-		h.Write(sum[:])
-	}
-
-	return hex.EncodeToString(h.Sum(nil))
 }
