@@ -237,7 +237,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Options: co,
 		Runs: runner.Options{
 			CLI: i.cli,
-			Fetcher: module.NewFetcher(mgr.GetAPIReader(), mgr.GetRESTMapper(), module.Options{
+			Fetcher: module.NewFetcher(mgr.GetAPIReader(), module.Options{
 				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
 				Observe:       i.metrics.Cache("module"),
 				SameNamespace: o.NoCrossNamespaceRefs,

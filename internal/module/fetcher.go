@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,8 +27,7 @@ import (
 // A Fetcher fetches modules into working directories. It is safe for concurrent
 // use, as long as no two requests are for the same directory.
 type Fetcher struct {
-	live   client.Reader
-	mapper meta.RESTMapper
+	live client.Reader
 
 	// store keeps fetched modules for other Workspaces. It is nil if modules are not shared.
 	store *store
@@ -54,8 +52,8 @@ type Options struct {
 
 // NewFetcher returns a Fetcher that reads Flux sources with live, which must not be a cache: a
 // cache would start to watch a kind that may be missing or forbidden, and would block for ever.
-func NewFetcher(live client.Reader, mapper meta.RESTMapper, o Options) *Fetcher {
-	f := &Fetcher{live: live, mapper: mapper, options: o}
+func NewFetcher(live client.Reader, o Options) *Fetcher {
+	f := &Fetcher{live: live, options: o}
 	if o.SharedDir != "" {
 		f.store = newStore(o.SharedDir)
 	}

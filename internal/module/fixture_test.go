@@ -43,7 +43,7 @@ func newPlace(t *testing.T, address string) *place {
 		t.Fatal(err)
 	}
 
-	p := &place{dir: dir, fetcher: NewFetcher(nil, nil, Options{})}
+	p := &place{dir: dir, fetcher: NewFetcher(nil, Options{})}
 	p.request = Request{Dir: dir, Env: environment(t)}
 	p.request.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	p.request.Parameters.Module = address

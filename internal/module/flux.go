@@ -69,24 +69,13 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 
 // read returns the referenced object, in a version that the cluster serves.
 func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Unstructured, error) {
-	kind := schema.GroupKind{Group: fluxGroup, Kind: ref.kind}
-
-	// The versions are tried one by one: a mapper that has an old version in its cache must not
-	// hide a newer one, when the old one was removed.
+	// The versions are tried one by one: a client that knows an old version must not hide a newer
+	// one, when the old one was removed.
 	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
-		mapping, err := f.mapper.RESTMapping(kind, version)
-		if meta.IsNoMatchError(err) {
-			continue
-		}
-
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot find out which kinds there are")
-		}
-
 		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(mapping.GroupVersionKind)
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: version, Kind: ref.kind})
 
-		err = f.live.Get(ctx, types.NamespacedName{Namespace: ref.namespace, Name: ref.name}, o)
+		err := f.live.Get(ctx, types.NamespacedName{Namespace: ref.namespace, Name: ref.name}, o)
 
 		switch {
 		case kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && kerrors.IsNotFound(err), meta.IsNoMatchError(err):
@@ -94,11 +83,9 @@ func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Un
 			continue
 		case kerrors.IsForbidden(err):
 			return nil, errors.Wrapf(err, "the provider needs the right to get %s.%s in namespace %q", ref.plural, fluxGroup, ref.namespace)
-		case err != nil:
-			return nil, err
 		}
 
-		return o, nil
+		return o, err
 	}
 
 	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s.%s, must be installed", ref.plural, fluxGroup)

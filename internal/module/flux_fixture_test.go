@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -69,26 +68,16 @@ func (c *controlPlane) stop() error {
 	return c.env.Stop()
 }
 
-// fetcher returns a Fetcher with its own client and mapper, like that of the provider.
+// fetcher returns a Fetcher with its own client, like that of the provider.
 func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o Options) *Fetcher {
 	t.Helper()
 
-	h, err := rest.HTTPClientFor(config)
+	live, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	mapper, err := apiutil.NewDynamicRESTMapper(config, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	live, err := client.New(config, client.Options{HTTPClient: h, Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return NewFetcher(live, mapper, o)
+	return NewFetcher(live, o)
 }
 
 func testScheme() *runtime.Scheme {

@@ -170,7 +170,7 @@ func TestGitTenants(t *testing.T) {
 		s.users[name] = fmt.Sprintf("user-%d:password-%d", i, i)
 	}
 
-	fetcher := NewFetcher(nil, nil, Options{})
+	fetcher := NewFetcher(nil, Options{})
 
 	var wg sync.WaitGroup
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -89,4 +90,80 @@ func lines(text string) []string {
 	}
 
 	return all
+}
+
+var (
+	// forced matches the prefix that a go-getter address may have before the URL.
+	forced = regexp.MustCompile(`^(?:[A-Za-z0-9]+::)*`)
+
+	// addresses matches URLs in a text.
+	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
+)
+
+// Redact returns the address of a module for people: without user and password, and without the
+// values of parameters that may be secret.
+func Redact(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	prefix := forced.FindString(address)
+	address, query, hasQuery := strings.Cut(address[len(prefix):], "?")
+
+	scheme, rest, isURL := strings.Cut(address, "://")
+	if isURL {
+		scheme += "://"
+	} else {
+		scheme, rest = "", address
+	}
+
+	rest = withoutUser(scheme, rest)
+	if hasQuery {
+		rest += "?" + redactQuery(query)
+	}
+
+	return prefix + scheme + rest
+}
+
+// withoutUser removes the user and the password.
+func withoutUser(scheme, rest string) string {
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndex(authority, "@")
+	// A slash in a password, which should have been escaped, looks like the end of the host.
+	if _, err := url.Parse(scheme + rest[at+1:]); err != nil && scheme != "" {
+		at = strings.LastIndex(rest, "@")
+	}
+
+	if rest[:at+1] == "git@" {
+		// This is the usual user of ssh hosts.
+		return rest
+	}
+
+	return rest[at+1:]
+}
+
+// redactQuery replaces values of parameters unless they are known to be harmless.
+func redactQuery(query string) string {
+	params := strings.Split(query, "&")
+	for i, p := range params {
+		name, value, ok := strings.Cut(p, "=")
+		switch {
+		case !ok:
+			params[i] = "redacted"
+		case !slices.Contains([]string{"archive", "checksum", "depth", "filename", "ref", "region", "rev", "version"}, name),
+			isAddress(value):
+			params[i] = name + "=" + "redacted"
+		}
+	}
+
+	return strings.Join(params, "&")
+}
+
+// isAddress reports whether a value may be an address, with secrets of its own.
+func isAddress(value string) bool {
+	plain, err := url.QueryUnescape(value)
+
+	return err != nil || strings.Contains(plain, "://")
+}
+
+// redactText redacts all URLs in a text.
+func redactText(text string) string {
+	return addresses.ReplaceAllStringFunc(text, Redact)
 }
