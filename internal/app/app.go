@@ -149,12 +149,11 @@ func (i *instance) setLoggers(context.Context) error {
 	return nil
 }
 
-func (i *instance) registerMetrics(context.Context) (err error) {
-	if i.metrics, err = ourmetrics.New(metrics.Registry); err == nil {
-		i.metrics.Shard(i.o.Shard.Value(), i.o.Shard.Mode())
-	}
+func (i *instance) registerMetrics(context.Context) error {
+	i.metrics = ourmetrics.New(metrics.Registry)
+	i.metrics.Shard(i.o.Shard.Value(), i.o.Shard.Mode())
 
-	return err
+	return nil
 }
 
 // openRoot opens the directories that the runs need.

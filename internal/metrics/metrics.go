@@ -10,17 +10,10 @@ package metrics
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-)
-
-// Values of the label result of a CLI run.
-const (
-	resultSuccess  = "success"
-	resultError    = "error"
-	resultCanceled = "canceled"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Metrics is safe for concurrent use.
@@ -46,8 +39,93 @@ type Metrics struct {
 }
 
 // NewNop returns Metrics that are not registered anywhere.
-func NewNop() *Metrics {
-	m := newMetrics()
+func NewNop() *Metrics { return New(nil) }
+
+// New returns Metrics whose collectors are registered with r. It panics if they are registered
+// already.
+func New(r prometheus.Registerer) *Metrics {
+	f := promauto.With(r)
+	m := &Metrics{
+		shardInfo: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_shard_info",
+			Help: "Always 1. The labels tell which shard this instance serves.",
+		}, []string{"shard", "mode"}),
+		workdirsDeleted: f.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_workdirs_deleted_total",
+			Help: "Working directories that were deleted because their Workspace is gone.",
+		}),
+		gcFailures: f.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_gc_failures_total",
+			Help: "Rounds of the garbage collector of working directories that failed.",
+		}),
+		statesUnsaved: f.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_unsaved_states",
+			Help: "Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.",
+		}),
+		cliRuns: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_cli_runs_total",
+			Help: "Finished runs of the terraform or tofu program.",
+		}, []string{"command", "result"}),
+		cliRunDuration: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "provider_terraform_cli_run_duration_seconds",
+			Help: "How long runs of the terraform or tofu program took.",
+			// 0.1 s to 27 min: from an empty plan to the longest run that the default
+			// timeout of a reconcile allows.
+			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
+			// Without the result, failures that end at once would hide how long successful runs take.
+		}, []string{"command", "result"}),
+		unserved: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_workspaces_unserved",
+			Help: "Workspaces that no running instance serves. One instance counts them for all.",
+		}, []string{"reason"}),
+		members: f.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_assigner_shards",
+			Help: "Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.",
+		}),
+		moved: f.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_assigner_moves_total",
+			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
+		}),
+		slots: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_apply_slots",
+			Help: "Workspaces that this instance creates, changes or deletes at a time, at most.",
+		}, []string{"controller"}),
+		applies: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_terraform_applies",
+			Help: "Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).",
+		}, []string{"controller", "state"}),
+		slotWait: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_apply_slot_wait_seconds",
+			Help:    "How long Workspaces waited until this instance could create, change or delete them.",
+			Buckets: waitBuckets(),
+		}, []string{"controller"}),
+		changeToReady: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_change_to_ready_seconds",
+			Help:    "How long Workspaces took to become Ready after this instance had seen that they were created or changed.",
+			Buckets: waitBuckets(),
+		}, []string{"controller"}),
+		drifts: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_drifts_total",
+			Help: "Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.",
+		}, []string{"action"}),
+		locksRemoved: f.NewCounter(prometheus.CounterOpts{
+			Name: "provider_terraform_orphan_locks_removed_total",
+			Help: "Locks on states that a dead process had left, and that this instance has removed.",
+		}),
+		claimsWaiting: f.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_terraform_claims_waiting",
+			Help: "Workspaces that this instance is to serve, and that another instance has not released.",
+		}),
+		handOffs: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_terraform_handoff_duration_seconds",
+			Help:    "How long this instance waited for Workspaces that another instance has released, or has left when it died.",
+			Buckets: waitBuckets(),
+		}, []string{"previous"}),
+		cacheRequests: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_terraform_cache_requests_total",
+			Help: "Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).",
+		}, []string{"cache", "result"}),
+	}
 
 	// A rate needs a value before the first event.
 	for _, action := range []string{"corrected", "reported"} {
@@ -61,107 +139,8 @@ func NewNop() *Metrics {
 	return m
 }
 
-func newMetrics() *Metrics {
-	return &Metrics{
-		shardInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_shard_info",
-			Help: "Always 1. The labels tell which shard this instance serves.",
-		}, []string{"shard", "mode"}),
-		workdirsDeleted: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_workdirs_deleted_total",
-			Help: "Working directories that were deleted because their Workspace is gone.",
-		}),
-		gcFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_gc_failures_total",
-			Help: "Rounds of the garbage collector of working directories that failed.",
-		}),
-		statesUnsaved: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_unsaved_states",
-			Help: "Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.",
-		}),
-		cliRuns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_cli_runs_total",
-			Help: "Finished runs of the terraform or tofu program.",
-		}, []string{"command", "result"}),
-		cliRunDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "provider_terraform_cli_run_duration_seconds",
-			Help: "How long runs of the terraform or tofu program took.",
-			// 0.1 s to 27 min: from an empty plan to the longest run that the default
-			// timeout of a reconcile allows.
-			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
-			// Without the result, failures that end at once would hide how long successful runs take.
-		}, []string{"command", "result"}),
-		unserved: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_workspaces_unserved",
-			Help: "Workspaces that no running instance serves. One instance counts them for all.",
-		}, []string{"reason"}),
-		members: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_assigner_shards",
-			Help: "Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.",
-		}),
-		moved: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_assigner_moves_total",
-			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
-		}),
-		slots: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_apply_slots",
-			Help: "Workspaces that this instance creates, changes or deletes at a time, at most.",
-		}, []string{"controller"}),
-		applies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_applies",
-			Help: "Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).",
-		}, []string{"controller", "state"}),
-		slotWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_apply_slot_wait_seconds",
-			Help:    "How long Workspaces waited until this instance could create, change or delete them.",
-			Buckets: waitBuckets(),
-		}, []string{"controller"}),
-		changeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_change_to_ready_seconds",
-			Help:    "How long Workspaces took to become Ready after this instance had seen that they were created or changed.",
-			Buckets: waitBuckets(),
-		}, []string{"controller"}),
-		drifts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_drifts_total",
-			Help: "Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.",
-		}, []string{"action"}),
-		locksRemoved: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_orphan_locks_removed_total",
-			Help: "Locks on states that a dead process had left, and that this instance has removed.",
-		}),
-		claimsWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_claims_waiting",
-			Help: "Workspaces that this instance is to serve, and that another instance has not released.",
-		}),
-		handOffs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_handoff_duration_seconds",
-			Help:    "How long this instance waited for Workspaces that another instance has released, or has left when it died.",
-			Buckets: waitBuckets(),
-		}, []string{"previous"}),
-		cacheRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_cache_requests_total",
-			Help: "Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).",
-		}, []string{"cache", "result"}),
-	}
-}
-
 // waitBuckets returns the buckets of the times that people wait: 0.25 s to 68 min.
 func waitBuckets() []float64 { return prometheus.ExponentialBuckets(0.25, 2, 15) }
-
-// New returns Metrics whose collectors are registered with r.
-func New(r prometheus.Registerer) (*Metrics, error) {
-	m := NewNop()
-	for _, c := range []prometheus.Collector{
-		m.shardInfo, m.workdirsDeleted, m.gcFailures, m.statesUnsaved, m.cliRuns, m.cliRunDuration, m.unserved, m.members, m.moved, m.slots, m.applies,
-		m.slotWait, m.changeToReady, m.drifts, m.locksRemoved, m.claimsWaiting, m.handOffs, m.cacheRequests,
-	} {
-		if err := r.Register(c); err != nil {
-			return nil, fmt.Errorf("cannot register metrics: %w", err)
-		}
-	}
-
-	return m, nil
-}
 
 // Shard records the shard and the mode of this instance: see shard.ID.
 func (m *Metrics) Shard(name, mode string) {
@@ -251,10 +230,10 @@ func (m *Metrics) CLIRun(command string, took time.Duration, err error) {
 func result(err error) string {
 	switch {
 	case err == nil:
-		return resultSuccess
+		return "success"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return resultCanceled
+		return "canceled"
 	default:
-		return resultError
+		return "error"
 	}
 }
