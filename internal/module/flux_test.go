@@ -10,10 +10,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -245,43 +245,6 @@ func TestFluxErrors(t *testing.T) {
 	}
 }
 
-// TestFluxBrokenDownload ensures that a module stays until another one is complete and matches
-// its digest.
-func TestFluxBrokenDownload(t *testing.T) {
-	flux.start(t)
-
-	s := newFileServer(t)
-	o := newSource(t, "v1", "GitRepository", "broken", newArtifact(t, s, "one", files{"main.tf": "1"}))
-	p := newFluxPlace(t, "GitRepository::default/broken", Options{})
-	p.ensure(t)
-
-	next := newArtifact(t, s, "two", files{"main.tf": strings.Repeat("2", 1<<16)})
-	setArtifact(t, o, next)
-
-	s.intercept(func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Content-Length", "1000")
-		_, _ = w.Write([]byte("half"))
-		_ = http.NewResponseController(w).Flush()
-
-		panic(http.ErrAbortHandler)
-	})
-
-	if got, want := p.ensureFails(t), "cannot download: unexpected EOF"; !strings.Contains(got, want) {
-		t.Errorf("Ensure(...): want error %q, got %q", want, got)
-	}
-
-	p.expect(t, files{"main.tf": "1"})
-
-	s.intercept(nil)
-	s.serve("/two.tar.gz", gzipped(t, files{"main.tf": "evil"}))
-
-	if got, want := p.ensureFails(t), "the digest of the artifact is wrong"; !strings.Contains(got, want) {
-		t.Errorf("Ensure(...): want error %q, got %q", want, got)
-	}
-
-	p.expect(t, files{"main.tf": "1"})
-}
-
 func TestFluxDigests(t *testing.T) {
 	t.Parallel()
 
@@ -331,5 +294,53 @@ func TestFluxDigests(t *testing.T) {
 	p := newPlace(t, "")
 	if err := p.fetcher.update(t.Context(), p.request, src); err == nil || !strings.Contains(err.Error(), "cannot verify the digest") {
 		t.Errorf("update(...) without a digest: got %v", err)
+	}
+}
+
+func TestParseFluxReference(t *testing.T) {
+	t.Parallel()
+
+	git := fluxReference{"GitRepository", "gitrepositories", "ns", "name"}
+	oci := fluxReference{"OCIRepository", "ocirepositories", "ns", "name"}
+	bucket := fluxReference{"Bucket", "buckets", "my-ns", "a.b-c"}
+
+	cases := map[string]struct {
+		reason, module string
+		want           fluxReference
+		// err says that the reference is refused.
+		err bool
+	}{
+		"Git":         {reason: "A GitRepository.", module: "GitRepository::ns/name", want: git},
+		"GitLower":    {reason: "Case does not matter.", module: "gitrepository::ns/name", want: git},
+		"OCI":         {reason: "An OCIRepository.", module: "ocirePOSITORY::ns/name", want: oci},
+		"Bucket":      {reason: "A Bucket.", module: "BUCKET::my-ns/a.b-c", want: bucket},
+		"Other":       {reason: "Other kinds are not supported.", module: "HelmRepository::ns/name", err: true},
+		"NoKind":      {reason: "The kind is required.", module: "ns/name", err: true},
+		"NoNamespace": {reason: "The namespace is required.", module: "Bucket::name", err: true},
+		"EmptyNs":     {reason: "The namespace must not be empty.", module: "Bucket::/name", err: true},
+		"EmptyName":   {reason: "The name must not be empty.", module: "Bucket::ns/", err: true},
+		"More":        {reason: "There is no third part.", module: "Bucket::ns/name/sub", err: true},
+		"Upper":       {reason: "Names are lower case.", module: "Bucket::NS/name", err: true},
+		"Dots":        {reason: "Names are not paths.", module: "Bucket::../name", err: true},
+		"Space":       {reason: "White space is not trimmed.", module: " Bucket::ns/name", err: true},
+		"Newline":     {reason: "A line end is not trimmed.", module: "Bucket::ns/name\n", err: true},
+		"OneColon":    {reason: "Two colons are required.", module: "Bucket:ns/name", err: true},
+		"Empty":       {reason: "An empty reference is refused.", module: "", err: true},
+		"Equivalent":  {reason: "Only ASCII letters are compared without case.", module: "Buc\u212Aet::ns/name", err: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := parseFluxReference(tc.module)
+			if (err != nil) != tc.err {
+				t.Errorf("%s\nparseFluxReference(%q): want error %t, got %v", tc.reason, tc.module, tc.err, err)
+			}
+
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(fluxReference{})); diff != "" {
+				t.Errorf("%s\nparseFluxReference(%q): -want, +got:\n%s", tc.reason, tc.module, diff)
+			}
+		})
 	}
 }

@@ -77,8 +77,8 @@ type gitServer struct {
 	// repositories are public.
 	users map[string]string
 
-	// before, if any, is called with every request.
-	before func(r *http.Request)
+	// before, if any, is called with every request, and whether it is a download.
+	before func(w http.ResponseWriter, r *http.Request, fetching bool)
 
 	mu       sync.Mutex
 	requests int
@@ -104,10 +104,6 @@ func newGitServer(t *testing.T) *gitServer {
 	}
 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.before != nil {
-			s.before(r)
-		}
-
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		user, password, _ := r.BasicAuth()
 
@@ -128,10 +124,15 @@ func newGitServer(t *testing.T) *gitServer {
 			return
 		}
 
-		if isFetch(r, body) {
+		fetching := isFetch(r, body)
+		if fetching {
 			s.mu.Lock()
 			s.clones++
 			s.mu.Unlock()
+		}
+
+		if s.before != nil {
+			s.before(w, r, fetching)
 		}
 
 		r.Body = io.NopCloser(bytes.NewReader(body))

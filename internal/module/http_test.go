@@ -154,6 +154,13 @@ func TestArchivePolicy(t *testing.T) {
 			wantAgain: [2]int{1, 0}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
+		"Unconditional": {
+			reason:    "A server that ignores conditions sends everything, and the module stays.",
+			headers:   [2][]string{{"ETag", `"one"`}, {"ETag", `"two"`}},
+			ignore:    true,
+			wantAgain: [2]int{1, 1}, wantNew: [2]int{1, 1},
+			want: "2",
+		},
 		"Neither": {
 			reason:    "A server that supports neither sends everything.",
 			wantAgain: [2]int{1, 1}, wantNew: [2]int{1, 1},
@@ -179,18 +186,20 @@ func TestArchivePolicy(t *testing.T) {
 			t.Parallel()
 
 			s := newFileServer(t)
-			if tc.redirect {
-				s.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-					if r.URL.Path != "/m.zip" {
-						return false
-					}
+			s.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				if tc.ignore {
+					r.Header.Del("If-None-Match")
+				}
 
-					w.Header().Del("ETag")
-					http.Redirect(w, r, "/elsewhere", http.StatusFound)
+				if !tc.redirect || r.URL.Path != "/m.zip" {
+					return false
+				}
 
-					return true
-				})
-			}
+				w.Header().Del("ETag")
+				http.Redirect(w, r, "/elsewhere", http.StatusFound)
+
+				return true
+			})
 
 			serve := func(version int) {
 				for _, path := range []string{"/m.zip", "/elsewhere"} {
@@ -213,39 +222,20 @@ func TestArchivePolicy(t *testing.T) {
 			p.ensure(t)
 			s.counts()
 
+			before := p.identity(t, "main.tf")
 			p.ensure(t)
 			expect("nothing new", tc.wantAgain)
 			p.expect(t, files{"main.tf": "1", "1.tf": "x"})
+
+			if known := tc.headers[0] != nil; known != os.SameFile(before, p.identity(t, "main.tf")) {
+				t.Errorf("%s\nwant the module to stay: %t", tc.reason, known)
+			}
 
 			serve(2)
 			p.ensure(t)
 			expect("something new", tc.wantNew)
 			p.expect(t, files{"main.tf": tc.want, tc.want + ".tf": "x"})
 		})
-	}
-}
-
-// TestUnconditional ensures that a download with a known tag is ignored, although the server
-// sends it.
-func TestUnconditional(t *testing.T) {
-	t.Parallel()
-
-	s := newFileServer(t)
-	s.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
-		r.Header.Del("If-None-Match")
-
-		return false
-	})
-	s.serve("/m.zip", zipped(t, files{"main.tf": "1"}), "ETag", `"one"`)
-
-	p := newPlace(t, s.url+"/m.zip")
-	p.ensure(t)
-
-	before := p.identity(t, "main.tf")
-	p.ensure(t)
-
-	if !os.SameFile(before, p.identity(t, "main.tf")) {
-		t.Error("the module was replaced by the same")
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -125,36 +124,17 @@ func TestBrokenClone(t *testing.T) {
 
 	var broken atomic.Bool
 
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if broken.Load() && isFetch(r, body) {
+	s.before = func(w http.ResponseWriter, _ *http.Request, fetching bool) {
+		if broken.Load() && fetching {
 			w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 			_, _ = io.WriteString(w, "000dpackfile\n")
 			_ = http.NewResponseController(w).Flush()
 
 			panic(http.ErrAbortHandler)
 		}
+	}
 
-		out, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.String(), strings.NewReader(string(body)))
-		if err != nil {
-			return
-		}
-
-		out.Header = r.Header
-
-		resp, err := http.DefaultTransport.RoundTrip(out)
-		if err != nil {
-			return
-		}
-		defer resp.Body.Close()
-
-		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
-		w.WriteHeader(resp.StatusCode)
-		_, _ = io.Copy(w, resp.Body)
-	}))
-	t.Cleanup(proxy.Close)
-
-	p := newPlace(t, "git::"+proxy.URL+"/repo")
+	p := newPlace(t, "git::"+s.url+"/repo")
 	p.ensure(t)
 	r.commit(t, files{"main.tf": "2"})
 

@@ -156,7 +156,7 @@ func TestSharedMoved(t *testing.T) {
 
 	var checks atomic.Int32
 
-	s.before = func(req *http.Request) {
+	s.before = func(_ http.ResponseWriter, req *http.Request, _ bool) {
 		if strings.HasSuffix(req.URL.Path, "/info/refs") && checks.Add(1) == 3 {
 			r.commit(t, files{"main.tf": "2"})
 		}

