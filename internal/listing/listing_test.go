@@ -102,57 +102,43 @@ func TestEach(t *testing.T) {
 			reason: "A kind without objects exists.",
 			pager:  pager{pages: [][]string{{}}},
 			ok:     true,
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 		"Pages": {
 			reason: "The pages follow each other.",
 			pager:  pager{pages: [][]string{{"a", "b"}, {"c"}}},
 			ok:     true,
 			want:   []string{"K a", "K b", "K c"},
-			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}, {Limit: size, Continue: "1", Namespace: "ns"}},
 		},
 		"NoKind": {
 			reason: "The kind does not exist.",
 			pager:  pager{fails: map[int]error{0: noMatch}},
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 		"KindDeleted": {
 			reason: "Its definition was deleted, after all objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.other"}},
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 		"KindNotServed": {
 			reason: "Its definition exists, so that there may be objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.g"}},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 		"KindUnknown": {
 			reason: "The instance may not see definitions.",
 			pager:  pager{fails: map[int]error{0: notFound}, errDefinitions: errBoom},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 		"KindDeletedBetween": {
-			reason: "Some of its objects were seen.",
+			reason: "A list that fails after some objects is neither complete nor empty.",
 			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: notFound}},
 			err:    notFound,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
-		},
-		"KindGoes": {
-			reason: "A kind that is removed during the list is an error: some of its objects were seen.",
-			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: noMatch}},
-			err:    noMatch,
-			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
-		},
-		"Fails": {
-			reason: "A failed list is not an empty one.",
-			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: errBoom}},
-			err:    errBoom,
-			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size}, {Limit: size, Continue: "1"}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}, {Limit: size, Continue: "1", Namespace: "ns"}},
 		},
 		"Ended": {
 			reason: "The caller ends the list.",
@@ -160,7 +146,7 @@ func TestEach(t *testing.T) {
 			fn:     errBoom,
 			err:    errBoom,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size}},
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
 	}
 
@@ -174,7 +160,7 @@ func TestEach(t *testing.T) {
 				got = append(got, o.GroupVersionKind().Kind+" "+o.GetName())
 
 				return tc.fn
-			})
+			}, client.InNamespace("ns"))
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("\n%s\nEach(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
@@ -191,19 +177,6 @@ func TestEach(t *testing.T) {
 				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestEachPassesOptions(t *testing.T) {
-	t.Parallel()
-
-	p := &pager{pages: [][]string{{}}}
-	if _, err := Each(t.Context(), p, schema.GroupVersionKind{}, 1, nil, client.InNamespace("ns")); err != nil {
-		t.Fatal(err)
-	}
-
-	if diff := cmp.Diff([]client.ListOptions{{Limit: 1, Namespace: "ns"}}, p.asked); diff != "" {
-		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
 }
 

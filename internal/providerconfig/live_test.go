@@ -44,24 +44,17 @@ func TestLive(t *testing.T) {
 	cfg := apiserver.Start(t, "../../package/crds")
 
 	t.Run("Parallel", func(t *testing.T) {
-		t.Run("TrackLegacy", func(t *testing.T) {
-			t.Parallel()
+		for name, workspace := range map[string]func(namespace string) resource.Managed{
+			"track-legacy":  legacyWorkspace,
+			"track-modern":  func(namespace string) resource.Managed { return modernWorkspace(namespace, ofNamespace) },
+			"track-cluster": func(namespace string) resource.Managed { return modernWorkspace(namespace, ofCluster) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				testTrack(t, newFixture(t, cfg, name), workspace(name))
+			})
+		}
 
-			f := newFixture(t, cfg, "legacy")
-			testTrack(t, f, legacyWorkspace())
-		})
-		t.Run("TrackModern", func(t *testing.T) {
-			t.Parallel()
-
-			f := newFixture(t, cfg, "modern")
-			testTrack(t, f, modernWorkspace(f.namespace, ofNamespace))
-		})
-		t.Run("TrackCluster", func(t *testing.T) {
-			t.Parallel()
-
-			f := newFixture(t, cfg, "cluster")
-			testTrack(t, f, modernWorkspace(f.namespace, ofCluster))
-		})
 		t.Run("Unseen", func(t *testing.T) { t.Parallel(); testUnseen(t, newFixture(t, cfg, "unseen")) })
 		t.Run("Terminating", func(t *testing.T) { t.Parallel(); testTerminating(t, newFixture(t, cfg, "terminating")) })
 	})
@@ -206,12 +199,12 @@ func testTerminating(t *testing.T, f *fixture) {
 	}
 }
 
-func legacyWorkspace() resource.Managed {
+func legacyWorkspace(namespace string) resource.Managed {
 	ws := &clusterv1beta1.Workspace{}
 	ws.SetGroupVersionKind(clusterv1beta1.WorkspaceGroupVersionKind)
 	ws.SetName("workspace")
 	ws.SetUID("5cbe1ca9-4be5-4c72-9f0b-a0c9f4f0a3a1")
-	ws.SetProviderConfigReference(&xpv2.Reference{Name: "legacy-default"})
+	ws.SetProviderConfigReference(&xpv2.Reference{Name: namespace + "-default"})
 
 	return ws
 }

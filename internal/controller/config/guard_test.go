@@ -35,6 +35,17 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 )
 
+func newClient(t *testing.T) *fake.ClientBuilder {
+	t.Helper()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	return fake.NewClientBuilder().WithScheme(s)
+}
+
 // TestWrites counts the writes of a ProviderConfig that is not being deleted.
 func TestWrites(t *testing.T) {
 	t.Parallel()
@@ -88,16 +99,11 @@ func TestWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			s := runtime.NewScheme()
-			if err := apis.AddToScheme(s); err != nil {
-				t.Fatal(err)
-			}
-
 			writes := 0
 			pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Finalizers: []string{finalizer}}}
 			pc.SetUsers(1)
 
-			g := &guard{kind: providerconfig.Kinds()[1], Client: fake.NewClientBuilder().WithScheme(s).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
+			g := &guard{kind: providerconfig.Kinds()[1], Client: newClient(t).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
 				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
 					writes++
 
@@ -130,11 +136,6 @@ func TestWrites(t *testing.T) {
 // TestInUse has one usage on the API server. In some cases it is that of another ProviderConfig.
 func TestInUse(t *testing.T) {
 	t.Parallel()
-
-	s := runtime.NewScheme()
-	if err := apis.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
 
 	one, all := namespacedv1beta1.ProviderConfigGroupVersionKind, namespacedv1beta1.ClusterProviderConfigGroupVersionKind
 	namesakes := map[string]string{one.Kind: all.Kind, all.Kind: one.Kind}
@@ -208,7 +209,7 @@ func TestInUse(t *testing.T) {
 
 				tc.change(u)
 
-				g := &guard{live: fake.NewClientBuilder().WithScheme(s).WithObjects(u).Build(), kind: kind}
+				g := &guard{live: newClient(t).WithObjects(u).Build(), kind: kind}
 
 				got, err := g.inUse(t.Context(), pc)
 				if err != nil {
@@ -277,17 +278,12 @@ func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 
-	s := runtime.NewScheme()
-	if err := apis.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-
 	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "ws", Finalizers: []string{managed.FinalizerName}}}
 	ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: namespacedv1beta1.ClusterProviderConfigKind, Name: "config"})
 
 	pc := &namespacedv1beta1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "config", Finalizers: []string{finalizer}, DeletionTimestamp: new(metav1.Now())}}
 	kinds := providerconfig.Kinds()
-	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(ws, pc).WithStatusSubresource(pc).Build()
+	kube := newClient(t).WithObjects(ws, pc).WithStatusSubresource(pc).Build()
 	events := &recorder{}
 	g := &guard{Client: kube, live: kube, kind: kinds[len(kinds)-1], recorder: events}
 
@@ -319,16 +315,11 @@ func TestBlocked(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 
-	s := runtime.NewScheme()
-	if err := apis.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-
 	refusal := kerrors.NewForbidden(schema.GroupResource{Resource: "providerconfigs"}, "config", errors.New("cannot update"))
 
 	for _, deleted := range []*metav1.Time{nil, new(metav1.Now())} {
 		pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "config", DeletionTimestamp: deleted, Finalizers: []string{"other"}}}
-		kube := fake.NewClientBuilder().WithScheme(s).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
+		kube := newClient(t).WithObjects(pc).WithInterceptorFuncs(interceptor.Funcs{
 			Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return refusal },
 		}).Build()
 		events := &recorder{}
