@@ -45,11 +45,25 @@ func NewNop() *Metrics { return New(nil) }
 // already.
 func New(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+
+	// 0.1 s to 27 min: from an empty plan to the longest run that the default timeout of a
+	// reconcile allows.
+	runs := prometheus.ExponentialBuckets(0.1, 2, 15)
+	// 0.25 s to 68 min: the times that people wait.
+	waits := prometheus.ExponentialBuckets(0.25, 2, 15)
+
 	m := &Metrics{
-		shardInfo: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_shard_info",
-			Help: "Always 1. The labels tell which shard this instance serves.",
-		}, []string{"shard", "mode"}),
+		shardInfo: gauge("provider_terraform_shard_info",
+			"Always 1. The labels tell which shard this instance serves.", "shard", "mode"),
 		workdirsDeleted: f.NewCounter(prometheus.CounterOpts{
 			Name: "provider_terraform_workdirs_deleted_total",
 			Help: "Working directories that were deleted because their Workspace is gone.",
@@ -62,22 +76,13 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "provider_terraform_unsaved_states",
 			Help: "Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.",
 		}),
-		cliRuns: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_cli_runs_total",
-			Help: "Finished runs of the terraform or tofu program.",
-		}, []string{"command", "result"}),
-		cliRunDuration: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "provider_terraform_cli_run_duration_seconds",
-			Help: "How long runs of the terraform or tofu program took.",
-			// 0.1 s to 27 min: from an empty plan to the longest run that the default
-			// timeout of a reconcile allows.
-			Buckets: prometheus.ExponentialBuckets(0.1, 2, 15),
-			// Without the result, failures that end at once would hide how long successful runs take.
-		}, []string{"command", "result"}),
-		unserved: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_workspaces_unserved",
-			Help: "Workspaces that no running instance serves. One instance counts them for all.",
-		}, []string{"reason"}),
+		cliRuns: counter("provider_terraform_cli_runs_total",
+			"Finished runs of the terraform or tofu program.", "command", "result"),
+		// Without the result, failures that end at once would hide how long successful runs take.
+		cliRunDuration: histogram("provider_terraform_cli_run_duration_seconds",
+			"How long runs of the terraform or tofu program took.", runs, "command", "result"),
+		unserved: gauge("provider_terraform_workspaces_unserved",
+			"Workspaces that no running instance serves. One instance counts them for all.", "reason"),
 		members: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_terraform_assigner_shards",
 			Help: "Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.",
@@ -86,28 +91,16 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "provider_terraform_assigner_moves_total",
 			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
 		}),
-		slots: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_apply_slots",
-			Help: "Workspaces that this instance creates, changes or deletes at a time, at most.",
-		}, []string{"controller"}),
-		applies: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "provider_terraform_applies",
-			Help: "Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).",
-		}, []string{"controller", "state"}),
-		slotWait: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_apply_slot_wait_seconds",
-			Help:    "How long Workspaces waited until this instance could create, change or delete them.",
-			Buckets: waitBuckets(),
-		}, []string{"controller"}),
-		changeToReady: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_change_to_ready_seconds",
-			Help:    "How long Workspaces took to become Ready after this instance had seen that they were created or changed.",
-			Buckets: waitBuckets(),
-		}, []string{"controller"}),
-		drifts: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_drifts_total",
-			Help: "Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.",
-		}, []string{"action"}),
+		slots: gauge("provider_terraform_apply_slots",
+			"Workspaces that this instance creates, changes or deletes at a time, at most.", "controller"),
+		applies: gauge("provider_terraform_applies",
+			"Workspaces that this instance creates, changes or deletes now (running), and those that wait until it can (waiting).", "controller", "state"),
+		slotWait: histogram("provider_terraform_apply_slot_wait_seconds",
+			"How long Workspaces waited until this instance could create, change or delete them.", waits, "controller"),
+		changeToReady: histogram("provider_terraform_change_to_ready_seconds",
+			"How long Workspaces took to become Ready after this instance had seen that they were created or changed.", waits, "controller"),
+		drifts: counter("provider_terraform_drifts_total",
+			"Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.", "action"),
 		locksRemoved: f.NewCounter(prometheus.CounterOpts{
 			Name: "provider_terraform_orphan_locks_removed_total",
 			Help: "Locks on states that a dead process had left, and that this instance has removed.",
@@ -116,15 +109,10 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "provider_terraform_claims_waiting",
 			Help: "Workspaces that this instance is to serve, and that another instance has not released.",
 		}),
-		handOffs: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "provider_terraform_handoff_duration_seconds",
-			Help:    "How long this instance waited for Workspaces that another instance has released, or has left when it died.",
-			Buckets: waitBuckets(),
-		}, []string{"previous"}),
-		cacheRequests: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "provider_terraform_cache_requests_total",
-			Help: "Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).",
-		}, []string{"cache", "result"}),
+		handOffs: histogram("provider_terraform_handoff_duration_seconds",
+			"How long this instance waited for Workspaces that another instance has released, or has left when it died.", waits, "previous"),
+		cacheRequests: counter("provider_terraform_cache_requests_total",
+			"Results of init, modules and provider packages that were needed, and were in a cache (hit) or not (miss).", "cache", "result"),
 	}
 
 	// A rate needs a value before the first event.
@@ -138,9 +126,6 @@ func New(r prometheus.Registerer) *Metrics {
 
 	return m
 }
-
-// waitBuckets returns the buckets of the times that people wait: 0.25 s to 68 min.
-func waitBuckets() []float64 { return prometheus.ExponentialBuckets(0.25, 2, 15) }
 
 // Shard records the shard and the mode of this instance: see shard.ID.
 func (m *Metrics) Shard(name, mode string) {

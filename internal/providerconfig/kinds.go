@@ -37,36 +37,22 @@ func (k Kind) Legacy() bool {
 
 // Kinds returns every kind of ProviderConfig of this provider.
 func Kinds() []Kind {
+	cluster := resource.ProviderConfigKinds{
+		Config:    clusterv1beta1.ProviderConfigGroupVersionKind,
+		Usage:     clusterv1beta1.ProviderConfigUsageGroupVersionKind,
+		UsageList: clusterv1beta1.ProviderConfigUsageListGroupVersionKind,
+	}
+	namespaced := resource.ProviderConfigKinds{
+		Config:    namespacedv1beta1.ProviderConfigGroupVersionKind,
+		Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
+		UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
+	}
+	anywhere := namespaced
+	anywhere.Config = namespacedv1beta1.ClusterProviderConfigGroupVersionKind
+
 	return []Kind{
-		{
-			ProviderConfigKinds: resource.ProviderConfigKinds{
-				Config:    clusterv1beta1.ProviderConfigGroupVersionKind,
-				Usage:     clusterv1beta1.ProviderConfigUsageGroupVersionKind,
-				UsageList: clusterv1beta1.ProviderConfigUsageListGroupVersionKind,
-			},
-			Object: &clusterv1beta1.ProviderConfig{},
-			Usage:  &clusterv1beta1.ProviderConfigUsage{},
-			Users:  &clusterv1beta1.WorkspaceList{},
-		},
-		{
-			ProviderConfigKinds: resource.ProviderConfigKinds{
-				Config:    namespacedv1beta1.ProviderConfigGroupVersionKind,
-				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
-				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
-			},
-			Object: &namespacedv1beta1.ProviderConfig{},
-			Usage:  &namespacedv1beta1.ProviderConfigUsage{},
-			Users:  &namespacedv1beta1.WorkspaceList{},
-		},
-		{
-			ProviderConfigKinds: resource.ProviderConfigKinds{
-				Config:    namespacedv1beta1.ClusterProviderConfigGroupVersionKind,
-				Usage:     namespacedv1beta1.ProviderConfigUsageGroupVersionKind,
-				UsageList: namespacedv1beta1.ProviderConfigUsageListGroupVersionKind,
-			},
-			Object: &namespacedv1beta1.ClusterProviderConfig{},
-			Usage:  &namespacedv1beta1.ProviderConfigUsage{},
-			Users:  &namespacedv1beta1.WorkspaceList{},
-		},
+		{cluster, &clusterv1beta1.ProviderConfig{}, &clusterv1beta1.ProviderConfigUsage{}, &clusterv1beta1.WorkspaceList{}},
+		{namespaced, &namespacedv1beta1.ProviderConfig{}, &namespacedv1beta1.ProviderConfigUsage{}, &namespacedv1beta1.WorkspaceList{}},
+		{anywhere, &namespacedv1beta1.ClusterProviderConfig{}, &namespacedv1beta1.ProviderConfigUsage{}, &namespacedv1beta1.WorkspaceList{}},
 	}
 }
