@@ -6,6 +6,9 @@ package fetch
 
 import (
 	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/flate"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +17,176 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
+
+// limits of an unpacker.
+type limits struct {
+	entries int
+	bytes   int64
+}
+
+// wide are limits that no test reaches.
+var wide = limits{1000, 1 << 20} //nolint:gochecknoglobals // It is a constant.
+
+func untar(root *os.Root, data []byte, l limits) error {
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.tar(bytes.NewReader(data))
+}
+
+func unzip(t *testing.T, root *os.Root, data []byte, l limits) error {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "archive")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	archive, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.zip(archive)
+}
+
+func copyDirectory(root, src *os.Root, l limits) error {
+	u := &unpacker{root: root, maxEntries: l.entries, maxBytes: l.bytes}
+
+	return u.directory(src)
+}
+
+// A packed entry is an entry of an archive to be made.
+type packed struct {
+	kind          byte
+	name, content string
+	mode          int64
+}
+
+func file(name, content string) packed { return packed{tar.TypeReg, name, content, 0o644} }
+
+func link(name, target string) packed { return packed{tar.TypeSymlink, name, target, 0o777} }
+
+func hard(name, target string) packed { return packed{tar.TypeLink, name, target, 0o644} }
+
+func dir(name string, mode int64) packed { return packed{tar.TypeDir, name, "", mode} }
+
+func newRoot(t *testing.T, path string) *os.Root {
+	t.Helper()
+
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { root.Close() })
+
+	return root
+}
+
+func addToTar(w *tar.Writer, e packed) error {
+	h := &tar.Header{Typeflag: e.kind, Name: e.name, Mode: e.mode}
+	switch e.kind {
+	case tar.TypeXGlobalHeader:
+		h = &tar.Header{Typeflag: e.kind, Name: e.name, PAXRecords: map[string]string{"comment": "c"}}
+	case tar.TypeSymlink, tar.TypeLink:
+		h.Linkname = e.content
+	case tar.TypeReg:
+		h.Size = int64(len(e.content))
+	}
+
+	if err := w.WriteHeader(h); err != nil {
+		return err
+	}
+
+	if e.kind != tar.TypeReg {
+		return nil
+	}
+
+	_, err := w.Write([]byte(e.content))
+
+	return err
+}
+
+func makeTar(t *testing.T, entries []packed) []byte {
+	t.Helper()
+
+	b := &bytes.Buffer{}
+
+	w := tar.NewWriter(b)
+	for _, e := range entries {
+		if err := addToTar(w, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	return b.Bytes()
+}
+
+func makeZip(t *testing.T, entries []packed) []byte {
+	t.Helper()
+
+	b := &bytes.Buffer{}
+	w := zip.NewWriter(b)
+
+	for _, e := range entries {
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		mode := (&tar.Header{Typeflag: e.kind, Mode: e.mode}).FileInfo().Mode()
+		h.SetMode(mode)
+
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if e.kind == tar.TypeDir {
+			continue
+		}
+
+		if _, err := f.Write([]byte(e.content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	return b.Bytes()
+}
+
+// content returns the files below dir, with their permissions in front. An arrow marks the target
+// of a link.
+func content(t *testing.T, dir string) map[string]string {
+	t.Helper()
+
+	got := filesystem.Read(t, dir)
+	for name, data := range got {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if info.Mode().IsRegular() {
+			got[name] = info.Mode().String() + " " + data
+		}
+	}
+
+	return got
+}
 
 func TestUnpack(t *testing.T) {
 	t.Parallel()
@@ -33,49 +204,49 @@ func TestUnpack(t *testing.T) {
 		"Files": {
 			reason:  "Files are written with their permissions, in directories that need no entry.",
 			entries: []packed{file("main.tf", "m"), {tar.TypeReg, "bin/run", "r", 0o755}, {tar.TypeReg, "secret", "s", 0o000}},
-			want:    map[string]string{"main.tf": "0644 m", "bin/run": "0755 r", "secret": "0600 s"},
+			want:    map[string]string{"main.tf": "-rw-r--r-- m", "bin/run": "-rwxr-xr-x r", "secret": "-rw------- s"},
 		},
 		"Dotted": {
 			reason:  "Names may begin with a dot, as in archives of tar.",
 			entries: []packed{dir("./", 0o755), file("./main.tf", "m"), dir("./sub/", 0o755), file("./sub/..a", "a")},
-			want:    map[string]string{"main.tf": "0644 m", "sub/..a": "0644 a"},
+			want:    map[string]string{"main.tf": "-rw-r--r-- m", "sub/..a": "-rw-r--r-- a"},
 		},
 		"ReadOnlyDirectory": {
 			reason:  "A read-only directory can be filled, and removed later.",
 			entries: []packed{dir("sub/", 0o555), file("sub/main.tf", "m")},
-			want:    map[string]string{"sub/main.tf": "0644 m"},
+			want:    map[string]string{"sub/main.tf": "-rw-r--r-- m"},
 		},
 		"Setuid": {
 			reason:  "Only permissions are kept.",
 			entries: []packed{{tar.TypeReg, "x", "x", 0o6755}},
-			want:    map[string]string{"x": "0755 x"},
+			want:    map[string]string{"x": "-rwxr-xr-x x"},
 		},
 		"Links": {
 			reason:  "Symbolic links are kept, to files that come later as well.",
 			entries: []packed{link("a.tf", "sub/b.tf"), file("sub/b.tf", "b"), link("dir", "sub")},
-			want:    map[string]string{"a.tf": "-> sub/b.tf", "sub/b.tf": "0644 b", "dir": "-> sub"},
+			want:    map[string]string{"a.tf": "-> sub/b.tf", "sub/b.tf": "-rw-r--r-- b", "dir": "-> sub"},
 		},
 		"ThroughLinkInside": {
 			reason:  "A path may go through a link to a directory inside.",
 			entries: []packed{dir("sub/", 0o755), link("dir", "sub"), file("dir/b.tf", "b")},
-			want:    map[string]string{"dir": "-> sub", "sub/b.tf": "0644 b"},
+			want:    map[string]string{"dir": "-> sub", "sub/b.tf": "-rw-r--r-- b"},
 		},
 		"HardLink": {
 			reason:  "A hard link is another name.",
 			entries: []packed{file("a.tf", "a"), hard("sub/b.tf", "a.tf")},
 			tarOnly: true,
-			want:    map[string]string{"a.tf": "0644 a", "sub/b.tf": "0644 a"},
+			want:    map[string]string{"a.tf": "-rw-r--r-- a", "sub/b.tf": "-rw-r--r-- a"},
 		},
 		"Twice": {
 			reason:  "The last of two entries wins, and does not write through a link.",
 			entries: []packed{file("a.tf", "long content"), file("a.tf", "a"), file("b.tf", "b"), link("c.tf", "b.tf"), file("c.tf", "c")},
-			want:    map[string]string{"a.tf": "0644 a", "b.tf": "0644 b", "c.tf": "0644 c"},
+			want:    map[string]string{"a.tf": "-rw-r--r-- a", "b.tf": "-rw-r--r-- b", "c.tf": "-rw-r--r-- c"},
 		},
 		"GlobalHeader": {
 			reason:  "Headers that git writes to archives are not files.",
 			entries: []packed{{tar.TypeXGlobalHeader, "pax_global_header", "", 0}, file("main.tf", "m")},
 			tarOnly: true,
-			want:    map[string]string{"main.tf": "0644 m"},
+			want:    map[string]string{"main.tf": "-rw-r--r-- m"},
 		},
 		"Parent": {
 			reason:  "Two dots lead out.",
@@ -129,7 +300,7 @@ func TestUnpack(t *testing.T) {
 			reason:  "The limits themselves are allowed.",
 			entries: []packed{file("a", "12345"), file("b", "12345")},
 			limits:  limits{2, 10},
-			want:    map[string]string{"a": "0644 12345", "b": "0644 12345"},
+			want:    map[string]string{"a": "-rw-r--r-- 12345", "b": "-rw-r--r-- 12345"},
 		},
 		"TooManyBytes": {
 			reason:  "All files together count.",
@@ -215,7 +386,7 @@ func TestUnpackDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := map[string]string{"..2024/main.tf": "0644 m", "..data": "-> ..2024", "main.tf": "-> ..data/main.tf", "bin/run": "0755 r"}
+	want := map[string]string{"..2024/main.tf": "-rw-r--r-- m", "..data": "-> ..2024", "main.tf": "-> ..data/main.tf", "bin/run": "-rwxr-xr-x r"}
 	if diff := cmp.Diff(want, content(t, root.Name())); diff != "" {
 		t.Errorf("directory(...): -want, +got:\n%s", diff)
 	}
@@ -237,4 +408,100 @@ func TestUnpackDirectory(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"pipe" is neither a file`) {
 		t.Errorf("directory(...) with a named pipe: got %v", err)
 	}
+}
+
+// TestUnpackDeclaredSize ensures that the declared size in a ZIP archive is ignored: this one is
+// negative as an int64.
+func TestUnpackDeclaredSize(t *testing.T) {
+	t.Parallel()
+
+	body := &bytes.Buffer{}
+
+	deflate, err := flate.NewWriter(body, flate.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := deflate.Write(make([]byte, 8<<20)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := deflate.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	archive := &bytes.Buffer{}
+	w := zip.NewWriter(archive)
+
+	f, err := w.CreateRaw(&zip.FileHeader{Name: "main.tf", Method: zip.Deflate, CompressedSize64: uint64(body.Len()), UncompressedSize64: 1 << 63})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := f.Write(body.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	root := newRoot(t, filepath.Join(t.TempDir(), "root"))
+	if err := unzip(t, root, archive.Bytes(), wide); err == nil {
+		t.Error("zip of a file that is too long: want an error")
+	}
+
+	if n := dircache.Size(root.Name()); n > wide.bytes+1 {
+		t.Errorf("zip: want at most %d bytes written, got %d", wide.bytes+1, n)
+	}
+}
+
+// FuzzTar unpacks an archive with a link and a file of any name, and checks that there is nothing
+// outside.
+func FuzzTar(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"a", "..", "a/escape"},
+		{"a/b", "../..", "a/b/../escape"},
+		{"a", "/tmp", "a/x"},
+		{"..", "x", "y"},
+		{".", "..", "./x"},
+		{"a", "a", "a"},
+		{"", "", ""},
+		{"a//b/", "./..", "a/./b/x"},
+		{"a\x00b", "\x00", "x\\..\\y"},
+		{"a", "b/..", "a/../../x"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+
+	f.Fuzz(func(t *testing.T, name, target, second string) {
+		if len(name)+len(target)+len(second) > 4000 {
+			return
+		}
+
+		entries := []packed{dir("b", 0o755), link(name, target), file(second, "x"), hard(second+"x", name), dir(second, 0o755)}
+		for i := range entries {
+			b := &bytes.Buffer{}
+			w := tar.NewWriter(b)
+			wrote := 0
+
+			for _, e := range entries[:i+1] {
+				if addToTar(w, e) == nil {
+					wrote++
+				}
+			}
+
+			if wrote == 0 || w.Close() != nil {
+				return // It is no archive.
+			}
+
+			parent := t.TempDir()
+			root := newRoot(t, filepath.Join(parent, "root"))
+			_ = untar(root, b.Bytes(), wide)
+
+			if got := filesystem.Names(t, parent); len(got) != 1 {
+				t.Fatalf("link %q to %q, file %q: there is something outside: %q", name, target, second, got)
+			}
+		}
+	})
 }
