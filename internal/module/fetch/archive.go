@@ -151,21 +151,22 @@ func (u *unpacker) directory(src *os.Root) error {
 
 		e := entry{name: name, mode: info.Mode()}
 
-		switch e.mode.Type() {
-		case 0:
-			f, err := regular.OpenIn(src, name)
-			if err != nil {
-				return err
-			}
-			defer f.Close() //nolint:errcheck // It is only read from.
-
-			return u.add(e, f)
-		case fs.ModeSymlink:
+		if e.mode.Type() == fs.ModeSymlink {
 			if e.target, err = src.Readlink(name); err != nil {
 				return err
 			}
 		}
 
-		return u.add(e, nil)
+		if !e.mode.IsRegular() {
+			return u.add(e, nil)
+		}
+
+		f, err := regular.OpenIn(src, name)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // It is only read from.
+
+		return u.add(e, f)
 	})
 }
