@@ -8,6 +8,7 @@ package dircache
 
 import (
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +17,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // TempPrefix begins the name of a directory that is not an entry yet, or no longer.

@@ -5,13 +5,12 @@
 package initcache
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -48,7 +47,7 @@ func copyTree(src, dst string, check func(path, target string) error) error {
 		case e.Type() == fs.ModeSymlink:
 			return copyLink(path, to, check)
 		case !e.Type().IsRegular():
-			return errors.Errorf("cannot copy %q, which is neither a file nor a directory", path)
+			return fmt.Errorf("cannot copy %q, which is neither a file nor a directory", path)
 		case strings.HasPrefix(rel, providersDir+string(filepath.Separator)) && hardLink(path, to):
 			return nil
 		default:

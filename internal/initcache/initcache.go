@@ -8,12 +8,12 @@ package initcache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
@@ -145,7 +145,7 @@ func checkLasting(root, dir string) func(path, target string) error {
 		inside := err == nil && filepath.IsLocal(rel)
 
 		if inside == filepath.IsAbs(target) {
-			return errors.Errorf("cannot keep link %q to %q", path, target)
+			return fmt.Errorf("cannot keep link %q to %q", path, target)
 		}
 
 		return nil

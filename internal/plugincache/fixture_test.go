@@ -6,6 +6,7 @@ package plugincache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,8 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
@@ -121,9 +120,11 @@ func (p *place) exec(ctx context.Context, env []string, args ...string) error {
 	cmd.Dir = p.run.Dir
 	cmd.Env = env
 
-	out, err := cmd.CombinedOutput()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %q: %s: %w", p.cli.name, args, out, err)
+	}
 
-	return errors.Wrapf(err, "%s %q: %s", p.cli.name, args, out)
+	return nil
 }
 
 // provider returns the resolved target of the link to a provider.

@@ -14,13 +14,13 @@ package plugincache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
@@ -131,19 +131,23 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	defer done()
 
 	if err := os.RemoveAll(r.Private); err != nil {
-		return errors.Wrap(err, "cannot remove the private plugin cache of an earlier init")
+		return fmt.Errorf("cannot remove the private plugin cache of an earlier init: %w", err)
 	}
 	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes the rest.
 
 	if err := s.populate(ctx, r.Private, accept); err != nil {
-		return errors.Wrap(err, "cannot make a private plugin cache")
+		return fmt.Errorf("cannot make a private plugin cache: %w", err)
 	}
 
 	if err := init(append(env, Variable+"="+r.Private)); err != nil {
 		return err
 	}
 
-	return errors.Wrap(s.publish(ctx, r), "cannot share installed providers")
+	if err := s.publish(ctx, r); err != nil {
+		return fmt.Errorf("cannot share installed providers: %w", err)
+	}
+
+	return nil
 }
 
 // populate makes a plugin cache in dir that has the acceptable packages.

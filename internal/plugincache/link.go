@@ -6,14 +6,14 @@ package plugincache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // providersDir is where the CLI keeps the providers of a directory, in the layout of a plugin
@@ -86,7 +86,7 @@ func unlinkProviders(dir string) error {
 		}
 
 		if err := os.RemoveAll(p.dir); err != nil {
-			return errors.Wrapf(err, "cannot remove link to provider %q", p.address)
+			return fmt.Errorf("cannot remove link to provider %q: %w", p.address, err)
 		}
 	}
 

@@ -6,14 +6,13 @@ package plugincache
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // lockRetry is the interval at which a run checks whether a download is over.
@@ -58,7 +57,7 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 		if ctx.Err() != nil {
 			done()
 
-			return nil, errors.Wrapf(ctx.Err(), "interrupted while another init downloads provider %q", address)
+			return nil, fmt.Errorf("interrupted while another init downloads provider %q: %w", address, ctx.Err())
 		}
 	}
 

@@ -6,6 +6,7 @@ package plugincache
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,8 +17,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // TestConcurrentRuns starts many runs with a cold plugin cache at once. Each executes the

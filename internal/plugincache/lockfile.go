@@ -5,11 +5,11 @@
 package plugincache
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -20,7 +20,7 @@ type lockFile string
 func readLockFile(dir string) (lockFile, error) {
 	data, err := regular.Read(filepath.Join(dir, ".terraform.lock.hcl"), maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", errors.Wrap(err, "cannot read dependency lock file")
+		return "", fmt.Errorf("cannot read dependency lock file: %w", err)
 	}
 
 	return lockFile(data), nil

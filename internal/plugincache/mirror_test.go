@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -18,8 +19,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A mirror serves providers over HTTPS, and counts downloads.

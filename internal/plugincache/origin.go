@@ -7,13 +7,12 @@ package plugincache
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -47,7 +46,7 @@ func Origin(env []string, dir string) (string, error) {
 
 		// A file without read permission does not configure the CLI either.
 		if denied := (*fs.PathError)(nil); err != nil && !errors.As(err, &denied) {
-			return "", errors.Wrap(err, "cannot use configuration file of the CLI")
+			return "", fmt.Errorf("cannot use configuration file of the CLI: %w", err)
 		}
 
 		fmt.Fprintf(h, "%d:%s", len(data), data)

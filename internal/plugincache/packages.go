@@ -6,6 +6,8 @@ package plugincache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,8 +18,6 @@ import (
 
 	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -137,7 +137,7 @@ func list(dir string) []pkg {
 func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	sum, err := hashDir(p.dir)
 	if err != nil {
-		return "", errors.Wrap(err, "cannot compute checksum")
+		return "", fmt.Errorf("cannot compute checksum: %w", err)
 	}
 
 	defer s.use(ctx)()

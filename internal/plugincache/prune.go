@@ -6,12 +6,12 @@ package plugincache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
@@ -66,7 +66,7 @@ func (p *Pruner) prune(ctx context.Context) error {
 
 	dirs, err := p.initialized()
 	if err != nil {
-		return errors.Wrap(err, "cannot find out which packages are used")
+		return fmt.Errorf("cannot find out which packages are used: %w", err)
 	}
 
 	for _, dir := range dirs {
@@ -81,7 +81,7 @@ func (p *Pruner) prune(ctx context.Context) error {
 	defer l.Close() //nolint:errcheck // That unlocks it; there is nothing to be done about an error.
 
 	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
-		return errors.Wrap(err, "cannot keep others from using packages that are removed")
+		return fmt.Errorf("cannot keep others from using packages that are removed: %w", err)
 	}
 
 	return errors.Join(s.all.Evict(), s.evictOrigins())

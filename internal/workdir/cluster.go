@@ -6,12 +6,12 @@ package workdir
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // clusterName is the file, below the root, that names the cluster of the root. Older versions wrote
@@ -23,21 +23,21 @@ const clusterName = ".cluster"
 func (r *Root) Bind(cluster string) error {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return errors.Wrap(err, "cannot open the root of working directories")
+		return fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Written files were closed and checked.
 
 	if err := writeCluster(root, cluster); err != nil {
-		return errors.Wrapf(err, "cannot mark %q as that of this cluster", r.path)
+		return fmt.Errorf("cannot mark %q as that of this cluster: %w", r.path, err)
 	}
 
 	owner, err := root.ReadFile(clusterName)
 	if err != nil {
-		return errors.Wrapf(err, "cannot find out which cluster %q belongs to", r.path)
+		return fmt.Errorf("cannot find out which cluster %q belongs to: %w", r.path, err)
 	}
 
 	if got := strings.TrimSpace(string(owner)); got != cluster {
-		return errors.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
+		return fmt.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
 			r.path, got, cluster, filepath.Join(r.path, clusterName))
 	}
 

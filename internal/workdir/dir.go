@@ -5,6 +5,8 @@
 package workdir
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,8 +15,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -87,7 +87,7 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := writeInput(d.dir, name, files[name]); err != nil {
-			return errors.Wrapf(err, "cannot write %q", name)
+			return fmt.Errorf("cannot write %q: %w", name, err)
 		}
 	}
 
@@ -97,7 +97,7 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 		}
 
 		if err := removeInput(d.dir, name); err != nil {
-			return errors.Wrapf(err, "cannot remove %q", name)
+			return fmt.Errorf("cannot remove %q: %w", name, err)
 		}
 	}
 
@@ -143,8 +143,12 @@ func (d *Dir) RemoveSecrets() error {
 	errs := []error{removeInput(d.dir, tempName), d.sweepTempDirs()}
 
 	for name, in := range m.Inputs {
-		if in.Secret {
-			errs = append(errs, errors.Wrapf(removeInput(d.dir, name), "cannot remove %q", name))
+		if !in.Secret {
+			continue
+		}
+
+		if err := removeInput(d.dir, name); err != nil {
+			errs = append(errs, fmt.Errorf("cannot remove %q: %w", name, err))
 		}
 	}
 
@@ -160,7 +164,7 @@ const badEntrypoint = "cannot use spec.forProvider.entrypoint %q"
 func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return "", errors.Wrapf(reason(err), badEntrypoint, entrypoint)
+		return "", fmt.Errorf(badEntrypoint+": %w", entrypoint, reason(err))
 	}
 
 	return filepath.Join(d.Path(), rel), nil
@@ -211,8 +215,11 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 // therefore name files for the Sync that creates the directory.
 func CleanEntrypoint(entrypoint string) (string, error) {
 	rel, err := clean(entrypoint)
+	if err != nil {
+		return "", fmt.Errorf(badEntrypoint+": %w", entrypoint, err)
+	}
 
-	return rel, errors.Wrapf(err, badEntrypoint, entrypoint)
+	return rel, nil
 }
 
 func clean(entrypoint string) (string, error) {
@@ -232,9 +239,9 @@ func checkName(name string) error {
 	switch {
 	// The manifest is JSON, which cannot contain every possible name of a file.
 	case name == "", name == ".", !filepath.IsLocal(name), path.Clean(name) != name, !utf8.ValidString(name):
-		return errors.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
+		return fmt.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
 	case strings.Contains("/"+name, "/"+ownPrefix):
-		return errors.Errorf("cannot write %q: names that begin with %q are reserved", name, ownPrefix)
+		return fmt.Errorf("cannot write %q: names that begin with %q are reserved", name, ownPrefix)
 	}
 
 	return nil
@@ -349,7 +356,7 @@ func checkDir(root *os.Root, name string) error {
 	}
 
 	if !info.IsDir() {
-		return errors.Errorf("%q is not a directory", name)
+		return fmt.Errorf("%q is not a directory", name)
 	}
 
 	return nil

@@ -6,12 +6,11 @@ package workdir
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -33,9 +32,11 @@ func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 			return nil
 		}
 
-		files[name], err = readAny(d.dir, name, e)
+		if files[name], err = readAny(d.dir, name, e); err != nil {
+			return fmt.Errorf("cannot read %q: %w", name, err)
+		}
 
-		return errors.Wrapf(err, "cannot read %q", name)
+		return nil
 	})
 
 	return files, err

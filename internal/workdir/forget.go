@@ -6,12 +6,12 @@ package workdir
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -46,7 +46,7 @@ func (d *Dir) Forget() error {
 		}
 
 		if err := forgetBackend(d.dir, path.Join(name, backendName)); err != nil {
-			return errors.Wrap(err, "cannot remove backend configuration")
+			return fmt.Errorf("cannot remove backend configuration: %w", err)
 		}
 
 		return fs.SkipDir
@@ -80,14 +80,17 @@ func forgetBackend(root *os.Root, name string) error {
 func (d *Dir) LastRun() (time.Time, error) {
 	info, err := d.dir.Stat(".")
 	if err != nil {
-		return time.Time{}, errors.Wrap(err, "cannot read working directory")
+		return time.Time{}, fmt.Errorf("cannot read working directory: %w", err)
 	}
 
 	last, now := info.ModTime(), time.Now()
-	if last.After(now) {
-		last = now
-		err = d.dir.Chtimes(".", now, now)
+	if !last.After(now) {
+		return last, nil
 	}
 
-	return last, errors.Wrap(err, "cannot correct the time of the last run")
+	if err := d.dir.Chtimes(".", now, now); err != nil {
+		return time.Time{}, fmt.Errorf("cannot correct the time of the last run: %w", err)
+	}
+
+	return now, nil
 }

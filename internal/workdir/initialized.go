@@ -5,9 +5,8 @@
 package workdir
 
 import (
+	"fmt"
 	"path/filepath"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // dataDir is the directory to which init installs, below the directory that it runs in.
@@ -18,7 +17,7 @@ const dataDir = ".terraform"
 func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return errors.Wrapf(reason(err), badEntrypoint, entrypoint)
+		return fmt.Errorf(badEntrypoint+": %w", entrypoint, reason(err))
 	}
 
 	m, err := d.readManifest()

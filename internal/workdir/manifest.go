@@ -6,11 +6,11 @@ package workdir
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -69,14 +69,18 @@ func (d *Dir) readManifest() (*manifest, error) {
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the record of the working directory")
+		return nil, fmt.Errorf("cannot read the record of the working directory: %w", err)
 	}
 
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, errors.Wrapf(err, "cannot parse the record of the working directory, %q", manifestName)
+		return nil, fmt.Errorf("cannot parse the record of the working directory, %q: %w", manifestName, err)
 	}
 
-	return m, errors.Wrapf(m.check(), "cannot use the record of the working directory, %q", manifestName)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("cannot use the record of the working directory, %q: %w", manifestName, err)
+	}
+
+	return m, nil
 }
 
 // check checks the names in the manifest: files of these names are deleted, and programs of a
@@ -90,12 +94,12 @@ func (m *manifest) check() error {
 
 	for _, name := range m.Module.Files {
 		if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || reservedPath(name) {
-			return errors.Errorf("%q is no file of a module", name)
+			return fmt.Errorf("%q is no file of a module", name)
 		}
 	}
 
 	if m.Initialized != nil && !filepath.IsLocal(m.Initialized.Entrypoint) {
-		return errors.Errorf("%q is no entrypoint", m.Initialized.Entrypoint)
+		return fmt.Errorf("%q is no entrypoint", m.Initialized.Entrypoint)
 	}
 
 	return nil
@@ -104,10 +108,14 @@ func (m *manifest) check() error {
 func (d *Dir) writeManifest(m *manifest) error {
 	data, err := json.Marshal(m)
 	if err != nil {
-		return errors.Wrap(err, "cannot encode the record of the working directory")
+		return fmt.Errorf("cannot encode the record of the working directory: %w", err)
 	}
 
-	return errors.Wrap(replaceFile(d.dir, manifestName, data, true), "cannot write the record of the working directory")
+	if err := replaceFile(d.dir, manifestName, data, true); err != nil {
+		return fmt.Errorf("cannot write the record of the working directory: %w", err)
+	}
+
+	return nil
 }
 
 // WriteRun records a run, in place of the record of an earlier one. If the machine fails
@@ -119,7 +127,7 @@ func (d *Dir) WriteRun(run any) error {
 	}
 
 	if m.Run, err = json.Marshal(run); err != nil {
-		return errors.Wrap(err, "cannot encode the record of a run")
+		return fmt.Errorf("cannot encode the record of a run: %w", err)
 	}
 
 	return d.writeManifest(m)
@@ -132,5 +140,9 @@ func (d *Dir) ReadRun(run any) (bool, error) {
 		return false, err
 	}
 
-	return true, errors.Wrap(json.Unmarshal(m.Run, run), "cannot decode the record of a run")
+	if err := json.Unmarshal(m.Run, run); err != nil {
+		return true, fmt.Errorf("cannot decode the record of a run: %w", err)
+	}
+
+	return true, nil
 }

@@ -9,6 +9,8 @@ package workdir
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,8 +19,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // deleting begins the name of a directory while it is removed. No UID begins with it, so
@@ -55,11 +55,14 @@ func Open(path string, longest time.Duration) (*Root, error) {
 func Usable(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot use %q", path)
+		return "", fmt.Errorf("cannot use %q: %w", path, err)
 	}
 
-	return abs, errors.Wrapf(reason(probe(abs)), "cannot use %q: name a directory that user %d may create and write to",
-		path, os.Geteuid())
+	if err := probe(abs); err != nil {
+		return "", fmt.Errorf("cannot use %q: name a directory that user %d may create and write to: %w", path, os.Geteuid(), reason(err))
+	}
+
+	return abs, nil
 }
 
 // probe makes and removes a file below path.
@@ -88,12 +91,12 @@ func (r *Root) Path() string { return r.path }
 // Dir opens the directory of the Workspace with this UID. It creates a missing one.
 func (r *Root) Dir(uid string) (*Dir, error) {
 	if !isUID(uid) {
-		return nil, errors.Errorf("%q is not the UID of a Workspace", uid)
+		return nil, fmt.Errorf("%q is not the UID of a Workspace", uid)
 	}
 
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open the root of working directories")
+		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
@@ -103,7 +106,7 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot create working directory")
+		return nil, fmt.Errorf("cannot create working directory: %w", err)
 	}
 
 	return r.open(uid)
@@ -114,17 +117,17 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 func (r *Root) open(uid string) (*Dir, error) {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open the root of working directories")
+		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	if err := checkDir(root, uid); err != nil {
-		return nil, errors.Wrap(err, "cannot open working directory")
+		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
 
 	dir, err := root.OpenRoot(uid)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open working directory")
+		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
 
 	return &Dir{root: r, uid: uid, dir: dir}, nil
@@ -144,7 +147,7 @@ func restrict(root *os.Root, name string) error {
 func (r *Root) List() ([]string, error) {
 	entries, err := os.ReadDir(r.path)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot list working directories")
+		return nil, fmt.Errorf("cannot list working directories: %w", err)
 	}
 
 	uids := make([]string, 0, len(entries))
@@ -166,12 +169,12 @@ func (r *Root) List() ([]string, error) {
 // cannot save its state. Such states are kept: see Unsaved.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
-		return false, errors.Errorf("%q is not the UID of a Workspace", uid)
+		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)
 	}
 
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return false, errors.Wrap(err, "cannot open the root of working directories")
+		return false, fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
@@ -194,8 +197,12 @@ func (r *Root) Remove(uid string) (bool, error) {
 		return true, nil
 	}
 
-	if err != nil || !removed {
-		return false, errors.Wrap(err, "cannot remove working directory")
+	if err != nil {
+		return false, fmt.Errorf("cannot remove working directory: %w", err)
+	}
+
+	if !removed {
+		return false, nil
 	}
 
 	// Otherwise the sighting of an expired mark of another machine would stay in memory.
@@ -208,7 +215,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 func sweep(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		return errors.Wrap(err, "cannot list working directories")
+		return fmt.Errorf("cannot list working directories: %w", err)
 	}
 
 	for _, e := range entries {
@@ -218,7 +225,7 @@ func sweep(root *os.Root) error {
 		}
 
 		if err := root.RemoveAll(e.Name()); err != nil {
-			return errors.Wrap(err, "cannot remove working directory")
+			return fmt.Errorf("cannot remove working directory: %w", err)
 		}
 	}
 

@@ -6,11 +6,11 @@ package workdir
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // fetchPrefix begins the names of temporary directories.
@@ -26,7 +26,7 @@ func (d *Dir) TempDir() (string, error) {
 
 	name := fetchPrefix + rand.Text()
 	if err := d.dir.Mkdir(name, 0o700); err != nil {
-		return "", errors.Wrap(err, "cannot create temporary directory")
+		return "", fmt.Errorf("cannot create temporary directory: %w", err)
 	}
 
 	return filepath.Join(d.Path(), name), nil
@@ -37,7 +37,7 @@ func (d *Dir) TempDir() (string, error) {
 func (d *Dir) inTempDir(src string) (string, error) {
 	rel, err := filepath.Rel(d.Path(), src)
 	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
-		return "", errors.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
+		return "", fmt.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
 	}
 
 	return rel, nil
@@ -51,7 +51,7 @@ func (d *Dir) sweepTempDirs() error {
 	}
 
 	if err != nil {
-		return errors.Wrap(err, "cannot list working directory")
+		return fmt.Errorf("cannot list working directory: %w", err)
 	}
 
 	for _, e := range entries {
@@ -60,7 +60,7 @@ func (d *Dir) sweepTempDirs() error {
 		}
 
 		if err := d.dir.RemoveAll(e.Name()); err != nil {
-			return errors.Wrap(err, "cannot remove temporary directory")
+			return fmt.Errorf("cannot remove temporary directory: %w", err)
 		}
 	}
 

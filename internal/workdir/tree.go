@@ -5,6 +5,8 @@
 package workdir
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -13,8 +15,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // gitDir has the history of a module. Its files depend on each other: it is replaced as a whole.
@@ -50,7 +50,7 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 
 	dirs, files, err := listTree(d.dir, rel)
 	if err != nil {
-		return errors.Wrap(err, "cannot list module")
+		return fmt.Errorf("cannot list module: %w", err)
 	}
 
 	if len(files) == 0 {
@@ -81,18 +81,18 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 
 	for _, name := range dirs {
 		if err := placeDir(d.dir, name); err != nil {
-			return errors.Wrapf(err, "cannot create directory %q of module", name)
+			return fmt.Errorf("cannot create directory %q of module: %w", name, err)
 		}
 	}
 
 	for _, name := range files {
 		if err := placeFile(d.dir, path.Join(rel, name), name); err != nil {
-			return errors.Wrapf(err, "cannot move %q of module into place", name)
+			return fmt.Errorf("cannot move %q of module into place: %w", name, err)
 		}
 	}
 
 	if err := syncFilesystem(d.dir); err != nil {
-		return errors.Wrap(err, "cannot write module to disk")
+		return fmt.Errorf("cannot write module to disk: %w", err)
 	}
 
 	m.Module = module{Revision: revision, Files: files}

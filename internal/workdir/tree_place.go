@@ -5,14 +5,14 @@
 package workdir
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // checkReplaceable fails if name, a file in the new module, is a directory with a state in it: a
@@ -25,12 +25,12 @@ func checkReplaceable(root *os.Root, name string) error {
 	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return errors.Wrapf(err, "cannot check for a state in %q", name)
+			return fmt.Errorf("cannot check for a state in %q: %w", name, err)
 		case e.Name() == dataDir:
 			// Its file of that name only records the backend.
 			return fs.SkipDir
 		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
-			return errors.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
+			return fmt.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
 		}
 
 		return nil
@@ -49,7 +49,7 @@ func removeFiles(root *os.Root, files []string) error {
 		}
 
 		if err != nil {
-			return errors.Wrapf(err, "cannot remove %q of module", name)
+			return fmt.Errorf("cannot remove %q of module: %w", name, err)
 		}
 
 		for _, dir := range parents(name) {

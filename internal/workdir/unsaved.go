@@ -6,12 +6,12 @@ package workdir
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -42,13 +42,15 @@ func keepStates(root *os.Root, uid string) error {
 	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return errors.Wrap(err, "cannot check for states that are nowhere else")
+			return fmt.Errorf("cannot check for states that are nowhere else: %w", err)
 		case e.IsDir() && (e.Name() == dataDir || e.Name() == gitDir):
 			return fs.SkipDir
 		case !e.Type().IsRegular():
 			return nil
 		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && mayRecord(root, name)):
-			return errors.Wrapf(keepState(root, name), "cannot keep %q, a state that is nowhere else", name)
+			if err := keepState(root, name); err != nil {
+				return fmt.Errorf("cannot keep %q, a state that is nowhere else: %w", name, err)
+			}
 		}
 
 		return nil
@@ -106,7 +108,7 @@ func keepState(root *os.Root, name string) error {
 func (r *Root) Unsaved() ([]string, error) {
 	root, err := os.OpenRoot(r.path)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open the root of working directories")
+		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
@@ -115,10 +117,14 @@ func (r *Root) Unsaved() ([]string, error) {
 		return nil, nil
 	}
 
+	if err != nil {
+		return nil, fmt.Errorf("cannot list states that are nowhere else: %w", err)
+	}
+
 	uids := make([]string, 0, len(entries))
 	for _, e := range entries {
 		uids = append(uids, e.Name())
 	}
 
-	return uids, errors.Wrap(err, "cannot list states that are nowhere else")
+	return uids, nil
 }

@@ -6,13 +6,13 @@ package workdir
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -55,7 +55,7 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 		case <-ctx.Done():
 			_ = f.Close()
 
-			return nil, errors.Wrap(ctx.Err(), "interrupted while secrets are removed from the working directory")
+			return nil, fmt.Errorf("interrupted while secrets are removed from the working directory: %w", ctx.Err())
 		case <-time.After(useRetry):
 		}
 	}
@@ -81,8 +81,8 @@ func (r *Root) Sweep(ctx context.Context, fn func(*Dir) error) (time.Duration, e
 		}
 
 		left, err := r.unused(uid, false, fn)
-		if !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, errors.Wrapf(err, "cannot sweep working directory %s", uid))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("cannot sweep working directory %s: %w", uid, err))
 		}
 
 		wait = max(wait, left)
@@ -122,7 +122,11 @@ func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duratio
 func (d *Dir) openUse() (*os.File, error) {
 	f, err := d.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
 
-	return f, errors.Wrap(err, "cannot open the file that says who uses the working directory")
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the file that says who uses the working directory: %w", err)
+	}
+
+	return f, nil
 }
 
 // lock locks a file if that is possible at once.

@@ -6,14 +6,13 @@ package workdir
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // swept returns the UIDs of the directories that a sweep visits.

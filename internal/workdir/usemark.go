@@ -7,12 +7,12 @@ package workdir
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -60,6 +60,10 @@ func (d *Dir) markUse() (erase func(), err error) {
 		err = d.writeMark(data)
 	}
 
+	if err != nil {
+		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
+	}
+
 	return func() {
 		// Another use may have begun in the meantime.
 		if f, err := d.openUse(); err == nil {
@@ -69,7 +73,7 @@ func (d *Dir) markUse() (erase func(), err error) {
 				_ = f.Truncate(0)
 			}
 		}
-	}, errors.Wrap(err, "cannot record that the working directory is used")
+	}, nil
 }
 
 // writeMark replaces the content of the locked file, but not the file. Other machines see the mark
