@@ -27,7 +27,7 @@ const TempPrefix = ".tmp-"
 var ErrGone = errors.New("the entry was removed")
 
 // A Cache is a directory of entries, each a directory named after its key. Any number of processes
-// may use it: an entry appears and disappears as a whole.
+// may use it: an entry appears and disappears as a whole. Its age is that of its modification time.
 type Cache struct {
 	// Dir is created when needed.
 	Dir string
@@ -41,9 +41,6 @@ type Cache struct {
 
 	// MinAge is the minimum age of an entry that is evicted because of a limit.
 	MinAge time.Duration
-
-	// Now returns the current time.
-	Now func() time.Time
 }
 
 // Path returns the path of the entry under a key, which need not exist.
@@ -64,7 +61,7 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 		return err
 	}
 
-	if Age(entry.Name(), info, c.Now()) > c.MaxAge {
+	if age(info) > c.MaxAge {
 		return fs.ErrNotExist
 	}
 
@@ -77,13 +74,8 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 	return err
 }
 
-// Add is Put. Even if Put fails, entries beyond the age and the limits are removed.
-func (c *Cache) Add(key string, fill func(dir string) error) error {
-	return errors.Join(c.Put(key, fill), c.Evict())
-}
-
 // Put adds an entry to the cache: fill writes it to an empty directory. An existing entry does
-// not change.
+// not change. Put evicts nothing.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
@@ -100,12 +92,6 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 		return err
 	}
 
-	// The age of an entry is that of its directory.
-	now := c.Now()
-	if err := os.Chtimes(temp, now, now); err != nil {
-		return err
-	}
-
 	err := os.Rename(temp, c.Path(key))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -114,9 +100,14 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 	return err
 }
 
+// Add is Put, and then Evict: also after a failure, because the disk may be full.
+func (c *Cache) Add(key string, fill func(dir string) error) error {
+	return errors.Join(c.Put(key, fill), c.Evict())
+}
+
 // Touch makes an entry as young as a new one.
 func (c *Cache) Touch(key string) error {
-	now := c.Now()
+	now := time.Now()
 
 	return os.Chtimes(c.Path(key), now, now)
 }
@@ -145,23 +136,29 @@ func (c *Cache) Evict() error {
 		return err
 	}
 
-	var bytes int64
-
-	kept := 0
+	var (
+		kept  int
+		bytes int64
+	)
 
 	for _, e := range entries {
-		bytes += e.bytes
-		kept++
+		size := c.size(e.Name())
+		tooMany := c.MaxEntries > 0 && kept >= c.MaxEntries || c.MaxBytes > 0 && bytes+size > c.MaxBytes
 
-		tooMany := c.MaxEntries > 0 && kept > c.MaxEntries || c.MaxBytes > 0 && bytes > c.MaxBytes
-		if age := Age(c.Path(e.info.Name()), e.info, c.Now()); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
+		// It may have been touched during the computation of the sizes.
+		info, err := os.Lstat(c.Path(e.Name()))
+		if err != nil {
+			continue // Another process has removed it.
+		}
+
+		if age := age(info); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
+			kept++
+			bytes += size
+
 			continue
 		}
 
-		bytes -= e.bytes
-		kept--
-
-		if err := c.Remove(e.info.Name()); err != nil {
+		if err := c.Remove(e.Name()); err != nil {
 			return err
 		}
 	}
@@ -169,58 +166,39 @@ func (c *Cache) Evict() error {
 	return nil
 }
 
-// An entry, or a directory that will become or was an entry.
-type entry struct {
-	info  fs.FileInfo
-	bytes int64
-}
-
-// entries returns all entries, newest first. A directory that is not an entry yet, or no longer,
-// counts without its size, because another process may be working on it.
-func (c *Cache) entries() ([]entry, error) {
+// entries returns all entries, and directories that will become or were one, newest first.
+func (c *Cache) entries() ([]fs.FileInfo, error) {
 	found, err := os.ReadDir(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 
-	all := make([]entry, 0, len(found))
+	all := make([]fs.FileInfo, 0, len(found))
 
 	for _, f := range found {
-		info, err := f.Info()
-		if err != nil {
-			continue // Another process has removed it.
+		if info, err := f.Info(); err == nil { // Otherwise another process has removed it.
+			all = append(all, info)
 		}
-
-		e := entry{info: info}
-		if !strings.HasPrefix(info.Name(), TempPrefix) && c.MaxBytes > 0 {
-			e.bytes = Size(filepath.Join(c.Dir, info.Name()))
-		}
-
-		all = append(all, e)
 	}
 
-	slices.SortFunc(all, func(a, b entry) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 
 	return all, nil
 }
 
-// Age returns the age of a file. A time in the future comes from a clock that was ahead: such a
-// file counts as new, and gets the current time. Otherwise it would be new until that time.
-func Age(path string, info fs.FileInfo, now time.Time) time.Duration {
-	age := now.Sub(info.ModTime())
-	if age >= 0 {
-		return age
+// size returns the size of an entry, if it matters. A directory that is not an entry yet, or no
+// longer, counts without its size, because another process may be working on it.
+func (c *Cache) size(name string) int64 {
+	if c.MaxBytes == 0 || strings.HasPrefix(name, TempPrefix) {
+		return 0
 	}
 
-	// Without permission to change it, the file stays new until that time.
-	_ = os.Chtimes(path, now, now)
-
-	return 0
+	return Size(c.Path(name))
 }
+
+// age returns the age of a file. A time in the future comes from a clock that was ahead. The file
+// counts as older the further ahead it is: it must not be young until that time.
+func age(info fs.FileInfo) time.Duration { return time.Since(info.ModTime()).Abs() }
 
 func (c *Cache) temp() string { return filepath.Join(c.Dir, TempPrefix+rand.Text()) }
 

@@ -47,7 +47,7 @@ func TestCLI(t *testing.T) {
 			filesystem.Write(t, first, module)
 			filesystem.Write(t, second, module)
 
-			c, _ := newCache(t)
+			c := newCache(t)
 
 			run(first, "init", "-input=false", "-no-color")
 

@@ -5,6 +5,7 @@
 package initcache
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -48,16 +49,13 @@ func copyTree(src, dst string, check func(path, target string) error) error {
 			return copyLink(path, to, check)
 		case !e.Type().IsRegular():
 			return fmt.Errorf("cannot copy %q, which is neither a file nor a directory", path)
-		case strings.HasPrefix(rel, providersDir+string(filepath.Separator)) && hardLink(path, to):
+		case strings.HasPrefix(rel, providersDir+"/") && os.Link(path, to) == nil:
 			return nil
 		default:
 			return copyFile(path, to)
 		}
 	})
 }
-
-// hardLink makes a hard link, and says whether that was possible.
-func hardLink(path, to string) bool { return os.Link(path, to) == nil }
 
 func copyLink(path, to string, check func(path, target string) error) error {
 	target, err := os.Readlink(path)
@@ -92,9 +90,6 @@ func copyFile(path, to string) error {
 	}
 
 	_, err = io.Copy(dst, src)
-	if closeErr := dst.Close(); err == nil {
-		err = closeErr
-	}
 
-	return err
+	return errors.Join(err, dst.Close())
 }

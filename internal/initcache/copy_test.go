@@ -22,7 +22,7 @@ import (
 func TestLinks(t *testing.T) {
 	t.Parallel()
 
-	c, _ := newCache(t)
+	c := newCache(t)
 	src := store(t, c, "key", initialized())
 	dir := t.TempDir()
 
@@ -83,7 +83,7 @@ func TestOtherDevice(t *testing.T) {
 func TestModes(t *testing.T) {
 	t.Parallel()
 
-	c, _ := newCache(t)
+	c := newCache(t)
 	store(t, c, "key", initialized())
 
 	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {

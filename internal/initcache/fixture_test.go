@@ -5,6 +5,7 @@
 package initcache
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -36,18 +37,13 @@ func with(f files, name, content string) files {
 	return f
 }
 
-// newCache returns a cache and its clock.
-func newCache(t *testing.T) (*Cache, *time.Time) {
+func newCache(t *testing.T) *Cache {
 	t.Helper()
 
-	now := time.Now()
-	c := New(filepath.Join(t.TempDir(), "cache"), func(bool) {})
-	c.entries.Now = func() time.Time { return now }
-
-	return c, &now
+	return New(filepath.Join(t.TempDir(), "cache"), func(bool) {})
 }
 
-// store files of a new directory, which it returns.
+// store stores the result of an init under a key, and returns its directory.
 func store(t *testing.T, c *Cache, key string, f files) string {
 	t.Helper()
 
@@ -59,6 +55,16 @@ func store(t *testing.T, c *Cache, key string, f files) string {
 	}
 
 	return dir
+}
+
+// setAge makes an entry older.
+func setAge(t *testing.T, c *Cache, key string, age time.Duration) {
+	t.Helper()
+
+	then := time.Now().Add(-age)
+	if err := os.Chtimes(c.entries.Path(key), then, then); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func expectEntries(t *testing.T, c *Cache, what string, want ...string) {

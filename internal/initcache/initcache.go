@@ -50,7 +50,7 @@ type Cache struct {
 // directory, with whether there was a result.
 func New(dir string, observe func(hit bool)) *Cache {
 	return &Cache{
-		entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes, Now: time.Now},
+		entries: dircache.Cache{Dir: dir, MaxAge: maxAge, MaxEntries: maxEntries, MaxBytes: maxBytes},
 		observe: observe,
 	}
 }
@@ -131,25 +131,24 @@ func (c *Cache) Store(key, root, dir string) error {
 // checkLasting refuses links into root, and relative links out of the copied tree.
 func checkLasting(root, dir string) func(path, target string) error {
 	return func(path, target string) error {
-		base := filepath.Join(dir, dataDir)
-		if filepath.IsAbs(target) {
-			base = root
-		}
-
-		abs := target
+		lasting := !within(root, target)
 		if !filepath.IsAbs(target) {
-			abs = filepath.Join(filepath.Dir(path), target)
+			lasting = within(filepath.Join(dir, dataDir), filepath.Join(filepath.Dir(path), target))
 		}
 
-		rel, err := filepath.Rel(base, abs)
-		inside := err == nil && filepath.IsLocal(rel)
-
-		if inside == filepath.IsAbs(target) {
+		if !lasting {
 			return fmt.Errorf("cannot keep link %q to %q", path, target)
 		}
 
 		return nil
 	}
+}
+
+// within says whether an absolute path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Forget removes an entry.

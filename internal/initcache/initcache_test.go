@@ -5,6 +5,7 @@
 package initcache
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -79,7 +80,7 @@ func TestRestore(t *testing.T) {
 		"NotOld": {
 			reason: "Within their age they are used.",
 			stored: initialized(),
-			age:    maxAge - time.Second,
+			age:    maxAge - time.Minute,
 			want:   initialized(),
 		},
 	}
@@ -88,14 +89,15 @@ func TestRestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c, now := newCache(t)
+			c := newCache(t)
 			store(t, c, "key", tc.stored)
 
 			var hits []bool
 
 			c.observe = func(hit bool) { hits = append(hits, hit) }
 
-			*now = now.Add(tc.age)
+			setAge(t, c, "key", tc.age)
+
 			dir := t.TempDir()
 			filesystem.Write(t, dir, tc.present)
 
@@ -146,7 +148,7 @@ func TestStoreRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c, _ := newCache(t)
+			c := newCache(t)
 			dir := filepath.Join(root, name)
 			filesystem.Write(t, dir, with(initialized(), ".terraform/modules/link", "-> "+tc.target))
 
@@ -168,7 +170,7 @@ func TestStoreRefuses(t *testing.T) {
 func TestDangling(t *testing.T) {
 	t.Parallel()
 
-	c, _ := newCache(t)
+	c := newCache(t)
 	plugins := t.TempDir()
 	store(t, c, "key", with(initialized(), ".terraform/providers/r/h/b/1.0.0/linux_amd64", "-> "+plugins))
 
@@ -189,7 +191,7 @@ func TestDangling(t *testing.T) {
 func TestForget(t *testing.T) {
 	t.Parallel()
 
-	c, _ := newCache(t)
+	c := newCache(t)
 	store(t, c, "key", initialized())
 
 	for range 2 {
@@ -241,4 +243,23 @@ func TestConcurrentUse(t *testing.T) {
 	}
 
 	wg.Wait()
+}
+
+// TestStart ensures that entries that are too old are removed at the start.
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+	store(t, c, "old", initialized())
+	store(t, c, "new", initialized())
+	setAge(t, c, "old", 2*maxAge)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	expectEntries(t, c, "entries after a start", "new")
 }

@@ -53,7 +53,6 @@ func newStore(dir string) *store {
 			MaxAge:     maxTreeAge,
 			MaxEntries: maxTrees,
 			MaxBytes:   maxTreeBytes,
-			Now:        time.Now,
 		},
 		locks: filepath.Join(dir, locksDir),
 	}

@@ -14,13 +14,11 @@ package plugincache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
@@ -90,13 +88,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(r.Env)
 	}
 
-	// Packages that are part of a module are not shared.
-	if _, err := os.Lstat(filepath.Join(r.Dir, bundleDir)); err == nil {
-		return init(environ.Without(r.Env, Variable))
-	}
-
-	// The same applies to packages in a directory that an argument names: a module may contain it.
-	if slices.ContainsFunc(r.Args, func(arg string) bool { return strings.Contains(arg, "-plugin-dir") }) {
+	if r.bundles() {
 		return init(environ.Without(r.Env, Variable))
 	}
 
@@ -105,7 +97,15 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return err
 	}
 
-	return newStore(cache, origin, time.Now).init(ctx, r, init)
+	return newStore(cache, origin).init(ctx, r, init)
+}
+
+// bundles says whether packages may be part of the module, which are not shared: in bundleDir, or in
+// a directory that an argument names.
+func (r Run) bundles() bool {
+	_, err := os.Lstat(filepath.Join(r.Dir, bundleDir))
+
+	return err == nil || slices.ContainsFunc(r.Args, func(arg string) bool { return strings.Contains(arg, "-plugin-dir") })
 }
 
 func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {
@@ -124,7 +124,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	mayBreak, _ := environ.Lookup(env, mayBreakVariable)
 	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
 
-	done, err := s.lockProviders(ctx, r.needs(), accept)
+	done, err := s.lockProviders(ctx, r.needs().missingFrom(s.packages(), accept))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	}
 	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes the rest.
 
-	if err := s.populate(ctx, r.Private, accept); err != nil {
+	if err := s.populate(r.Private, accept); err != nil {
 		return fmt.Errorf("cannot make a private plugin cache: %w", err)
 	}
 
@@ -143,34 +143,8 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 		return err
 	}
 
-	if err := s.publish(ctx, r); err != nil {
+	if err := s.publish(r); err != nil {
 		return fmt.Errorf("cannot share installed providers: %w", err)
-	}
-
-	return nil
-}
-
-// populate makes a plugin cache in dir that has the acceptable packages.
-func (s *store) populate(ctx context.Context, dir string, accept func(pkg) bool) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-
-	defer s.use(ctx)()
-
-	for _, p := range s.packages() {
-		if !accept(p) || !p.foreign && !s.touch(filepath.Base(p.dir)) {
-			continue
-		}
-
-		link := filepath.Join(dir, p.path())
-		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-			return err
-		}
-
-		if err := os.Symlink(p.dir, link); err != nil && !errors.Is(err, os.ErrExist) {
-			return err
-		}
 	}
 
 	return nil

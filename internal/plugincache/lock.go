@@ -7,9 +7,10 @@ package plugincache
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -22,16 +23,21 @@ const lockRetry = 100 * time.Millisecond
 // download anything, for example in a module of another Workspace, until its timeout.
 const maxWait = 5 * time.Minute
 
-// lockProviders locks the providers that this run needs and that are not in the store. If another
-// run has locked one of them to download it, this run waits once for the end of that run, and for
-// maxWait in all. Even if that run did not download the provider, all waiting runs then continue
-// together. The returned function releases the locks.
+// lockProviders locks the providers that are not in the store. If another run has locked one of them
+// to download it, this run waits once for the end of that run, and for maxWait in all. Even if that
+// run did not download the provider, all waiting runs then continue together. The returned function
+// releases the locks.
 //
 // The locks only prevent several runs from downloading the same provider at the same time. On a
 // file system without locks, several runs may do so, without any other effect.
-func (s *store) lockProviders(ctx context.Context, needs requirements, accept func(pkg) bool) (done func(), err error) {
+func (s *store) lockProviders(ctx context.Context, missing []string) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
+
+	addresses := map[string]string{}
+	for _, address := range missing {
+		addresses[s.lockPath(address)] = address
+	}
 
 	var held []*flock.Flock
 
@@ -41,9 +47,11 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 		}
 	}
 
-	// The order of their names prevents deadlocks.
-	for _, address := range needs.missingFrom(s.packages(), accept) {
-		l := newLock(s.origin, ".lock-"+strings.ReplaceAll(address, "/", ","))
+	_ = os.MkdirAll(filepath.Join(s.dir, locksDir), 0o700) // Otherwise the locks fail.
+
+	// The order of their paths prevents deadlocks.
+	for _, path := range slices.Sorted(maps.Keys(addresses)) {
+		l := flock.New(path)
 
 		if free, _ := l.TryLock(); free {
 			held = append(held, l)
@@ -57,26 +65,9 @@ func (s *store) lockProviders(ctx context.Context, needs requirements, accept fu
 		if ctx.Err() != nil {
 			done()
 
-			return nil, fmt.Errorf("interrupted while another init downloads provider %q: %w", address, ctx.Err())
+			return nil, fmt.Errorf("interrupted while another init downloads provider %q: %w", addresses[path], ctx.Err())
 		}
 	}
 
 	return done, nil
-}
-
-// use protects packages from removal: those that are touched until the returned function is
-// called are kept for minRetention. On a file system without locks no package is ever removed.
-func (s *store) use(ctx context.Context) (done func()) {
-	l := newLock(s.dir, packagesLock)
-	_, _ = l.TryRLockContext(ctx, lockRetry)
-
-	return func() { _ = l.Close() }
-}
-
-// newLock returns the lock of the supplied name in a directory of the store.
-func newLock(dir, name string) *flock.Flock {
-	// The lock fails if the directory is missing.
-	_ = os.MkdirAll(dir, 0o700)
-
-	return flock.New(filepath.Join(dir, name))
 }

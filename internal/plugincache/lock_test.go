@@ -152,7 +152,7 @@ func TestHangingInit(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		take := func(ctx context.Context) (func(), error) {
-			return newStore(cache, "origin", time.Now).lockProviders(ctx, requirements{"example.org/x/y": nil, "example.org/x/z": nil}, func(pkg) bool { return false })
+			return newStore(cache, "origin").lockProviders(ctx, []string{"example.org/x/y", "example.org/x/z"})
 		}
 
 		done, err := take(t.Context())
@@ -190,7 +190,7 @@ func TestFailureFreesWaiting(t *testing.T) {
 	// In a bubble, everything that does not wait is over before the clock advances.
 	synctest.Test(t, func(t *testing.T) {
 		take := func(ctx context.Context) (func(), error) {
-			return newStore(cache, "origin", time.Now).lockProviders(ctx, requirements{"example.org/x/y": nil}, func(pkg) bool { return false })
+			return newStore(cache, "origin").lockProviders(ctx, []string{"example.org/x/y"})
 		}
 
 		done, err := take(t.Context())

@@ -28,9 +28,6 @@ const (
 
 	// pruneInterval is the interval of a Pruner. It is much shorter than minRetention.
 	pruneInterval = time.Hour
-
-	// packagesLock is locked shared to use packages, and exclusively to remove packages.
-	packagesLock = "packages.lock"
 )
 
 // A Pruner deletes unused packages from the store of a plugin cache. Several processes may each
@@ -39,13 +36,12 @@ const (
 type Pruner struct {
 	cache       string
 	initialized func() ([]string, error)
-	now         func() time.Time
 }
 
 // NewPruner returns a Pruner for a plugin cache. initialized returns the directories in which
 // init ran.
 func NewPruner(cache string, initialized func() ([]string, error)) *Pruner {
-	return &Pruner{cache: cache, initialized: initialized, now: time.Now}
+	return &Pruner{cache: cache, initialized: initialized}
 }
 
 // NeedLeaderElection returns false: directories of a standby replica have links, too.
@@ -54,15 +50,17 @@ func (p *Pruner) NeedLeaderElection() bool { return false }
 // Start prunes, now and every pruneInterval, until ctx is done.
 func (p *Pruner) Start(ctx context.Context) error {
 	// A package that cannot be removed now may be removed the next time.
-	return periodic.Task{Interval: pruneInterval, AtOnce: true, Do: p.prune}.Start(ctx)
+	prune := func(context.Context) error { return p.prune() }
+
+	return periodic.Task{Interval: pruneInterval, AtOnce: true, Do: prune}.Start(ctx)
 }
 
 // prune refreshes the packages that are in use, and removes the expired ones.
-func (p *Pruner) prune(ctx context.Context) error {
-	s := newStore(p.cache, "", p.now)
-	if _, err := os.Stat(s.all.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+//
+// An init may be about to use an expired package at the very moment of its removal. Then it fails,
+// or plan asks for another init. The next one does not find the package, and downloads it.
+func (p *Pruner) prune() error {
+	s := newStore(p.cache, "")
 
 	dirs, err := p.initialized()
 	if err != nil {
@@ -71,34 +69,35 @@ func (p *Pruner) prune(ctx context.Context) error {
 
 	for _, dir := range dirs {
 		for _, linked := range list(filepath.Join(dir, providersDir)) {
-			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == s.all.Dir {
-				s.touch(filepath.Base(target))
+			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == s.files.Dir {
+				s.touch(target)
 			}
 		}
 	}
 
-	l := newLock(s.dir, packagesLock)
-	defer l.Close() //nolint:errcheck // That unlocks it; there is nothing to be done about an error.
-
-	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
-		return fmt.Errorf("cannot keep others from using packages that are removed: %w", err)
-	}
-
-	return errors.Join(s.all.Evict(), s.evictOrigins())
+	return errors.Join(s.files.Evict(), s.unlinkEvicted())
 }
 
-// evictOrigins removes the origins that have had no package for maxUnused.
-func (s *store) evictOrigins() error {
-	entries, err := os.ReadDir(s.origins.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// unlinkEvicted removes the links of all origins to packages that are gone, and directories that
+// become empty.
+func (s *store) unlinkEvicted() error {
+	origins := filepath.Join(s.dir, originsDir)
+
+	links, err := filepath.Glob(filepath.Join(origins, "*/*/*/*/*/*"))
+	if err != nil {
+		return err
 	}
 
-	for _, e := range entries {
-		if len(list(s.origins.Path(e.Name()))) > 0 {
-			_ = s.origins.Touch(e.Name()) // Without permission it may be evicted. Its next package makes it again.
+	for _, path := range links {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+
+		// A directory that is not empty cannot be removed.
+		for path != origins && os.Remove(path) == nil {
+			path = filepath.Dir(path)
 		}
 	}
 
-	return errors.Join(err, s.origins.Evict())
+	return nil
 }

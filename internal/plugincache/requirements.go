@@ -52,10 +52,9 @@ func (r Run) needs() requirements {
 	return all
 }
 
-// missingFrom returns the addresses for which no acceptable package fulfils the requirements, in
-// order.
+// missingFrom returns the addresses for which no acceptable package fulfils the requirements.
 func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(r)), func(address string) bool {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(r)), func(address string) bool {
 		return slices.ContainsFunc(packages, func(p pkg) bool {
 			return p.address == address && satisfies(p.version, r[address]) && accept(p)
 		})

@@ -5,16 +5,15 @@
 package plugincache
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/sys/unix"
@@ -35,6 +34,13 @@ const (
 	// originsDir has one directory per origin, with links to packages in the layout of a plugin
 	// cache. Several origins share the files of a package that each of them has downloaded.
 	originsDir = "origins"
+
+	// locksDir contains the locks of downloads.
+	locksDir = "locks"
+
+	// providersDir is where the CLI keeps the providers of a directory, in the layout of a plugin
+	// cache. With a plugin cache they are links to it.
+	providersDir = ".terraform/providers"
 
 	// checksumPrefix begins the checksum of a directory in a dependency lock file.
 	checksumPrefix = "h1:"
@@ -67,19 +73,17 @@ type store struct {
 	// of the origin.
 	cache, dir, origin string
 
-	all, origins *dircache.Cache
+	files dircache.Cache
 }
 
-func newStore(cache, origin string, now func() time.Time) *store {
+func newStore(cache, origin string) *store {
 	dir := filepath.Join(cache, storeDir)
-	origins := &dircache.Cache{Dir: filepath.Join(dir, originsDir), MaxAge: maxUnused, Now: now}
 
 	return &store{
-		cache:   cache,
-		dir:     dir,
-		origin:  origins.Path(origin),
-		origins: origins,
-		all:     &dircache.Cache{Dir: filepath.Join(dir, packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages, Now: now},
+		cache:  cache,
+		dir:    dir,
+		origin: filepath.Join(dir, originsDir, origin),
+		files:  dircache.Cache{Dir: filepath.Join(dir, packagesDir), MaxAge: maxUnused, MinAge: minRetention, MaxBytes: maxPackages},
 	}
 }
 
@@ -133,25 +137,47 @@ func list(dir string) []pkg {
 	return all
 }
 
-// add moves the files of a complete package into the store, and returns their new path.
-func (s *store) add(ctx context.Context, p pkg) (string, error) {
-	sum, err := hashDir(p.dir)
-	if err != nil {
-		return "", fmt.Errorf("cannot compute checksum: %w", err)
+// populate makes a plugin cache in dir that has the acceptable packages.
+func (s *store) populate(dir string, accept func(pkg) bool) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 
-	defer s.use(ctx)()
+	for _, p := range s.packages() {
+		if !accept(p) || !p.foreign && !s.touch(p.dir) {
+			continue
+		}
+
+		link := filepath.Join(dir, p.path())
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			return err
+		}
+
+		if err := os.Symlink(p.dir, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// add moves the files of a complete package into the store, and returns their new path.
+func (s *store) add(p pkg) (string, error) {
+	sum, err := hashDir(p.dir)
+	if err != nil {
+		return "", err
+	}
 
 	name := nameOf(sum)
-	dir := s.all.Path(name)
+	dir := s.files.Path(name)
 
 	if _, err := os.Lstat(dir); err != nil {
-		if err := s.all.Put(name, func(empty string) error { return move(p.dir, empty) }); err != nil {
+		if err := s.files.Put(name, func(empty string) error { return move(p.dir, empty) }); err != nil {
 			return "", err
 		}
 	}
 
-	s.touch(name)
+	s.touch(dir)
 
 	// Without the link, other runs of the origin download the package again.
 	link := filepath.Join(s.origin, p.path())
@@ -161,9 +187,19 @@ func (s *store) add(ctx context.Context, p pkg) (string, error) {
 	return dir, nil
 }
 
-// touch marks a package as used, and says whether it exists. A package that cannot be marked for
-// lack of permission can still be used.
-func (s *store) touch(name string) bool { return !errors.Is(s.all.Touch(name), fs.ErrNotExist) }
+// touch marks a package as used, so that it is kept for minRetention, and says whether it exists. A
+// package that cannot be marked for lack of permission can still be used.
+func (s *store) touch(dir string) bool {
+	return !errors.Is(s.files.Touch(filepath.Base(dir)), fs.ErrNotExist)
+}
+
+// lockPath returns the path of the lock of a provider. The number of locks is limited, because
+// their files are never removed: two providers rarely share one.
+func (s *store) lockPath(address string) string {
+	sum := sha256.Sum256([]byte(s.origin + "\n" + address))
+
+	return filepath.Join(s.dir, locksDir, hex.EncodeToString(sum[:2]))
+}
 
 // move moves the directory src to dst, which is an empty directory.
 func move(src, dst string) error {
@@ -174,6 +210,15 @@ func move(src, dst string) error {
 	}
 
 	return err
+}
+
+// relink puts a symbolic link at path, and replaces an existing one.
+func relink(target, path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	return os.Symlink(target, path)
 }
 
 // hashDir returns the checksum of the files in a directory.

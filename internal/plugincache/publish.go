@@ -5,8 +5,6 @@
 package plugincache
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,13 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// providersDir is where the CLI keeps the providers of a directory, in the layout of a plugin
-// cache. With a plugin cache they are links to it.
-const providersDir = ".terraform/providers"
-
 // publish moves the packages that a run has installed into the store. Afterwards, the directory
 // of the run has links to the store, and none to the private cache.
-func (s *store) publish(ctx context.Context, r Run) error {
+func (s *store) publish(r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
 		if err != nil || !strings.HasPrefix(target, r.Private+string(filepath.Separator)) {
@@ -45,7 +39,7 @@ func (s *store) publish(ctx context.Context, r Run) error {
 
 		r.observe(false)
 
-		if err := s.publishNew(ctx, p, target); err != nil {
+		if err := s.publishNew(p, target); err != nil {
 			return err
 		}
 	}
@@ -62,11 +56,11 @@ func (r Run) observe(hit bool) {
 // publishNew moves a package that was installed in the private cache into the store. If that
 // fails, because the plugin cache is read-only or full for example, the package stays in the
 // directory: this is no reason to fail the run.
-func (s *store) publishNew(ctx context.Context, p pkg, installed string) error {
+func (s *store) publishNew(p pkg, installed string) error {
 	link := p.dir
 	p.dir = installed
 
-	if shared, err := s.add(ctx, p); err == nil {
+	if shared, err := s.add(p); err == nil {
 		return relink(shared, link)
 	}
 
@@ -112,13 +106,4 @@ func shared(dir string) bool {
 	})
 
 	return found
-}
-
-// relink puts a symbolic link at path, and replaces an existing one.
-func relink(target, path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-
-	return os.Symlink(target, path)
 }
