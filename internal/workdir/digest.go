@@ -9,8 +9,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // Digest returns the SHA-256, in hexadecimal, of the names and contents of the files, regardless
@@ -39,4 +44,54 @@ func Encode(values ...any) string {
 	b, _ := json.Marshal(values)
 
 	return string(b)
+}
+
+// Files returns the files in the directory, regardless of their writer. It omits the slash
+// separated names in leftOut, and files that no module may contain: files in which the CLI keeps
+// state or data, and files of the provider. It also omits the history of a repository. The
+// content in the result is a digest of the content of a file, or the target of a symbolic link: a
+// module may be larger than memory.
+func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
+	files := map[string]File{}
+	err := fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (reserved(e.Name()) || e.Name() == gitDir):
+			return fs.SkipDir
+		case e.IsDir(), reserved(e.Name()), slices.Contains(leftOut, name):
+			return nil
+		}
+
+		if files[name], err = readAny(d.dir, name, e); err != nil {
+			return fmt.Errorf("cannot read %q: %w", name, err)
+		}
+
+		return nil
+	})
+
+	return files, err
+}
+
+func readAny(root *os.Root, name string, e fs.DirEntry) (File, error) {
+	if e.Type() == fs.ModeSymlink {
+		target, err := root.Readlink(name)
+
+		return File{Data: []byte("-> " + target)}, err
+	}
+
+	if !e.Type().IsRegular() {
+		return File{Data: []byte(e.Type().String())}, nil
+	}
+
+	f, err := regular.OpenIn(root, name)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+
+	return File{Data: h.Sum(nil)}, err
 }

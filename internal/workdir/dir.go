@@ -10,13 +10,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"time"
 )
 
 const (
@@ -155,6 +152,48 @@ func (d *Dir) RemoveSecrets() error {
 	return errors.Join(errs...)
 }
 
+// Forget removes files that may contain credentials although no run is in progress: the inputs,
+// and what init has left, which includes the configuration of the backend. It does not remove states.
+// The next user of the directory writes the inputs and initializes again.
+func (d *Dir) Forget() error {
+	// This goes first, so that a failed later step leaves no record of missing files.
+	if err := d.ClearInitialized(); err != nil {
+		return err
+	}
+
+	if err := d.Sync(nil); err != nil {
+		return err
+	}
+
+	return fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && e.Name() == gitDir:
+			return fs.SkipDir
+		case e.IsDir() && e.Name() == dataDir:
+			if err := d.dir.RemoveAll(name); err != nil {
+				return fmt.Errorf("cannot remove backend configuration: %w", err)
+			}
+
+			return fs.SkipDir
+		default:
+			return nil
+		}
+	})
+}
+
+// LastRun returns the time of the last run in the directory, as far as it is known: a run makes
+// and removes files there.
+func (d *Dir) LastRun() (time.Time, error) {
+	info, err := d.dir.Stat(".")
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot read working directory: %w", err)
+	}
+
+	return info.ModTime(), nil
+}
+
 // badEntrypoint names the field of the specification.
 const badEntrypoint = "cannot use spec.forProvider.entrypoint %q"
 
@@ -233,144 +272,3 @@ func clean(entrypoint string) (string, error) {
 
 // Close the directory. It must not be used any more.
 func (d *Dir) Close() error { return d.dir.Close() }
-
-// checkName refuses the names that Sync cannot use.
-func checkName(name string) error {
-	switch {
-	// The manifest is JSON, which cannot contain every possible name of a file.
-	case name == "", name == ".", !filepath.IsLocal(name), path.Clean(name) != name, !utf8.ValidString(name):
-		return fmt.Errorf("cannot write %q: that is not the name of a file in the working directory", name)
-	case strings.Contains("/"+name, "/"+ownPrefix):
-		return fmt.Errorf("cannot write %q: names that begin with %q are reserved", name, ownPrefix)
-	}
-
-	return nil
-}
-
-// writeInput writes a file unless it exists with the right content and mode.
-func writeInput(root *os.Root, name string, f File) error {
-	if err := mkParents(root, name); err != nil {
-		return err
-	}
-
-	if same, err := hasContent(root, name, f.Data); same || err != nil {
-		return err
-	}
-	// A secret is removed when its run is over: it need not be synced to disk.
-	return replaceFile(root, name, f.Data, !f.Secret)
-}
-
-// mkParents creates the parent directories of name. It fails if one of them is a symbolic link.
-func mkParents(root *os.Root, name string) error {
-	for _, dir := range parents(name) {
-		err := root.Mkdir(dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			err = checkDir(root, dir)
-		}
-
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// removeInput removes a file if it exists. If one of its parent directories was replaced, the
-// file below is not the written one, and stays.
-func removeInput(root *os.Root, name string) error {
-	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
-		return nil
-	}
-
-	info, err := root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.IsDir():
-		return nil
-	}
-
-	return root.Remove(name)
-}
-
-// hasContent reports whether name is a regular file with this content and mode
-// 0600.
-func hasContent(root *os.Root, name string, data []byte) (bool, error) {
-	info, err := root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case !info.Mode().IsRegular(), info.Mode().Perm() != 0o600, info.Size() != int64(len(data)):
-		return false, nil
-	}
-
-	got, err := regular.ReadIn(root, name, int64(len(data)))
-
-	return string(got) == string(data), err
-}
-
-// replaceFile writes a file in place of any other of that name. The content is complete before
-// the file gets the name. If it is to be durable, it is also on disk by then: other content may
-// be lost if the machine fails. The name itself may be lost in any case, and stay that of the
-// earlier file.
-func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
-	if err := root.RemoveAll(tempName); err != nil {
-		return err
-	}
-
-	f, err := root.OpenFile(tempName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-
-	_, err = f.Write(data)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-
-	if err == nil {
-		err = root.Rename(tempName, name)
-	}
-
-	if err != nil {
-		_ = root.Remove(tempName)
-	}
-
-	return err
-}
-
-// checkDir fails unless name is a directory. A link to a directory does not count.
-func checkDir(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-
-	if !info.IsDir() {
-		return fmt.Errorf("%q is not a directory", name)
-	}
-
-	return nil
-}
-
-// parents returns the directories that name is in, from the outermost.
-func parents(name string) []string {
-	var dirs []string
-
-	for i, r := range name {
-		if r == '/' {
-			dirs = append(dirs, name[:i])
-		}
-	}
-
-	return dirs
-}

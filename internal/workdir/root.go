@@ -21,14 +21,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// deleting begins the name of a directory while it is removed. No UID begins with it, so
-// that a half-removed directory is never taken for a live one.
-const deleting = ".deleting-"
+// clusterName is the file, below the root, that names the cluster of the root. Older versions wrote
+// no such file.
+const clusterName = ".cluster"
 
 // A Root is the directory that holds the directories of all Workspaces. Its
 // methods may be called concurrently, by other processes too.
 type Root struct {
 	path string
+
+	// dir stays open.
+	dir *os.Root
 
 	// host of this process, and the longest time that it uses a directory.
 	host    string
@@ -47,7 +50,12 @@ func Open(path string, longest time.Duration) (*Root, error) {
 		return nil, err
 	}
 
-	return &Root{path: abs, host: hostID(), longest: longest, seen: map[string]sighting{}}, nil
+	dir, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
+	}
+
+	return &Root{path: abs, dir: dir, host: hostID(), longest: longest, seen: map[string]sighting{}}, nil
 }
 
 // Usable returns the absolute path of a directory, which it creates if it does not exist. It fails
@@ -71,18 +79,57 @@ func probe(path string) error {
 		return err
 	}
 
-	root, err := os.OpenRoot(path)
+	f, err := os.CreateTemp(path, ".probe-")
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	name := ".probe-" + rand.Text()
-	if err := root.WriteFile(name, nil, 0o600); err != nil {
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// Bind binds the root to a cluster. It fails if the root is bound to another one: the directories
+// of that cluster's Workspaces would be removed as garbage.
+func (r *Root) Bind(cluster string) error {
+	if err := r.writeCluster(cluster); err != nil {
+		return fmt.Errorf("cannot mark %q as that of this cluster: %w", r.path, err)
+	}
+
+	owner, err := r.dir.ReadFile(clusterName)
+	if err != nil {
+		return fmt.Errorf("cannot find out which cluster %q belongs to: %w", r.path, err)
+	}
+
+	if got := strings.TrimSpace(string(owner)); got != cluster {
+		return fmt.Errorf("%q belongs to cluster %q, and this is %q: use another directory for each cluster, or, if that cluster is gone or has become this one, delete %s",
+			r.path, got, cluster, filepath.Join(r.path, clusterName))
+	}
+
+	return nil
+}
+
+// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it. A file
+// without content does not count: if the machine fails, the content may be lost.
+func (r *Root) writeCluster(cluster string) error {
+	info, err := r.dir.Lstat(clusterName)
+
+	empty := err == nil && info.Size() == 0
+	if !empty && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// The file gets its name when its content is complete.
+	temp := clusterName + "-" + rand.Text()
+	defer r.dir.Remove(temp) //nolint:errcheck // It may have got its name.
+
+	if err := r.dir.WriteFile(temp, []byte(cluster+"\n"), 0o600); err != nil {
 		return err
 	}
 
-	return root.Remove(name)
+	err = r.dir.Link(temp, clusterName)
+	if err == nil || errors.Is(err, fs.ErrExist) && !empty {
+		return nil
+	}
+	// The file is empty, or the file system has no hard links.
+	return r.dir.Rename(temp, clusterName)
 }
 
 // Path of the root, absolute.
@@ -94,15 +141,12 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 		return nil, fmt.Errorf("%q is not the UID of a Workspace", uid)
 	}
 
-	root, err := os.OpenRoot(r.path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	err = root.Mkdir(uid, 0o700)
+	err := r.dir.Mkdir(uid, 0o700)
 	if errors.Is(err, fs.ErrExist) {
-		err = restrict(root, uid)
+		// Chmod would follow a link.
+		if err = checkDir(r.dir, uid); err == nil {
+			err = r.dir.Chmod(uid, 0o700)
+		}
 	}
 
 	if err != nil {
@@ -115,17 +159,11 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 // open opens the directory of a Workspace, which must exist. It does not follow a symbolic link
 // in its place.
 func (r *Root) open(uid string) (*Dir, error) {
-	root, err := os.OpenRoot(r.path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := checkDir(root, uid); err != nil {
+	if err := checkDir(r.dir, uid); err != nil {
 		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
 
-	dir, err := root.OpenRoot(uid)
+	dir, err := r.dir.OpenRoot(uid)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
@@ -133,18 +171,10 @@ func (r *Root) open(uid string) (*Dir, error) {
 	return &Dir{root: r, uid: uid, dir: dir}, nil
 }
 
-// restrict removes the permissions of all other users on a directory.
-func restrict(root *os.Root, name string) error {
-	if err := checkDir(root, name); err != nil {
-		return err
-	}
-
-	return root.Chmod(name, 0o700)
-}
-
 // List returns the UIDs that have a directory. Everything else below the root, including symbolic
 // links, does not belong to the provider.
 func (r *Root) List() ([]string, error) {
+	// A root that is gone is an error when it is read by its path. It is empty when it is still open.
 	entries, err := os.ReadDir(r.path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list working directories: %w", err)
@@ -158,78 +188,6 @@ func (r *Root) List() ([]string, error) {
 	}
 
 	return uids, nil
-}
-
-// Remove removes the directory of the Workspace with this UID, unless it is in use, and the
-// remains of any interrupted removal. It succeeds if the directory does not exist, and says
-// whether it is gone.
-//
-// The directory may have the only copy of a state: if the Workspace has no backend and was deleted
-// without its infrastructure, or if its finalizer was removed by hand in the middle of a run that
-// cannot save its state. Such states are kept: see Unsaved.
-func (r *Root) Remove(uid string) (bool, error) {
-	if !isUID(uid) {
-		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)
-	}
-
-	root, err := os.OpenRoot(r.path)
-	if err != nil {
-		return false, fmt.Errorf("cannot open the root of working directories: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	if err := sweep(root); err != nil {
-		return false, err
-	}
-
-	removed := false
-
-	_, err = r.unused(uid, true, func(*Dir) error {
-		if err := keepStates(root, uid); err != nil {
-			return err
-		}
-
-		removed = true
-
-		return root.Rename(uid, deleting+uid)
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-
-	if err != nil {
-		return false, fmt.Errorf("cannot remove working directory: %w", err)
-	}
-
-	if !removed {
-		return false, nil
-	}
-
-	// Otherwise the sighting of an expired mark of another machine would stay in memory.
-	r.dropSighting(uid)
-
-	return true, sweep(root)
-}
-
-// sweep removes the directories that are marked for deletion.
-func sweep(root *os.Root) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return fmt.Errorf("cannot list working directories: %w", err)
-	}
-
-	for _, e := range entries {
-		uid, ok := strings.CutPrefix(e.Name(), deleting)
-		if !ok || !isUID(uid) {
-			continue
-		}
-
-		if err := root.RemoveAll(e.Name()); err != nil {
-			return fmt.Errorf("cannot remove working directory: %w", err)
-		}
-	}
-
-	return nil
 }
 
 // isUID reports whether s is a UID in the form of Kubernetes. Other forms of a UUID are refused:

@@ -5,11 +5,14 @@
 package workdir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,8 +20,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gitDir has the history of a module. Its files depend on each other: it is replaced as a whole.
-const gitDir = ".git"
+const (
+	// gitDir has the history of a module. Its files depend on each other: it is replaced as a whole.
+	gitDir = ".git"
+
+	// fetchPrefix begins the names of temporary directories.
+	fetchPrefix = ".crossplane-fetch-"
+)
+
+// TempDir makes an empty directory in this one, for a tree that ReplaceTree is to move into
+// place, and returns its absolute path. The caller removes it. TempDir also removes directories
+// that a killed process left behind.
+func (d *Dir) TempDir() (string, error) {
+	if err := d.sweepTempDirs(); err != nil {
+		return "", err
+	}
+
+	name := fetchPrefix + rand.Text()
+	if err := d.dir.Mkdir(name, 0o700); err != nil {
+		return "", fmt.Errorf("cannot create temporary directory: %w", err)
+	}
+
+	return filepath.Join(d.Path(), name), nil
+}
+
+// inTempDir returns the path of src relative to this directory. It fails if src is not inside a
+// temporary directory.
+func (d *Dir) inTempDir(src string) (string, error) {
+	rel, err := filepath.Rel(d.Path(), src)
+	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
+		return "", fmt.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
+	}
+
+	return rel, nil
+}
+
+// sweepTempDirs removes all temporary directories.
+func (d *Dir) sweepTempDirs() error {
+	entries, err := fs.ReadDir(d.dir.FS(), ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // The whole directory was removed.
+	}
+
+	if err != nil {
+		return fmt.Errorf("cannot list working directory: %w", err)
+	}
+
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), fetchPrefix) {
+			continue
+		}
+
+		if err := d.dir.RemoveAll(e.Name()); err != nil {
+			return fmt.Errorf("cannot remove temporary directory: %w", err)
+		}
+	}
+
+	return nil
+}
 
 // ReplaceTree moves the files below src, a directory inside one that TempDir returned, into place
 // as the module in this directory. It records their revision, which must not be empty. Files of
@@ -64,7 +123,9 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 	}
 
 	old := m.Module.Files
-	m.Module = module{Files: union(old, files)}
+	both := slices.Concat(old, files)
+	slices.Sort(both)
+	m.Module = module{Files: slices.Compact(both)}
 
 	// Sync must not remove a file that is part of the module now.
 	for _, name := range files {
@@ -75,7 +136,12 @@ func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A lis
 		return err
 	}
 
-	if err := removeFiles(d.dir, subtract(old, files)); err != nil {
+	gone := slices.DeleteFunc(old, func(name string) bool {
+		_, found := slices.BinarySearch(files, name)
+
+		return found
+	})
+	if err := removeFiles(d.dir, gone); err != nil {
 		return err
 	}
 
@@ -218,20 +284,80 @@ func syncFilesystem(root *os.Root) error {
 	return unix.Syncfs(int(dir.Fd()))
 }
 
-// union returns the strings of both lists, sorted, each once.
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-
-	return slices.Compact(all)
-}
-
-// subtract returns the strings of a that are not in b.
-func subtract(a, b []string) []string {
-	in := make(map[string]bool, len(b))
-	for _, s := range b {
-		in[s] = true
+// checkReplaceable fails if name, a file in the new module, is a directory with a state in it: a
+// replacement would lose the state.
+func checkReplaceable(root *os.Root, name string) error {
+	if path.Base(name) == gitDir || checkDir(root, name) != nil {
+		return nil //nolint:nilerr // Everything except a directory can be replaced.
 	}
 
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return in[s] })
+	return fs.WalkDir(root.FS(), name, func(found string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("cannot check for a state in %q: %w", name, err)
+		case e.Name() == dataDir:
+			// Its file of that name only records the backend.
+			return fs.SkipDir
+		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
+			return fmt.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
+		}
+
+		return nil
+	})
+}
+
+// removeFiles removes the existing ones of these files of a tree, and directories that become
+// empty.
+func removeFiles(root *os.Root, files []string) error {
+	emptied := map[string]bool{}
+
+	for _, name := range files {
+		err := removeInput(root, name)
+		if path.Base(name) == gitDir && err == nil && checkDir(root, name) == nil {
+			err = root.RemoveAll(name)
+		}
+
+		if err != nil {
+			return fmt.Errorf("cannot remove %q of module: %w", name, err)
+		}
+
+		for _, dir := range parents(name) {
+			emptied[dir] = true
+		}
+	}
+	// The deepest directories come first: a directory sorts before its content.
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(emptied))) {
+		if checkDir(root, dir) == nil {
+			_ = root.Remove(dir) // It is not always empty.
+		}
+	}
+
+	return nil
+}
+
+// placeDir makes sure that name is a directory. Its parents already are.
+func placeDir(root *os.Root, name string) error {
+	if checkDir(root, name) == nil {
+		return nil
+	}
+
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	return root.Mkdir(name, 0o700)
+}
+
+// placeFile moves a file of the new tree to its place, and replaces anything there. Its parents
+// are directories.
+func placeFile(root *os.Root, from, to string) error {
+	// A file or a history may replace a directory, or the reverse. A rename replaces neither, nor
+	// a directory with files.
+	if checkDir(root, from) == nil || checkDir(root, to) == nil {
+		if err := root.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+
+	return root.Rename(from, to)
 }

@@ -6,10 +6,14 @@ package workdir
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +26,47 @@ const (
 
 	// useRetry is the interval of attempts while a sweep, which is short, has the directory.
 	useRetry = 20 * time.Millisecond
+
+	// maxUse is the longest duration in a valid mark: the content of a directory is not trusted.
+	maxUse = 24 * time.Hour
+
+	// maxMark is the size of the largest mark.
+	maxMark = 4 << 10
+
+	// bootID changes whenever the machine starts. It is the same in all its containers.
+	bootID = "/proc/sys/kernel/random/boot_id"
 )
+
+// A useMark is in a directory while it is used. On some file systems, several machines see the same
+// files but not the locks of one another. The mark of another machine is honored even if the lock
+// seems to be free.
+type useMark struct {
+	// Host is the machine whose kernel holds the lock while the machine runs.
+	Host string `json:"host"`
+
+	// Nonce is unique to each use.
+	Nonce string `json:"nonce"`
+
+	// Longest is the longest duration of the use.
+	Longest time.Duration `json:"longest"`
+}
+
+// A sighting is the mark of another machine, and the time since which it was seen.
+type sighting struct {
+	mark  string
+	since time.Time
+}
+
+// hostID returns the boot ID of the kernel of this machine. If it cannot be read, every process
+// counts as a separate host.
+func hostID() string {
+	data, err := os.ReadFile(bootID)
+	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
+		return id
+	}
+
+	return rand.Text()
+}
 
 // Use prevents Sweep and Remove, of this process and of others, from touching the directory until
 // the returned function is called. Another machine may not see the lock: there the directory is
@@ -34,23 +78,7 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 		return nil, err
 	}
 
-	for {
-		err := lock(f, unix.LOCK_SH)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			erase, err := d.markUse()
-			if err != nil {
-				_ = f.Close()
-
-				return nil, err
-			}
-
-			return func() {
-				erase()
-
-				_ = f.Close()
-			}, nil
-		}
-
+	for errors.Is(lock(f, unix.LOCK_SH), unix.EWOULDBLOCK) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
@@ -59,6 +87,46 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 		case <-time.After(useRetry):
 		}
 	}
+
+	erase, err := d.markUse()
+	if err != nil {
+		_ = f.Close()
+
+		return nil, err
+	}
+
+	return func() {
+		erase()
+
+		_ = f.Close()
+	}, nil
+}
+
+// markUse writes the mark of a use to the locked file, and returns a function that erases it.
+func (d *Dir) markUse() (erase func(), err error) {
+	mark, err := json.Marshal(useMark{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest})
+	if err != nil {
+		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
+	}
+
+	// It replaces the content of the file, and not the file. Other machines see it because it closes
+	// the file.
+	if err := d.dir.WriteFile(useName, mark, 0o600); err != nil {
+		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
+	}
+
+	return func() {
+		f, err := d.openUse()
+		if err != nil {
+			return // The mark gets old.
+		}
+		defer f.Close() //nolint:errcheck // Nothing depends on it either.
+
+		// Another use may have begun in the meantime.
+		if string(readMark(f)) == string(mark) {
+			_ = f.Truncate(0)
+		}
+	}, nil
 }
 
 // Sweep calls fn for the directory of every Workspace that is not in use, and prevents
@@ -119,14 +187,56 @@ func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duratio
 	return 0, fn(d)
 }
 
+// usedFor returns how long another machine may still use a directory that is not locked,
+// according to the supplied mark. It relies on the observations of this process, not on times
+// that other machines have written.
+func (r *Root) usedFor(uid string, mark []byte) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	u := useMark{}
+	broken := json.Unmarshal(mark, &u) != nil
+	// The lock covers uses on this machine.
+	if len(mark) == 0 || !broken && u.Host == r.host {
+		delete(r.seen, uid)
+
+		return 0
+	}
+
+	if broken || u.Longest < 0 || u.Longest > maxUse {
+		u.Longest = maxUse
+	}
+
+	// The sighting of an expired mark stays, or the time would count anew.
+	s, ok := r.seen[uid]
+	if !ok || s.mark != string(mark) {
+		s = sighting{mark: string(mark), since: time.Now()}
+		r.seen[uid] = s
+	}
+
+	return max(u.Longest-time.Since(s.since), 0)
+}
+
 func (d *Dir) openUse() (*os.File, error) {
 	f, err := d.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
-
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the file that says who uses the working directory: %w", err)
 	}
 
 	return f, nil
+}
+
+// readMark returns the mark, within its limits.
+func readMark(f *os.File) []byte {
+	data := make([]byte, maxMark)
+
+	n, err := f.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		// A mark never has this content.
+		return []byte(err.Error())
+	}
+
+	return data[:n]
 }
 
 // lock locks a file if that is possible at once.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -17,6 +16,10 @@ import (
 )
 
 const (
+	// deleting begins the name of a directory while it is removed. No UID begins with it, so
+	// that a half-removed directory is never taken for a live one.
+	deleting = ".deleting-"
+
 	// unsavedDir, below the root, has the only states of Workspaces that no longer exist, by UID. This
 	// provider never removes anything there.
 	unsavedDir = ".unsaved-states"
@@ -36,10 +39,76 @@ const (
 	SupersededSuffix = ".superseded-"
 )
 
+// Remove removes the directory of the Workspace with this UID, unless it is in use, and the
+// remains of any interrupted removal. It succeeds if the directory does not exist, and says
+// whether it is gone.
+//
+// The directory may have the only copy of a state: if the Workspace has no backend and was deleted
+// without its infrastructure, or if its finalizer was removed by hand in the middle of a run that
+// cannot save its state. Such states are kept: see Unsaved.
+func (r *Root) Remove(uid string) (bool, error) {
+	if !isUID(uid) {
+		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)
+	}
+
+	if err := r.removeDeleted(); err != nil {
+		return false, err
+	}
+
+	removed := false
+
+	_, err := r.unused(uid, true, func(*Dir) error {
+		if err := r.keepStates(uid); err != nil {
+			return err
+		}
+
+		removed = true
+
+		return r.dir.Rename(uid, deleting+uid)
+	})
+
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot remove working directory: %w", err)
+	case !removed:
+		return false, nil
+	}
+
+	// Otherwise the sighting of an expired mark of another machine would stay in memory.
+	r.mu.Lock()
+	delete(r.seen, uid)
+	r.mu.Unlock()
+
+	return true, r.removeDeleted()
+}
+
+// removeDeleted removes the directories that are marked for deletion.
+func (r *Root) removeDeleted() error {
+	entries, err := fs.ReadDir(r.dir.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("cannot list working directories: %w", err)
+	}
+
+	for _, e := range entries {
+		uid, ok := strings.CutPrefix(e.Name(), deleting)
+		if !ok || !isUID(uid) {
+			continue
+		}
+
+		if err := r.dir.RemoveAll(e.Name()); err != nil {
+			return fmt.Errorf("cannot remove working directory: %w", err)
+		}
+	}
+
+	return nil
+}
+
 // keepStates moves the states that no run could save, and those without a backend, out of a directory
 // that is about to be removed. They may be the only record of the infrastructure.
-func keepStates(root *os.Root, uid string) error {
-	return fs.WalkDir(root.FS(), uid, func(name string, e fs.DirEntry, err error) error {
+func (r *Root) keepStates(uid string) error {
+	return fs.WalkDir(r.dir.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("cannot check for states that are nowhere else: %w", err)
@@ -47,8 +116,8 @@ func keepStates(root *os.Root, uid string) error {
 			return fs.SkipDir
 		case !e.Type().IsRegular():
 			return nil
-		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && mayRecord(root, name)):
-			if err := keepState(root, name); err != nil {
+		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && r.mayRecord(name)):
+			if err := r.keepState(name); err != nil {
 				return fmt.Errorf("cannot keep %q, a state that is nowhere else: %w", name, err)
 			}
 		}
@@ -59,8 +128,8 @@ func keepStates(root *os.Root, uid string) error {
 
 // mayRecord says whether a state may have resources. Only a state that is read, of a known version
 // and not encrypted, is known to have none.
-func mayRecord(root *os.Root, name string) bool {
-	data, err := regular.ReadIn(root, name, maxState)
+func (r *Root) mayRecord(name string) bool {
+	data, err := regular.ReadIn(r.dir, name, maxState)
 	if err != nil {
 		return true
 	}
@@ -90,34 +159,24 @@ func mayRecord(root *os.Root, name string) bool {
 	return false
 }
 
-func keepState(root *os.Root, name string) error {
+func (r *Root) keepState(name string) error {
 	kept := path.Join(unsavedDir, name)
-	if err := root.MkdirAll(path.Dir(kept), 0o700); err != nil {
+	if err := r.dir.MkdirAll(path.Dir(kept), 0o700); err != nil {
 		return err
 	}
 
-	if err := root.Rename(name, kept); err != nil {
+	if err := r.dir.Rename(name, kept); err != nil {
 		return err
 	}
 
-	return root.Chmod(kept, 0o600)
+	return r.dir.Chmod(kept, 0o600)
 }
 
 // Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that is nowhere
 // else.
 func (r *Root) Unsaved() ([]string, error) {
-	root, err := os.OpenRoot(r.path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	entries, err := fs.ReadDir(root.FS(), unsavedDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-
-	if err != nil {
+	entries, err := fs.ReadDir(r.dir.FS(), unsavedDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list states that are nowhere else: %w", err)
 	}
 
