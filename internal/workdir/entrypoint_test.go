@@ -102,43 +102,6 @@ func TestEntrypointBelowLinkedRoot(t *testing.T) {
 	}
 }
 
-func TestCleanEntrypoint(t *testing.T) {
-	t.Parallel()
-
-	type want struct {
-		Path string
-		Err  error
-	}
-
-	cases := map[string]struct {
-		reason     string
-		entrypoint string
-		want       want
-	}{
-		"Empty":   {reason: "The module itself is the default.", entrypoint: "", want: want{Path: "."}},
-		"Slashes": {reason: "Leading and trailing slashes change nothing.", entrypoint: "//a/b/", want: want{Path: "a/b"}},
-		"Dots":    {reason: "A path that stays inside as a whole is inside.", entrypoint: "./a/../b", want: want{Path: "b"}},
-		"Outside": {reason: "A path that leads out is refused.", entrypoint: "a/../../b", want: want{Err: cmpopts.AnyError}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			var got want
-
-			got.Path, got.Err = CleanEntrypoint(tc.entrypoint)
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\nCleanEntrypoint(%q): -want, +got:\n%s", tc.reason, tc.entrypoint, diff)
-			}
-
-			if got.Err != nil && !strings.Contains(got.Err.Error(), `"`+tc.entrypoint+`"`) {
-				t.Errorf("%s\n%q does not name %q", tc.reason, got.Err, tc.entrypoint)
-			}
-		})
-	}
-}
-
 // FuzzEntrypoint checks that no entrypoint leads out of the directory, with any links in it.
 func FuzzEntrypoint(f *testing.F) {
 	for _, entrypoint := range []string{"", ".", "/", "in", "/in/", "in/../in", "..", "a/../..", "....//....//etc", "out", "out/x", "link", "a\x00b", "a\\..\\b", "\xb2"} {

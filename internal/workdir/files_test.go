@@ -5,46 +5,58 @@
 package workdir
 
 import (
-	"crypto/sha256"
+	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-func digested(content string) File {
-	sum := sha256.Sum256([]byte(content))
-
-	return File{Data: sum[:]}
-}
-
-func TestFiles(t *testing.T) {
+// TestOddFiles ensures that a special file in the place of the record, or of the entrypoint, neither
+// blocks a reader nor fills the memory.
+func TestOddFiles(t *testing.T) {
 	t.Parallel()
 
-	d := newDir(t)
-	syncDir(t, d, map[string]File{"main.tf": text("m"), "sub/creds": secret("s"), "a.tfvars": secret("v"), "sub/a.tfvars": secret("w")})
+	pipe := func(path string) error { return unix.Mkfifo(path, 0o600) }
+	large := func(path string) error { return truncate(path, 1<<40) }
 
-	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "errored.tfstate.superseded-1", "errored.tfstate.md", "module/x.tf"} {
-		write(t, filepath.Join(d.Path(), name), name)
+	for name, tc := range map[string]struct {
+		plant func(path string) error
+		name  string
+		use   func(d *Dir) error
+	}{
+		"PipeForRecord":     {plant: pipe, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
+		"LargeRecord":       {plant: large, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
+		"PipeForEntrypoint": {plant: pipe, name: "pipe", use: func(d *Dir) error { _, err := d.Entrypoint("pipe"); return err }}, //nolint:nlreturn // One line is clearer.
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			if err := tc.plant(filepath.Join(d.Path(), tc.name)); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := wait.Within(wait.Soon, func() {
+				if tc.use(d) == nil {
+					t.Error("want an error")
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
+}
 
-	symlink(t, "/etc/passwd", filepath.Join(d.Path(), "link"))
-
-	got, err := d.Files("a.tfvars")
+// truncate makes a file that has a size but no blocks.
+func truncate(path string, size int64) error {
+	f, err := os.Create(path)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	defer f.Close()
 
-	want := map[string]File{
-		"main.tf":      digested("m"),
-		"sub/creds":    digested("s"),
-		"sub/a.tfvars": digested("w"),
-		"module/x.tf":  digested("module/x.tf"),
-		// It is the file of a module.
-		"errored.tfstate.md": digested("errored.tfstate.md"),
-		"link":               text("-> /etc/passwd"),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Files(...): -want, +got:\n%s", diff)
-	}
+	return f.Truncate(size)
 }

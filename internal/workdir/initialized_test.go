@@ -93,19 +93,6 @@ func TestInitialized(t *testing.T) {
 			},
 			want: map[string]string{"": ""},
 		},
-		"KeptBySync": {
-			reason: "Sync changes inputs only.",
-			do: func(t *testing.T, d *Dir) {
-				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
-				mark(t, d, "", "one")
-
-				if err := d.Sync(nil); err != nil {
-					t.Error(err)
-				}
-			},
-			want: map[string]string{"": "one"},
-		},
 		"Outside": {
 			reason: "An entrypoint that leaves the directory is never initialized.",
 			do: func(t *testing.T, d *Dir) {

@@ -86,18 +86,14 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 // removeDeleted removes the directories that are marked for deletion.
 func (r *Root) removeDeleted() error {
-	entries, err := fs.ReadDir(r.dir.FS(), ".")
-	if err != nil {
-		return fmt.Errorf("cannot list working directories: %w", err)
-	}
-
-	for _, e := range entries {
-		uid, ok := strings.CutPrefix(e.Name(), deleting)
-		if !ok || !isUID(uid) {
+	// The pattern is well-formed, so there is no error.
+	names, _ := fs.Glob(r.dir.FS(), deleting+"*")
+	for _, name := range names {
+		if !isUID(strings.TrimPrefix(name, deleting)) {
 			continue
 		}
 
-		if err := r.dir.RemoveAll(e.Name()); err != nil {
+		if err := r.dir.RemoveAll(name); err != nil {
 			return fmt.Errorf("cannot remove working directory: %w", err)
 		}
 	}

@@ -6,7 +6,6 @@ package workdir
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,9 +43,9 @@ func TestRemoveSecrets(t *testing.T) {
 			want:    files{},
 		},
 		"Interrupted": {
-			reason:  "The file that an interrupted Sync was writing may be secret.",
+			reason:  "The file that an interrupted Sync was writing may be secret. A killed fetch leaves its credentials.",
 			sync:    []map[string]File{{"main.tf": text("a")}},
-			present: files{tempName: "half a secr"},
+			present: files{tempName: "half a secr", ".crossplane-fetch-x/credentials": "s"},
 			want:    files{"main.tf": "a"},
 		},
 	}
@@ -87,25 +86,5 @@ func TestRemoveSecretsWithoutDirectory(t *testing.T) {
 
 	if err := d.RemoveSecrets(); err != nil {
 		t.Errorf("there are no secrets in a directory that is gone: %v", err)
-	}
-}
-
-// TestRemoveSecretsOfFetch ensures that the remains of a killed fetch, which contain its
-// credentials, are removed.
-func TestRemoveSecretsOfFetch(t *testing.T) {
-	t.Parallel()
-
-	d := newDir(t)
-
-	temp, err := d.TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	write(t, filepath.Join(temp, "credentials"), "s")
-	removeSecrets(t, d)
-
-	if diff := cmp.Diff(files{}, content(t, d.Path())); diff != "" {
-		t.Errorf("files: -want, +got:\n%s", diff)
 	}
 }

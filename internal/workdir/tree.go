@@ -44,34 +44,12 @@ func (d *Dir) TempDir() (string, error) {
 	return filepath.Join(d.Path(), name), nil
 }
 
-// inTempDir returns the path of src relative to this directory. It fails if src is not inside a
-// temporary directory.
-func (d *Dir) inTempDir(src string) (string, error) {
-	rel, err := filepath.Rel(d.Path(), src)
-	if err != nil || !filepath.IsLocal(rel) || !strings.HasPrefix(rel, fetchPrefix) || !strings.Contains(rel, "/") {
-		return "", fmt.Errorf("cannot use %q as a module: it is not in a temporary directory of %q", src, d.Path())
-	}
-
-	return rel, nil
-}
-
 // sweepTempDirs removes all temporary directories.
 func (d *Dir) sweepTempDirs() error {
-	entries, err := fs.ReadDir(d.dir.FS(), ".")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // The whole directory was removed.
-	}
-
-	if err != nil {
-		return fmt.Errorf("cannot list working directory: %w", err)
-	}
-
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), fetchPrefix) {
-			continue
-		}
-
-		if err := d.dir.RemoveAll(e.Name()); err != nil {
+	// The pattern is well-formed, so there is no error.
+	names, _ := fs.Glob(d.dir.FS(), fetchPrefix+"*")
+	for _, name := range names {
+		if err := d.dir.RemoveAll(name); err != nil {
 			return fmt.Errorf("cannot remove temporary directory: %w", err)
 		}
 	}
@@ -93,13 +71,9 @@ func (d *Dir) sweepTempDirs() error {
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.
 func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A list of steps, each of which may fail.
-	if revision == "" {
-		return errors.New("cannot replace module: it has no revision")
-	}
-
-	rel, err := d.inTempDir(src)
+	rel, err := filepath.Rel(d.Path(), src)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot use module: %w", err)
 	}
 
 	m, err := d.readManifest()

@@ -7,6 +7,7 @@ package workdir
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -185,57 +186,28 @@ func TestReplaceTreeRefuses(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
-		reason   string
-		present  files
-		tree     files
-		revision string
+		reason  string
+		present files
+		tree    files
 		// dir is the tree, relative to the directory. By default it is a new one.
 		dir  string
 		want string
 	}{
 		"Empty": {
-			reason:   "With no files at all the CLI would destroy everything.",
-			tree:     files{".terraform/x": "x"},
-			revision: "new",
-			want:     "cannot use module: it is empty",
-		},
-		"NoRevision": {
-			reason: "A tree without a revision would not count.",
-			tree:   files{"main.tf": "new"},
-			want:   "cannot replace module: it has no revision",
+			reason: "With no files at all the CLI would destroy everything.",
+			tree:   files{".terraform/x": "x"},
+			want:   "cannot use module: it is empty",
 		},
 		"StateInTheWay": {
-			reason:   "A state is not lost because a directory becomes a file.",
-			present:  files{"sub/terraform.tfstate.d/ws/terraform.tfstate": "s"},
-			tree:     files{"main.tf": "new", "sub": "file"},
-			revision: "new",
-			want:     `cannot use module: "sub" is a file in it, but a directory with a state here: move "sub/terraform.tfstate.d" away`,
-		},
-		"NotTemporary": {
-			reason:   "Only files in a temporary directory are moved.",
-			present:  files{"sub/x.tf": "x"},
-			dir:      "sub",
-			revision: "new",
-			want:     "it is not in a temporary directory of",
-		},
-		"TemporaryItself": {
-			reason:   "The temporary directory itself contains more than the module.",
-			present:  files{".crossplane-fetch-x/x.tf": "x"},
-			dir:      ".crossplane-fetch-x",
-			revision: "new",
-			want:     "it is not in a temporary directory of",
+			reason:  "A state is not lost because a directory becomes a file.",
+			present: files{"sub/terraform.tfstate.d/ws/terraform.tfstate": "s"},
+			tree:    files{"main.tf": "new", "sub": "file"},
+			want:    `cannot use module: "sub" is a file in it, but a directory with a state here: move "sub/terraform.tfstate.d" away`,
 		},
 		"Outside": {
-			reason:   "Nothing outside is moved.",
-			dir:      "../other",
-			revision: "new",
-			want:     "it is not in a temporary directory of",
-		},
-		"ThroughTemporary": {
-			reason:   "Two dots lead out of a temporary directory.",
-			dir:      ".crossplane-fetch-x/../../other",
-			revision: "new",
-			want:     "it is not in a temporary directory of",
+			reason: "Nothing outside is moved.",
+			dir:    "../other",
+			want:   "cannot list module",
 		},
 	}
 
@@ -252,7 +224,7 @@ func TestReplaceTreeRefuses(t *testing.T) {
 				src = newTree(t, d, tc.tree)
 			}
 
-			err := d.ReplaceTree(src, tc.revision)
+			err := d.ReplaceTree(src, "new")
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nReplaceTree(...): want error %q, got %v", tc.reason, tc.want, err)
 			}
@@ -334,4 +306,173 @@ func emptyDirs(t *testing.T, dir string) []string {
 	}
 
 	return empty
+}
+
+func TestTempDir(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	replaceTree(t, d, "v1", files{"main.tf": "m"})
+	filesystem.Write(t, d.Path(), files{".crossplane-fetch-old/module/x.tf": "left", ".crossplane-other": "kept"})
+
+	dir, err := d.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, filepath.Join(dir, "credentials"), "c")
+
+	second, err := d.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if dir == second {
+		t.Errorf("TempDir(): %q twice", dir)
+	}
+
+	info, err := os.Stat(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := info.Mode().Perm(); got != 0o700 {
+		t.Errorf("mode of TempDir(): want 0700, got %o", got)
+	}
+
+	if diff := cmp.Diff(files{"main.tf": "m", ".crossplane-other": "kept"}, treeContent(t, d)); diff != "" {
+		t.Errorf("TempDir() must remove what earlier ones left, and nothing else: -want, +got:\n%s", diff)
+	}
+}
+
+func TestTreeRevision(t *testing.T) {
+	t.Parallel()
+
+	tree := files{"main.tf": "m", "sub/creds": "of the module"}
+	sync := func(f map[string]File) func(*testing.T, *Dir) {
+		return func(t *testing.T, d *Dir) {
+			t.Helper()
+			syncDir(t, d, f)
+		}
+	}
+
+	cases := map[string]struct {
+		reason string
+		then   []func(*testing.T, *Dir)
+		want   string
+	}{
+		"Complete": {
+			reason: "The recorded tree is returned.",
+			want:   "v1",
+		},
+		"Inputs": {
+			reason: "Inputs beside the module do not matter.",
+			then:   []func(*testing.T, *Dir){sync(map[string]File{"vars.tfvars": text("v"), "sub/other": secret("s")})},
+			want:   "v1",
+		},
+		"Covered": {
+			reason: "It is unknown whether the next Sync will remove the input that replaced a file.",
+			then:   []func(*testing.T, *Dir){sync(map[string]File{"sub/creds": secret("s")})},
+		},
+		"CoveredNoMore": {
+			reason: "The Sync that no longer had the input removed the file.",
+			then: []func(*testing.T, *Dir){
+				sync(map[string]File{"sub/creds": secret("s")}),
+				sync(nil),
+			},
+		},
+		"CoveredByRemovedSecret": {
+			reason: "The file is missing after the run, too.",
+			then: []func(*testing.T, *Dir){
+				sync(map[string]File{"sub/creds": secret("s")}),
+				removeSecrets,
+			},
+		},
+		"Missing": {
+			reason: "A file is missing.",
+			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "main.tf")) }},
+		},
+		"MissingDirectory": {
+			reason: "A directory is missing.",
+			then:   []func(*testing.T, *Dir){func(t *testing.T, d *Dir) { t.Helper(); remove(t, filepath.Join(d.Path(), "sub")) }},
+		},
+		"Removed": {
+			reason: "After its removal there is no tree.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+
+				if err := d.RemoveTree(); err != nil {
+					t.Fatal(err)
+				}
+			}},
+		},
+		"HalfReplaced": {
+			reason: "A record without a revision comes from an interrupted replacement.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"files":["main.tf","sub/creds"]}}`)
+			}},
+		},
+		"NoRecord": {
+			reason: "An unreadable record does not count.",
+			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
+				t.Helper()
+				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"revision":"v1"`)
+			}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			replaceTree(t, d, "v1", tree)
+
+			for _, then := range tc.then {
+				then(t, d)
+			}
+
+			if got := d.TreeRevision(); got != tc.want {
+				t.Errorf("%s\nTreeRevision(): want %q, got %q", tc.reason, tc.want, got)
+			}
+
+			want := []string{"main.tf", "sub/creds"}
+			if tc.want == "" {
+				want = nil
+			}
+
+			if diff := cmp.Diff(want, d.TreeFiles()); diff != "" {
+				t.Errorf("%s\nTreeFiles(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTreeRecord ensures that a manipulated record only removes files of a module.
+func TestTreeRecord(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range []string{"../escape", "/etc/passwd", "a/../../escape", ".", "", "terraform.tfstate", "sub/.terraform/x", manifestName} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
+			filesystem.Write(t, d.Path(), present)
+			write(t, filepath.Join(d.Path(), manifestName), fmt.Sprintf(`{"module":{"revision":"v1","files":[%q]}}`, name))
+
+			if got := d.TreeRevision(); got != "" {
+				t.Errorf("TreeRevision(): want none, got %q", got)
+			}
+
+			if err := d.RemoveTree(); err == nil {
+				t.Errorf("RemoveTree(): want an error")
+			}
+
+			if diff := cmp.Diff(present, treeContent(t, d)); diff != "" {
+				t.Errorf("afterwards: -want, +got:\n%s", diff)
+			}
+		})
+	}
 }
