@@ -92,6 +92,12 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 		return err
 	}
 
+	// A file server may have another clock.
+	now := time.Now()
+	if err := os.Chtimes(temp, now, now); err != nil {
+		return err
+	}
+
 	err := os.Rename(temp, c.Path(key))
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -14,8 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
@@ -86,22 +84,10 @@ func testSecondPage(t *testing.T, env *envtest.Environment) {
 				return status(r, http.StatusGone, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`), nil
 			},
 		},
-		"ConnectionLost": {
-			reason: "There was no answer.",
-			answer: func(_ *http.Request, _ http.RoundTripper) (*http.Response, error) {
-				return nil, errors.New("connection lost")
-			},
-		},
 		"CutOff": {
 			reason: "The answer ends in the middle.",
 			answer: func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return status(r, http.StatusOK, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[`), nil
-			},
-		},
-		"Empty": {
-			reason: "An empty answer does not mean that there are no Workspaces.",
-			answer: func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-				return status(r, http.StatusOK, ``), nil
 			},
 		},
 	}

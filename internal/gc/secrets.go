@@ -103,7 +103,7 @@ func (c *SecretCleaner) forget(ctx context.Context) error {
 
 	_, err = c.root.Sweep(ctx, func(dir *workdir.Dir) error {
 		last, err := dir.LastRun()
-		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last).Abs() < movedAfter {
+		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last) < movedAfter {
 			return err
 		}
 

@@ -178,20 +178,8 @@ func TestStart(t *testing.T) {
 		want  counts
 		log   []string
 	}{
-		"BeforeFirst": {
-			reason:   "The first round comes after one interval: there is no reason to hurry.",
-			interval: time.Hour,
-			after:    time.Hour - time.Second,
-		},
-		"First": {
-			reason:   "The first round comes after one interval.",
-			interval: time.Hour,
-			after:    time.Hour + time.Second,
-			want:     counts{Deleted: 1},
-			log:      []string{"Deleted working directory of a Workspace that is gone"},
-		},
 		"Several": {
-			reason:   "One round comes after each interval.",
+			reason:   "One round comes after each interval, and none at once: there is no reason to hurry.",
 			interval: time.Hour,
 			after:    3*time.Hour + time.Second,
 			want:     counts{Deleted: 3},
@@ -249,37 +237,6 @@ func TestStart(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestStartShutdown ensures that a shutdown in the middle of a round is no failure.
-func TestStartShutdown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var (
-			got counts
-			log journal
-		)
-
-		ctx, cancel := context.WithCancel(t.Context())
-		reader := &fakeReader{before: func(ctx context.Context) error {
-			cancel()
-
-			return ctx.Err()
-		}}
-
-		c := New(&fakeDirectories{uids: []string{"a"}}, reader, []schema.GroupVersionKind{fruit("Apple")}, time.Hour, &log, &got)
-		if err := c.Start(ctx); err != nil {
-			t.Error(err)
-		}
-
-		if diff := cmp.Diff(counts{}, got); diff != "" {
-			t.Errorf("-want, +got:\n%s", diff)
-		}
-
-		if diff := cmp.Diff([]string(nil), log.info); diff != "" {
-			t.Errorf("log: -want, +got:\n%s", diff)
-		}
-	})
 }
 
 func fruit(kind string) schema.GroupVersionKind {

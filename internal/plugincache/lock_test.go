@@ -8,9 +8,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -103,43 +100,6 @@ func TestNothingNewNeverWaits(t *testing.T) {
 
 		if err := <-done; err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// TestKilled kills an init in the middle of a download: other runs never find a part of it.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	eachCLI(t, func(t *testing.T, f *fixture) {
-		f.add(t, "a", "1.0.0", []byte("complete"))
-
-		ctx, kill := context.WithCancel(t.Context())
-
-		f.intercept(func(w http.ResponseWriter, _ string) {
-			_, _ = w.Write([]byte("half"))
-
-			if flusher, ok := w.(http.Flusher); ok {
-				flusher.Flush()
-			}
-
-			kill()
-		})
-
-		p := f.place(t, require("a", "1.0.0"))
-		if err := p.init(ctx); err == nil {
-			t.Fatal("Init(...) that was killed: want an error")
-		}
-
-		expectStored(t, f.cache, "after an init was killed")
-
-		// These files are left by a process that is killed together with its CLI.
-		write(t, filepath.Join(p.run.Private, f.cli.registry, "hashicorp", "a", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-a_v1.0.0"), "half")
-		f.intercept(func(http.ResponseWriter, string) {})
-		p.mustInit(t)
-
-		data, err := os.ReadFile(filepath.Join(p.provider(t, "a", "1.0.0"), "terraform-provider-a_v1.0.0"))
-		if err != nil || string(data) != "complete" {
-			t.Errorf("program of the provider: want %q, got %q, %v", "complete", data, err)
 		}
 	})
 }

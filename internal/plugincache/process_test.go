@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -96,7 +98,8 @@ func TestProcesses(t *testing.T) {
 			return places, cmds
 		}
 
-		first := f.place(t, require("time", "0.14.2")).start(t)
+		killedPlace := f.place(t, require("time", "0.14.2")+`resource "time_static" "this" {}`)
+		first := killedPlace.start(t)
 
 		<-asked
 
@@ -113,7 +116,10 @@ func TestProcesses(t *testing.T) {
 		_ = first.Wait()
 
 		close(killed)
-		expectDone(t, places, cmds)
+
+		// It also has half of a package in its private plugin cache.
+		write(t, filepath.Join(killedPlace.run.Private, f.cli.registry, "hashicorp", "time", "0.14.2", runtime.GOOS+"_"+runtime.GOARCH, "half"), "half")
+		expectDone(t, append(places, killedPlace), append(cmds, killedPlace.start(t)))
 
 		// Another version with the same program is another package.
 		f.add(t, "time", "0.14.3", append(timeProvider(t), 0))

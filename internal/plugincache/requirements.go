@@ -5,6 +5,7 @@
 package plugincache
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"os"
@@ -97,8 +98,9 @@ type moduleFile struct {
 	Rest      hcl.Body   `hcl:",remain"`
 }
 
-// readRequired adds the providers that are required explicitly.
-func (f moduleFile) readRequired(to map[string]requirement) {
+// addProviders adds what the file says about providers, by the names that the module has for them.
+// An explicit requirement takes precedence over the use of a provider, which needs none.
+func (f moduleFile) addProviders(to map[string]requirement) {
 	for _, t := range f.Terraform {
 		for _, block := range t.Required {
 			attributes, _ := block.Providers.JustAttributes()
@@ -107,16 +109,19 @@ func (f moduleFile) readRequired(to map[string]requirement) {
 			}
 		}
 	}
-}
 
-// readUsed adds the providers that are used, perhaps without being required.
-func (f moduleFile) readUsed(to map[string]requirement) {
+	use := func(name string) {
+		if _, ok := to[name]; !ok {
+			to[name] = requirement{}
+		}
+	}
+
 	for _, p := range f.Providers {
-		to[p.Name] = requirement{}
+		use(p.Name)
 	}
 
 	for _, r := range slices.Concat(f.Resources, f.Data, f.Ephemeral) {
-		to[r.provider()] = requirement{}
+		use(r.provider())
 	}
 }
 
@@ -181,9 +186,7 @@ func (m *moduleReader) read(dir string) {
 
 	m.seen[dir] = true
 
-	// The keys are the names that the module has for providers.
-	required := map[string]requirement{}
-	used := map[string]requirement{}
+	providers := map[string]requirement{}
 
 	entries, _ := fs.ReadDir(m.fsys, dir)
 	for _, e := range entries {
@@ -192,8 +195,7 @@ func (m *moduleReader) read(dir string) {
 		}
 
 		f := m.parse(path.Join(dir, e.Name()))
-		f.readRequired(required)
-		f.readUsed(used)
+		f.addProviders(providers)
 
 		for _, call := range f.Modules {
 			if source := literal(call.Source); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
@@ -202,10 +204,7 @@ func (m *moduleReader) read(dir string) {
 		}
 	}
 
-	// Explicit requirements take precedence.
-	maps.Copy(used, required)
-
-	for name, r := range used {
+	for name, r := range providers {
 		if address := m.address(name, r.source); address != "" {
 			m.all[address] = append(m.all[address], r.constraints...)
 		}
@@ -219,18 +218,12 @@ func (m *moduleReader) address(name, source string) string {
 		return ""
 	}
 
-	if source == "" {
-		source = name
-	}
-
-	parts := strings.Split(source, "/")
-	defaults := []string{m.registry, "hashicorp"}
-
+	parts := strings.Split(cmp.Or(source, name), "/")
 	if len(parts) > 3 {
 		return ""
 	}
 
-	return strings.Join(append(defaults[:3-len(parts)], parts...), "/")
+	return strings.Join(append([]string{m.registry, "hashicorp"}[:3-len(parts)], parts...), "/")
 }
 
 // parse parses a file. After errors, the parsed part is enough.

@@ -184,14 +184,24 @@ func (d *Dir) Forget() error {
 }
 
 // LastRun returns the time of the last run in the directory, as far as it is known: a run makes
-// and removes files there.
+// and removes files there. A time in the future comes from a clock that was ahead. It is set to
+// now.
 func (d *Dir) LastRun() (time.Time, error) {
 	info, err := d.dir.Stat(".")
 	if err != nil {
 		return time.Time{}, fmt.Errorf("cannot read working directory: %w", err)
 	}
 
-	return info.ModTime(), nil
+	last, now := info.ModTime(), time.Now()
+	if !last.After(now) {
+		return last, nil
+	}
+
+	if err := d.dir.Chtimes(".", now, now); err != nil {
+		return time.Time{}, fmt.Errorf("cannot correct the time of the last run: %w", err)
+	}
+
+	return now, nil
 }
 
 // badEntrypoint names the field of the specification.

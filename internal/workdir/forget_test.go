@@ -86,4 +86,25 @@ func TestLastRun(t *testing.T) {
 	if got, err := d.LastRun(); err != nil || !got.Equal(want) {
 		t.Errorf("LastRun(): want %s, got %s and error %v", want, got, err)
 	}
+
+	// A clock that was ahead must not protect the directory until that time.
+	future := time.Now().Add(24 * time.Hour)
+	if err := os.Chtimes(d.Path(), future, future); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 {
+		if got, err := d.LastRun(); err != nil || time.Since(got) < 0 || time.Since(got) > time.Minute {
+			t.Errorf("LastRun() of the future: want about now, got %s and error %v", got, err)
+		}
+	}
+
+	info, err := os.Stat(d.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if info.ModTime().After(time.Now()) {
+		t.Errorf("a last run of the future does not age: it was at %s", info.ModTime())
+	}
 }
