@@ -7,9 +7,12 @@ package initcache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 func TestRestore(t *testing.T) {
@@ -262,4 +266,198 @@ func TestStart(t *testing.T) {
 	}
 
 	expectEntries(t, c, "entries after a start", "new")
+}
+
+// TestLinks ensures that programs are not copied, that no other user can read secrets,
+// and that a change in one directory does not reach another.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+	src := store(t, c, "key", initialized())
+	dir := t.TempDir()
+
+	if !c.Restore("key", dir) {
+		t.Fatal("Restore(...): want true, got false")
+	}
+
+	for name := range initialized() {
+		a, err := os.Stat(filepath.Join(src, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		b, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got, want := os.SameFile(a, b), strings.Contains(name, "/providers/"); got != want {
+			t.Errorf("%q is the same file: want %t, got %t", name, want, got)
+		}
+
+		if !os.SameFile(a, b) && b.Mode().Perm() != 0o600 {
+			t.Errorf("mode of %q: want 0600, got %o", name, b.Mode().Perm())
+		}
+	}
+}
+
+// TestOtherDevice ensures that programs are copied where they cannot be linked.
+func TestOtherDevice(t *testing.T) {
+	t.Parallel()
+
+	const program = ".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0"
+
+	c := New(filepath.Join(filesystem.Other(t), "cache"), func(bool) {})
+	src, dir := t.TempDir(), t.TempDir()
+	filesystem.Write(t, src, initialized())
+
+	if err := errors.Join(os.Chmod(filepath.Join(src, program), 0o755), c.Store("key", src, src)); err != nil {
+		t.Fatal(err)
+	}
+
+	if !c.Restore("key", dir) {
+		t.Fatal("Restore(...): want true, got false")
+	}
+
+	if diff := cmp.Diff(initialized(), filesystem.Read(t, dir)); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
+	}
+
+	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode of a program: want 0700, got %v and error %v", info, err)
+	}
+}
+
+// TestModes ensures that no other user can read an entry, regardless of the modes that
+// the CLI sets.
+func TestModes(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+	store(t, c, "key", initialized())
+
+	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {
+		info, err := os.Stat(filepath.Join(c.entries.Path("key"), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want := fs.FileMode(0o600)
+		if info.IsDir() {
+			want = 0o700
+		}
+
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("mode of %q: want %o, got %o", name, want, got)
+		}
+	}
+}
+
+// TestCLI ensures that a CLI accepts the restored result of init of another directory, including
+// providers, modules and backend.
+func TestCLI(t *testing.T) {
+	t.Parallel()
+
+	mirror := program.Need(t, "PROVIDER_MIRROR")
+	config := filepath.Join(t.TempDir(), "cli.tfrc")
+	filesystem.Write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
+
+	module := files{
+		"main.tf":   "terraform {\n  backend \"local\" {\n    path = \"state\"\n  }\n}\nmodule \"a\" {\n  source = \"./a\"\n}\n",
+		"a/main.tf": `resource "time_static" "this" {}`,
+	}
+
+	for name, path := range program.CLIs(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := func(dir string, args ...string) {
+				cmd := exec.CommandContext(t.Context(), path, args...)
+				cmd.Dir = dir
+				cmd.Env = []string{"HOME=" + os.DevNull, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + config, "CHECKPOINT_DISABLE=1"}
+
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s %q: %v: %s", name, args, err, out)
+				}
+			}
+
+			first, second := t.TempDir(), t.TempDir()
+			filesystem.Write(t, first, module)
+			filesystem.Write(t, second, module)
+
+			c := newCache(t)
+
+			run(first, "init", "-input=false", "-no-color")
+
+			if err := c.Store("key", first, first); err != nil {
+				t.Fatal(err)
+			}
+
+			if !c.Restore("key", second) {
+				t.Fatal("Restore(...): want true, got false")
+			}
+
+			run(second, "apply", "-auto-approve", "-input=false", "-no-color")
+		})
+	}
+}
+
+type files = filesystem.Files
+
+// initialized returns a result of init.
+func initialized() files {
+	return files{
+		".terraform.lock.hcl":                                 "lock",
+		".terraform/terraform.tfstate":                        "backend",
+		".terraform/modules/modules.json":                     "{}",
+		".terraform/modules/a/main.tf":                        "a",
+		".terraform/modules/a/link.tf":                        "-> main.tf",
+		".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0": "program",
+	}
+}
+
+// with returns the files and another one.
+func with(f files, name, content string) files {
+	f[name] = content
+
+	return f
+}
+
+func newCache(t *testing.T) *Cache {
+	t.Helper()
+
+	return New(filepath.Join(t.TempDir(), "cache"), func(bool) {})
+}
+
+// store stores the result of an init under a key, and returns its directory.
+func store(t *testing.T, c *Cache, key string, f files) string {
+	t.Helper()
+
+	dir := t.TempDir()
+	filesystem.Write(t, dir, f)
+
+	if err := c.Store(key, dir, dir); err != nil {
+		t.Fatal(err)
+	}
+
+	return dir
+}
+
+// setAge makes an entry older.
+func setAge(t *testing.T, c *Cache, key string, age time.Duration) {
+	t.Helper()
+
+	then := time.Now().Add(-age)
+	if err := os.Chtimes(c.entries.Path(key), then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectEntries(t *testing.T, c *Cache, what string, want ...string) {
+	t.Helper()
+
+	if diff := cmp.Diff(want, filesystem.Names(t, c.entries.Dir), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: -want, +got:\n%s", what, diff)
+	}
 }

@@ -14,6 +14,7 @@ package plugincache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // Variable is the environment variable that names the plugin cache.
@@ -152,3 +154,37 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 
 // enabled parses the value of mayBreakVariable like the CLI.
 func enabled(value string) bool { return value != "" && value != "0" }
+
+// A lockFile is the text of a dependency lock file. It is empty if there is none.
+type lockFile string
+
+func readLockFile(dir string) (lockFile, error) {
+	data, err := regular.Read(filepath.Join(dir, ".terraform.lock.hcl"), maxConfig)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("cannot read dependency lock file: %w", err)
+	}
+
+	return lockFile(data), nil
+}
+
+// accepts says whether the CLI would take the package from a plugin cache. Other packages must
+// not be in the private cache: the CLI would install the right one over them, and so write to
+// files that other runs use.
+//
+// A locked provider needs the right checksum. For any other provider, a complete package is
+// accepted if mayBreak is set (see mayBreakVariable), and a foreign package if the user has set
+// that variable.
+func (l lockFile) accepts(p pkg, mayBreak, chosen bool) bool {
+	if !strings.Contains(string(l), `"`+p.address+`"`) {
+		return mayBreak && (chosen || !p.foreign)
+	}
+
+	// Before the files of a foreign package are read.
+	if !strings.Contains(string(l), `"`+p.version+`"`) {
+		return false
+	}
+
+	sum, err := p.checksum()
+
+	return err == nil && strings.Contains(string(l), `"`+sum+`"`)
+}
