@@ -84,7 +84,7 @@ func probe(path string) error {
 		return err
 	}
 
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), os.Remove(f.Name())) //nolint:gosec // It was made here.
 }
 
 // Bind binds the root to a cluster. It fails if the root is bound to another one: the directories

@@ -70,7 +70,7 @@ func (d *Dir) sweepTempDirs() error {
 //
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.
-func (d *Dir) ReplaceTree(src, revision string) error { //nolint:cyclop // A list of steps, each of which may fail.
+func (d *Dir) ReplaceTree(src, revision string) error {
 	rel, err := filepath.Rel(d.Path(), src)
 	if err != nil {
 		return fmt.Errorf("cannot use module: %w", err)
