@@ -6,13 +6,12 @@
 package fence
 
 import (
+	"fmt"
 	"math"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Constants of the kernel that golang.org/x/sys/unix does not have.
@@ -50,7 +49,7 @@ func New() (*Fence, error) {
 	f := &Fence{}
 	//nolint:gosec // This is how the kernel wants its arguments.
 	if _, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&f.timer))); errno != 0 {
-		return nil, errors.Wrap(errno, "cannot create timer")
+		return nil, fmt.Errorf("cannot create timer: %w", errno)
 	}
 
 	return f, nil
@@ -60,7 +59,7 @@ func New() (*Fence, error) {
 func (f *Fence) Now() (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		return 0, errors.Wrap(err, "cannot read clock")
+		return 0, fmt.Errorf("cannot read clock: %w", err)
 	}
 
 	return time.Duration(ts.Nano()), nil
@@ -78,13 +77,13 @@ func (f *Fence) Disarm() error { return f.set(0) }
 
 func (f *Fence) set(at time.Duration) error {
 	if at < 0 || at == math.MaxInt64 {
-		return errors.Errorf("%d is no time", at)
+		return fmt.Errorf("%d is no time", at)
 	}
 
 	spec := struct{ interval, value unix.Timespec }{value: unix.NsecToTimespec(int64(at))}
 	//nolint:gosec // This is how the kernel wants its arguments.
 	if _, _, errno := unix.Syscall6(unix.SYS_TIMER_SETTIME, uintptr(f.timer), timerAbstime, uintptr(unsafe.Pointer(&spec)), 0, 0, 0); errno != 0 {
-		return errors.Wrap(errno, "cannot set timer")
+		return fmt.Errorf("cannot set timer: %w", errno)
 	}
 
 	return nil

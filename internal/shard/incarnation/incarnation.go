@@ -20,12 +20,12 @@ package incarnation
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Dir is the directory of the process files in a pod.
@@ -60,13 +60,13 @@ func (p *ProcessFiles) Begin(identity string) (err error) {
 
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
-		return errors.Wrap(err, "cannot open directory of process files")
+		return fmt.Errorf("cannot open directory of process files: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	own, err := root.OpenFile(prefix+identity, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return errors.Wrap(err, "cannot make process file")
+		return fmt.Errorf("cannot make process file: %w", err)
 	}
 
 	if err := hold(root, identity); err != nil {
@@ -83,18 +83,21 @@ func (p *ProcessFiles) Begin(identity string) (err error) {
 func hold(root *os.Root, identity string) error {
 	f, err := open(root, identity)
 	if err != nil {
-		return errors.Wrap(err, "cannot open process file")
+		return fmt.Errorf("cannot open process file: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // Nothing is written through it.
 
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		// The duplicate keeps the lock, and children inherit it. The garbage collector closes an
-		// os.File that is not used any more, and does not know of the duplicate.
-		_, err = unix.Dup(int(f.Fd()))
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("cannot lock process file: %w", err)
 	}
 
-	return errors.Wrap(err, "cannot lock process file")
+	// The duplicate keeps the lock, and children inherit it. The garbage collector closes an os.File
+	// that is not used any more, and does not know of the duplicate.
+	if _, err := unix.Dup(int(f.Fd())); err != nil {
+		return fmt.Errorf("cannot lock process file: %w", err)
+	}
+
+	return nil
 }
 
 // Wrote notes the version of the Lease that this process has just written.
@@ -104,9 +107,11 @@ func (p *ProcessFiles) Wrote(version string) error {
 	}
 
 	// An earlier version may be longer. What follows the end of the line does not count.
-	_, err := p.own.WriteAt([]byte(version+"\n"), 0)
+	if _, err := p.own.WriteAt([]byte(version+"\n"), 0); err != nil {
+		return fmt.Errorf("cannot write process file: %w", err)
+	}
 
-	return errors.Wrap(err, "cannot write process file")
+	return nil
 }
 
 // Last returns the version of the Lease that the process with the supplied identity wrote last.

@@ -6,6 +6,7 @@ package incarnation
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,8 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
@@ -100,7 +99,7 @@ func expectLast(t *testing.T, r *ProcessFiles, want string) {
 
 	if err := wait.Until(t.Context(), wait.Patience, func() error {
 		if diff := cmp.Diff(want, r.Last(identity)); diff != "" {
-			return errors.Errorf("Last(...): -want, +got:\n%s", diff)
+			return fmt.Errorf("Last(...): -want, +got:\n%s", diff)
 		}
 
 		return nil
