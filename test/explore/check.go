@@ -32,8 +32,8 @@ func expect(t *testing.T, reason string, got Result, want string) {
 	}
 }
 
-// few states take about a tenth of a second, with the race detector.
-const few = 5_000
+// few states take about a twentieth of a second, with the race detector.
+const few = 2_000
 
 // ExpectSafe explores worlds in which nothing may go wrong. With -short, it explores only the
 // first states of each: most broken rules show after few moves, see TestModelWithoutRule.

@@ -132,36 +132,23 @@ func (m *model) releaseEarly(s *state, p int) {
 }
 
 // quiet says that nothing is in progress in a process.
-func quiet(p *process) bool {
-	for _, w := range p.work {
-		if w.step != idle || w.release != notReleasing {
-			return false
-		}
-	}
-
-	return true
-}
+func quiet(p *process) bool { return p.work.step == idle && p.work.release == notReleasing }
 
 // end a process. Requests that it has sent may still arrive.
 func (m *model) end(s *state, p int) {
-	me := process{status: gone}
+	was := s.procs[p].work
+	is := work{lateClaim: was.lateClaim, lateErase: was.lateErase, lateStatus: was.lateStatus, lateCarries: was.lateCarries}
+	is.late(was.claiming, was.release, was.releasing)
 
-	for w, was := range s.procs[p].work {
-		is := work{lateClaim: was.lateClaim, lateErase: was.lateErase, lateStatus: was.lateStatus, lateCarries: was.lateCarries}
-		is.late(was.claiming, was.release, was.releasing)
-
-		if was.recording && was.base == valid {
-			is.lateStatus, is.lateCarries = valid, was.carries
-		}
-
-		if was.step == working && m.without == childrenDie {
-			is.step, is.uid = working, was.uid
-		}
-
-		me.work[w] = is
+	if was.recording && was.base == valid {
+		is.lateStatus, is.lateCarries = valid, was.carries
 	}
 
-	s.procs[p] = me
+	if was.step == working && m.without == childrenDie {
+		is.step, is.uid = working, was.uid
+	}
+
+	s.procs[p] = process{status: gone, work: is}
 }
 
 // late says that no process waits for the supplied requests any more. Requests without a further

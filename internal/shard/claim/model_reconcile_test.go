@@ -9,20 +9,20 @@ import (
 )
 
 // cache does one step in which the cache of a process catches up.
-func (m *model) cache(s *state, p, w int, fn yield) {
+func (m *model) cache(s *state, p int, fn yield) {
 	if !m.cached(p) {
 		return
 	}
 
-	is := m.cacheable(s, p, w)
-	was := s.procs[p].work[w].seen
+	is := m.cacheable(s, p)
+	was := s.procs[p].work.seen
 
 	if is == was {
 		return
 	}
 
 	n := *s
-	mine := &n.procs[p].work[w]
+	mine := &n.procs[p].work
 	mine.seen = is
 
 	if was.found && !is.found && m.without != leavingReleases {
@@ -30,25 +30,25 @@ func (m *model) cache(s *state, p, w int, fn yield) {
 		mine.due = mine.due || mine.held && m.without == releaseWaitsForWork
 	}
 
-	fn(move{kind: catchesUp, proc: uint8(p), space: uint8(w)}, &n)
+	fn(move{kind: catchesUp, proc: uint8(p)}, &n)
 }
 
 // reconcile does one step of a worker.
-func (m *model) reconcile(s *state, p, w int, fn yield) {
+func (m *model) reconcile(s *state, p int, fn yield) {
 	n := *s
-	mine := &n.procs[p].work[w]
+	mine := &n.procs[p].work
 	done := func(kind moveKind) {
-		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		fn(move{kind: kind, proc: uint8(p)}, &n)
 		n = *s
 	}
 
 	switch mine.step {
 	case idle:
 		if n.procs[p].status == leading {
-			m.readAnew(&n, p, w, done)
+			m.readAnew(&n, p, done)
 		}
 	case hasRead:
-		m.decide(&n, p, w, done)
+		m.decide(&n, p, done)
 	case decided:
 		m.begin(mine)
 		done(begins)
@@ -59,7 +59,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 			done(ends)
 		}
 	case writing:
-		m.lose(&n, p, w, done)
+		m.lose(&n, p, done)
 	case refused:
 		mine.endTake(func(h *holdings) {
 			h.refuse(ref{})
@@ -69,7 +69,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 			}
 		})
 		done(claimAnswered)
-		m.lose(&n, p, w, done)
+		m.lose(&n, p, done)
 	case written:
 		mine.endTake(func(h *holdings) {
 			h.accept(ref{})
@@ -79,7 +79,7 @@ func (m *model) reconcile(s *state, p, w int, fn yield) {
 			}
 		})
 		done(claimAnswered)
-		m.lose(&n, p, w, done)
+		m.lose(&n, p, done)
 	}
 }
 
@@ -118,13 +118,13 @@ func (w *work) endTake(fn func(h *holdings)) {
 }
 
 // lose the answer to a claim.
-func (m *model) lose(s *state, p, w int, done func(moveKind)) {
+func (m *model) lose(s *state, p int, done func(moveKind)) {
 	if s.left.losses == 0 {
 		return
 	}
 
 	s.left.losses--
-	mine := &s.procs[p].work[w]
+	mine := &s.procs[p].work
 
 	if mine.step == writing {
 		mine.late(mine.claiming, notReleasing, none)
@@ -153,17 +153,17 @@ func (m *model) lose(s *state, p, w int, done func(moveKind)) {
 
 // readAnew reads a Workspace. If it comes from a cache, the decision follows at once: the cache may
 // already be behind.
-func (m *model) readAnew(s *state, p, w int, done func(moveKind)) {
-	mine := &s.procs[p].work[w]
+func (m *model) readAnew(s *state, p int, done func(moveKind)) {
+	mine := &s.procs[p].work
 
 	switch {
 	case !m.cached(p):
 		mine.step = hasRead
-		mine.seen = view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
+		mine.seen = view{found: true, uid: s.uid, label: s.label, claim: s.claim, latest: true}
 
 		done(readsLive)
 	case mine.seen.found:
-		m.decide(s, p, w, done)
+		m.decide(s, p, done)
 	case mine.held && !mine.leaving && m.without != leavingReleases:
 		mine.holdings(func(h *holdings) { h.leave(ref{}) })
 		done(decides)
@@ -171,18 +171,18 @@ func (m *model) readAnew(s *state, p, w int, done func(moveKind)) {
 }
 
 // decide which action to take on a Workspace, and begin it.
-func (m *model) decide(s *state, p, w int, done func(moveKind)) {
+func (m *model) decide(s *state, p int, done func(moveKind)) {
 	before := *s
-	m.act(s, p, w, Decide(m.situation(s, p, w, false)), done)
+	m.act(s, p, Decide(m.situation(s, p, false)), done)
 
 	// Reads of Leases may fail.
 	*s = before
-	m.act(s, p, w, Decide(m.situation(s, p, w, true)), func(moveKind) { done(cannotReadLease) })
+	m.act(s, p, Decide(m.situation(s, p, true)), func(moveKind) { done(cannotReadLease) })
 }
 
 // situation of a process, without the rules that are switched off.
-func (m *model) situation(s *state, p, w int, unreadable bool) Situation {
-	mine := &s.procs[p].work[w]
+func (m *model) situation(s *state, p int, unreadable bool) Situation {
+	mine := &s.procs[p].work
 	claims := m.roles[p] != unsharded
 	out := Situation{
 		Serves:        m.serves[m.roles[p]][mine.seen.label],
@@ -240,8 +240,8 @@ func (s *Situation) unreadable(dead bool) {
 }
 
 // act on a decision.
-func (m *model) act(s *state, p, w int, a Action, done func(moveKind)) {
-	mine := &s.procs[p].work[w]
+func (m *model) act(s *state, p int, a Action, done func(moveKind)) {
+	mine := &s.procs[p].work
 	waited := mine.step == hasRead
 	mine.step = idle
 	read := mine.seen

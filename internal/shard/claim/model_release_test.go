@@ -11,34 +11,34 @@ import (
 func theObject() Object { return &clusterv1beta1.Workspace{} }
 
 // release does one step of the goroutine that releases claims.
-func (m *model) release(s *state, p, w int, fn yield) {
+func (m *model) release(s *state, p int, fn yield) {
 	n := *s
-	mine := &n.procs[p].work[w]
+	mine := &n.procs[p].work
 	done := func(kind moveKind) {
-		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		fn(move{kind: kind, proc: uint8(p)}, &n)
 		n = *s
 	}
 
 	switch mine.release {
 	case notReleasing:
 		if mine.due && n.procs[p].status == leading {
-			m.beginRelease(&n, p, w)
+			m.beginRelease(&n, p)
 			done(releases)
 		}
 	case settled:
-		m.readToErase(&n, p, w)
+		m.readToErase(&n, p)
 		done(readsToErase)
 	case erased:
 		mine.endRelease()
 		done(eraseAnswered)
-		m.loseRelease(&n, p, w, done)
+		m.loseRelease(&n, p, done)
 	case settling, erasing:
-		m.loseRelease(&n, p, w, done)
+		m.loseRelease(&n, p, done)
 	}
 }
 
-func (m *model) beginRelease(s *state, p, w int) {
-	mine := &s.procs[p].work[w]
+func (m *model) beginRelease(s *state, p int) {
+	mine := &s.procs[p].work
 
 	ok, unsure := false, mine.unsure
 	mine.holdings(func(h *holdings) {
@@ -55,19 +55,19 @@ func (m *model) beginRelease(s *state, p, w int) {
 	case unsure != none:
 		mine.release, mine.releasing = settling, unsure
 	default:
-		m.readToErase(s, p, w)
+		m.readToErase(s, p)
 	}
 }
 
 // readToErase reads the Workspace and sends the request that removes the claim, if the claim is
 // still there.
-func (m *model) readToErase(s *state, p, w int) {
-	mine := &s.procs[p].work[w]
+func (m *model) readToErase(s *state, p int) {
+	mine := &s.procs[p].work
 
 	mine.release, mine.releasing = erasing, valid
 	// An erasure on condition of the version requires a check of the claim first. Without that
 	// condition, the API server does the check.
-	if (s.claim[w] != name(p+1) || s.uid[w] != mine.heldUID) && m.without != eraseNeedsOwnClaim && m.without != eraseNeedsVersion {
+	if (s.claim != name(p+1) || s.uid != mine.heldUID) && m.without != eraseNeedsOwnClaim && m.without != eraseNeedsVersion {
 		mine.release, mine.releasing = erased, none
 	}
 }
@@ -78,13 +78,13 @@ func (w *work) endRelease() {
 }
 
 // loseRelease loses the answer to a request of the release.
-func (m *model) loseRelease(s *state, p, w int, done func(moveKind)) {
+func (m *model) loseRelease(s *state, p int, done func(moveKind)) {
 	if s.left.losses == 0 {
 		return
 	}
 
 	s.left.losses--
-	mine := &s.procs[p].work[w]
+	mine := &s.procs[p].work
 	mine.late(none, mine.release, mine.releasing)
 	mine.release, mine.releasing = notReleasing, none
 
@@ -92,17 +92,17 @@ func (m *model) loseRelease(s *state, p, w int, done func(moveKind)) {
 }
 
 // network delivers requests, independently of the state of their sender.
-func (m *model) network(s *state, p, w int, fn yield) {
+func (m *model) network(s *state, p int, fn yield) {
 	n := *s
-	mine := &n.procs[p].work[w]
+	mine := &n.procs[p].work
 	done := func(kind moveKind) {
-		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		fn(move{kind: kind, proc: uint8(p)}, &n)
 		n = *s
 	}
 
 	if mine.step == writing {
 		mine.step = refused
-		if m.claim(&n, p, w, mine.claiming) {
+		if m.claim(&n, p, mine.claiming) {
 			mine.step = written
 		}
 
@@ -112,7 +112,7 @@ func (m *model) network(s *state, p, w int, fn yield) {
 	}
 
 	if mine.release == settling {
-		m.claim(&n, p, w, mine.releasing)
+		m.claim(&n, p, mine.releasing)
 		mine.release, mine.releasing = settled, none
 
 		done(settleArrives)
@@ -120,7 +120,7 @@ func (m *model) network(s *state, p, w int, fn yield) {
 
 	if mine.release == erasing {
 		mine.release = settled
-		if m.erase(&n, p, w, mine.releasing) {
+		if m.erase(&n, p, mine.releasing) {
 			mine.release = erased
 		}
 
@@ -130,21 +130,21 @@ func (m *model) network(s *state, p, w int, fn yield) {
 	}
 
 	if mine.lateClaim != none {
-		m.claim(&n, p, w, mine.lateClaim)
+		m.claim(&n, p, mine.lateClaim)
 		mine.lateClaim = none
 
 		done(lateClaimArrives)
 	}
 
 	if mine.lateStatus != none {
-		m.status(&n, w, mine.lateCarries)
+		m.status(&n, mine.lateCarries)
 		mine.lateStatus, mine.lateCarries = none, 0
 
 		done(lateStatusArrives)
 	}
 
 	if mine.lateErase != none {
-		m.erase(&n, p, w, mine.lateErase)
+		m.erase(&n, p, mine.lateErase)
 		mine.lateErase = none
 
 		done(lateEraseArrives)
@@ -152,29 +152,29 @@ func (m *model) network(s *state, p, w int, fn yield) {
 }
 
 // claim returns the answer of the API server to a request that writes a claim.
-func (m *model) claim(s *state, p, w int, r request) bool {
+func (m *model) claim(s *state, p int, r request) bool {
 	if r != valid && m.without != claimNeedsVersion {
 		return false
 	}
 
-	if s.claim[w] != name(p+1) {
-		s.claim[w] = name(p + 1)
-		m.changed(s, w)
+	if s.claim != name(p+1) {
+		s.claim = name(p + 1)
+		m.changed(s)
 	}
 
 	return true
 }
 
 // erase returns the answer of the API server to a request that removes a claim.
-func (m *model) erase(s *state, p, w int, r request) bool {
+func (m *model) erase(s *state, p int, r request) bool {
 	if r != valid && m.without != eraseNeedsVersion {
 		return false
 	}
 
-	mine := s.claim[w] == name(p+1) || m.without == eraseNeedsOwnClaim
-	if mine && s.claim[w] != 0 {
-		s.claim[w] = 0
-		m.changed(s, w)
+	mine := s.claim == name(p+1) || m.without == eraseNeedsOwnClaim
+	if mine && s.claim != 0 {
+		s.claim = 0
+		m.changed(s)
 	}
 
 	return true

@@ -6,11 +6,11 @@ package claim
 
 // record does one step of a process that writes the status of the Workspace that it works on. It
 // writes the whole status, with the claim.
-func (m *model) record(s *state, p, w int, fn yield) {
+func (m *model) record(s *state, p int, fn yield) {
 	n := *s
-	mine := &n.procs[p].work[w]
+	mine := &n.procs[p].work
 	done := func(kind moveKind) {
-		fn(move{kind: kind, proc: uint8(p), space: uint8(w)}, &n)
+		fn(move{kind: kind, proc: uint8(p)}, &n)
 		n = *s
 	}
 
@@ -30,12 +30,12 @@ func (m *model) record(s *state, p, w int, fn yield) {
 	}
 
 	if mine.base == valid {
-		m.status(&n, w, mine.carries)
+		m.status(&n, mine.carries)
 		mine.base, mine.recording = valid, false
 
 		done(statusIsWritten)
 	} else {
-		done(m.repeat(&n, p, w))
+		done(m.repeat(&n, p))
 	}
 
 	if n.left.losses > 0 {
@@ -51,10 +51,10 @@ func (m *model) record(s *state, p, w int, fn yield) {
 }
 
 // repeat a refused status, on the latest version.
-func (m *model) repeat(s *state, p, w int) moveKind {
-	mine := &s.procs[p].work[w]
+func (m *model) repeat(s *state, p int) moveKind {
+	mine := &s.procs[p].work
 
-	if s.uid[w] != mine.uid {
+	if s.uid != mine.uid {
 		mine.recording = false
 
 		return statusIsNot
@@ -66,19 +66,19 @@ func (m *model) repeat(s *state, p, w int) moveKind {
 		return statusIsRepeated
 	}
 
-	if now := s.claim[w]; now != 0 && now != mine.carries {
+	if now := s.claim; now != 0 && now != mine.carries {
 		mine.base, mine.recording = outdated, false
 
 		return statusIsNot
 	}
 
-	mine.carries = s.claim[w]
+	mine.carries = s.claim
 
 	return statusIsRepeated
 }
 
 // status is the effect of a status that is not outdated in the API server.
-func (m *model) status(s *state, w int, claim name) {
-	s.claim[w] = claim
-	m.changed(s, w)
+func (m *model) status(s *state, claim name) {
+	s.claim = claim
+	m.changed(s)
 }

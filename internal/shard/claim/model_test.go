@@ -10,25 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The model is a small world: an API server that holds Workspaces and Leases, processes that see
+// The model is a small world: an API server that holds a Workspace and Leases, processes that see
 // them late, and requests that take time. The decisions of a process, and its holdings, are the
-// real code.
+// real code. One Workspace is enough: several share nothing but the Lease of their instance.
 //
 // A state is the complete state of that world at one moment. It is a value that can be a key of a
 // map: two ways to it lead to the same state.
 type state struct {
-	label [maxSpaces]label
-	uid   [maxSpaces]uint8
-	claim [maxSpaces]name
+	label label
+	uid   uint8
+	claim name
 	lease [roles]leaseState
 	procs [maxProcs]process
 	left  faults
 }
 
 const (
-	maxProcs  = 3
-	maxSpaces = 2
-	uids      = 2
+	maxProcs = 3
+	uids     = 2
 )
 
 // A name of a process, as in claims and Leases: 0 is none, and i+1 the process i.
@@ -90,7 +89,7 @@ const (
 type process struct {
 	status status
 	paused bool
-	work   [maxSpaces]work
+	work   work
 
 	// released says that, according to its Lease, this process has released the Lease.
 	released bool
@@ -230,10 +229,9 @@ func uidOf(i uint8) types.UID { return types.UID(rune('0' + i)) }
 
 // A move leads from one state to the next.
 type move struct {
-	kind  moveKind
-	proc  uint8
-	space uint8
-	arg   uint8
+	kind moveKind
+	proc uint8
+	arg  uint8
 }
 
 type moveKind uint8
@@ -330,25 +328,25 @@ func (k moveKind) String() string {
 
 // Describe a move in one line.
 func (m *model) Describe(e move, before, after *state) string {
-	who, space := m.name(name(e.proc+1)), fmt.Sprintf("Workspace %d", e.space)
+	who := m.name(name(e.proc + 1))
 
 	switch e.kind {
 	case relabels:
-		return fmt.Sprintf("%s %s %s", space, e.kind, labelNames()[e.arg])
+		return fmt.Sprintf("the Workspace %s %s", e.kind, labelNames()[e.arg])
 	case erases, copies:
-		return fmt.Sprintf("%s %s", space, e.kind)
+		return fmt.Sprintf("the Workspace %s", e.kind)
 	case restores:
-		return fmt.Sprintf("%s %s %s", space, e.kind, m.name(name(e.arg)))
+		return fmt.Sprintf("the Workspace %s %s", e.kind, m.name(name(e.arg)))
 	case starts, killed, pauses, terminated, continues, fenced, exits, acquires, outage, usurps, notices:
 		return fmt.Sprintf("%s %s", who, e.kind)
 	case seesExpired:
 		return fmt.Sprintf("%s %s %s (%s)", who, e.kind, roleNames()[e.arg], m.name(after.lease[e.arg].holder))
 	case decides, cannotReadLease:
-		was, is := before.procs[e.proc].work[e.space], after.procs[e.proc].work[e.space]
+		was, is := before.procs[e.proc].work, after.procs[e.proc].work
 
-		return fmt.Sprintf("%s %s %s %s, as it sees label %s, claim of %s", who, e.kind, is.verb(), space, labelNames()[was.seen.label], m.name(was.seen.claim))
+		return fmt.Sprintf("%s %s %s the Workspace, as it sees label %s, claim of %s", who, e.kind, is.verb(), labelNames()[was.seen.label], m.name(was.seen.claim))
 	default:
-		return fmt.Sprintf("%s %s: %s has label %s, claim of %s", who, e.kind, space, labelNames()[after.label[e.space]], m.name(after.claim[e.space]))
+		return fmt.Sprintf("%s %s: the Workspace has label %s, claim of %s", who, e.kind, labelNames()[after.label], m.name(after.claim))
 	}
 }
 

@@ -5,6 +5,8 @@
 package claim
 
 import (
+	"slices"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
@@ -13,7 +15,6 @@ type model struct {
 	roles  []role
 	start  []status
 	labels []label
-	spaces int
 	faults faults
 
 	// liveBackups says that the claims of instances that are alive can be restored.
@@ -54,9 +55,7 @@ func (m *model) Start() state {
 
 	s := state{left: m.faults}
 
-	for w := range m.spaces {
-		s.label[w] = m.labels[0]
-	}
+	s.label = m.labels[0]
 
 	for p, status := range m.start {
 		s.procs[p].status = status
@@ -76,18 +75,16 @@ func (m *model) Start() state {
 }
 
 func (m *model) catchUp(s *state, p int) {
-	for w := range m.spaces {
-		s.procs[p].work[w].seen = m.cacheable(s, p, w)
-	}
+	s.procs[p].work.seen = m.cacheable(s, p)
 }
 
 // cacheable is the content of the cache of a process that is not behind.
-func (m *model) cacheable(s *state, p, w int) view {
-	if !m.cached(p) || !m.serves[m.roles[p]][s.label[w]] {
+func (m *model) cacheable(s *state, p int) view {
+	if !m.cached(p) || !m.serves[m.roles[p]][s.label] {
 		return view{}
 	}
 
-	return view{found: true, uid: s.uid[w], label: s.label[w], claim: s.claim[w], latest: true}
+	return view{found: true, uid: s.uid, label: s.label, claim: s.claim, latest: true}
 }
 
 // cached says whether a process decides on the content of its cache.
@@ -95,10 +92,10 @@ func (m *model) cached(p int) bool {
 	return m.roles[p] != unsharded || m.without == unshardedReadsLive
 }
 
-// changed records a new version of a Workspace.
-func (m *model) changed(s *state, w int) {
+// changed records a new version of the Workspace.
+func (m *model) changed(s *state) {
 	for p := range m.roles {
-		s.procs[p].work[w].outdate(m.without != claimNeedsVersion && m.without != eraseNeedsVersion && m.without != eraseNeedsOwnClaim)
+		s.procs[p].work.outdate(m.without != claimNeedsVersion && m.without != eraseNeedsVersion && m.without != eraseNeedsOwnClaim)
 	}
 }
 
@@ -107,77 +104,121 @@ type yield func(e move, s *state)
 
 // Moves calls fn with each possible next move.
 func (m *model) Moves(s *state, fn func(move, *state)) {
-	for w := range m.spaces {
-		m.people(s, w, fn)
-		m.tamper(s, w, fn)
-	}
+	m.people(s, fn)
+	m.tamper(s, fn)
 
 	for p := range m.roles {
 		m.lives(s, p, fn)
+		m.network(s, p, fn)
 
-		for w := range m.spaces {
-			m.network(s, p, w, fn)
-
-			if at := s.procs[p].status; !s.procs[p].paused && (at == standby || at == leading || at == stopping || at == aborting) {
-				m.cache(s, p, w, fn)
-				m.reconcile(s, p, w, fn)
-				m.record(s, p, w, fn)
-				m.release(s, p, w, fn)
-			}
+		if at := s.procs[p].status; !s.procs[p].paused && at != absent && at != gone {
+			m.cache(s, p, fn)
+			m.reconcile(s, p, fn)
+			m.record(s, p, fn)
+			m.release(s, p, fn)
 		}
 	}
 }
 
-// people relabel Workspaces.
-func (m *model) people(s *state, w int, fn yield) {
+// people relabel the Workspace.
+func (m *model) people(s *state, fn yield) {
 	if s.left.relabels == 0 {
 		return
 	}
 
 	for _, l := range m.labels {
-		if l != s.label[w] {
+		if l != s.label {
 			n := *s
 			n.left.relabels--
-			n.label[w] = l
-			m.changed(&n, w)
-			fn(move{kind: relabels, space: uint8(w), arg: uint8(l)}, &n)
+			n.label = l
+			m.changed(&n)
+			fn(move{kind: relabels, arg: uint8(l)}, &n)
 		}
 	}
 }
 
-// tamper with the status of a Workspace, or replace the Workspace.
-func (m *model) tamper(s *state, w int, fn yield) {
+// tamper with the status of the Workspace, or replace the Workspace.
+func (m *model) tamper(s *state, fn yield) {
 	n := *s
 	done := func(kind moveKind, arg name) {
-		m.changed(&n, w)
-		fn(move{kind: kind, space: uint8(w), arg: uint8(arg)}, &n)
+		m.changed(&n)
+		fn(move{kind: kind, arg: uint8(arg)}, &n)
 		n = *s
 	}
 
-	if s.left.erasures > 0 && s.claim[w] != 0 {
+	if s.left.erasures > 0 && s.claim != 0 {
 		n.left.erasures--
-		n.claim[w] = 0
+		n.claim = 0
 
 		done(erases, 0)
 	}
 
 	for p := range m.roles {
-		if s.left.restores > 0 && s.claim[w] != name(p+1) && m.roles[p] != unsharded && (s.procs[p].status == gone || m.liveBackups) {
+		if s.left.restores > 0 && s.claim != name(p+1) && m.roles[p] != unsharded && (s.procs[p].status == gone || m.liveBackups) {
 			n.left.restores--
-			n.claim[w] = name(p + 1)
+			n.claim = name(p + 1)
 			done(restores, name(p+1))
 		}
 	}
 
 	if s.left.copies > 0 {
 		n.left.copies--
-		n.uid[w]++
+		n.uid++
 
 		// It is in the status of the copy, but was written for another UID.
 		if m.without != claimIsForUID {
-			n.claim[w] = 0
+			n.claim = 0
 		}
 
 		done(copies, 0)
 	}
 }
+
+// Wrong says that two processes work on one Workspace.
+func (m *model) Wrong(s *state) string {
+	var workers [uids]int
+
+	for p := range m.roles {
+		if is := &s.procs[p].work; is.step == working {
+			workers[is.uid]++
+		}
+	}
+
+	if slices.Max(workers[:]) > 1 {
+		return twoWorkers
+	}
+
+	return ""
+}
+
+// Goals is one: an instance that is to serve the Workspace works on it.
+func (m *model) Goals() int { return 1 }
+
+// Reached says that an instance that is to serve the Workspace works on it.
+func (m *model) Reached(s *state, _ int) bool {
+	for p, r := range m.roles {
+		is := &s.procs[p].work
+		if is.step == working && is.uid == s.uid && m.serves[r][s.label] {
+			return true
+		}
+	}
+
+	return false
+}
+
+// Due says that there is an instance that is to serve the Workspace.
+func (m *model) Due(s *state, _ int) bool {
+	for p, r := range m.roles {
+		at := s.procs[p].status
+		leads := at == leading && s.lease[r].holder == name(p+1)
+
+		if (at == standby || leads) && !s.procs[p].paused && m.serves[r][s.label] {
+			return true
+		}
+	}
+
+	return false
+}
+
+// Fault says that later moves do not depend on a move.
+func (m *model) Fault(e move) bool { return e.kind <= cannotReadLease }

@@ -10,59 +10,55 @@ func worlds() map[string]*model {
 	return map[string]*model{
 		"Restart": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, kills: 1, losses: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 2, kills: 1, losses: 1},
 		},
 		"Replica": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, pauses: 1, stops: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 2, pauses: 1, stops: 1},
 		},
 		"Unsharded": {
 			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, pauses: 1, losses: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, pauses: 1, losses: 1},
 		},
 		"CatchAll": {
 			roles: []role{catchAll, shardA, unsharded}, start: []status{absent, leading, leading},
-			labels: []label{unlabelled, labelA}, spaces: 1, faults: faults{relabels: 2, stops: 1, kills: 1},
+			labels: []label{unlabelled, labelA}, faults: faults{relabels: 2, stops: 1, kills: 1},
 		},
 		"Lossy": {
 			roles: []role{shardA, shardB}, start: []status{leading, leading},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 3, losses: 2},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 3, losses: 2},
 		},
 		"Outage": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, outages: 1, stops: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 2, outages: 1, stops: 1},
 		},
 		"UnshardedOutage": {
 			roles: []role{shardA, unsharded, unsharded}, start: []status{leading, leading, standby},
-			labels: []label{labelA}, spaces: 1, faults: faults{outages: 1, stops: 1, losses: 1},
+			labels: []label{labelA}, faults: faults{outages: 1, stops: 1, losses: 1},
 		},
 		"Usurped": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 2, usurpations: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 2, usurpations: 1},
 		},
 		"Status": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
 		},
 		"UnshardedStatus": {
 			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
 		},
 		"Erased": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA}, spaces: 1, faults: faults{erasures: 2, writes: 1, losses: 1, kills: 1},
+			labels: []label{labelA}, faults: faults{erasures: 2, writes: 1, losses: 1, kills: 1},
 		},
 		"Restored": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA}, spaces: 1, faults: faults{restores: 2, kills: 1, writes: 1, losses: 1},
+			labels: []label{labelA}, faults: faults{restores: 2, kills: 1, writes: 1, losses: 1},
 		},
 		"Copied": {
 			roles: []role{shardA, shardB}, start: []status{leading, leading},
-			labels: []label{labelA, labelB}, spaces: 1, faults: faults{relabels: 1, copies: 1, losses: 1, writes: 1},
-		},
-		"TwoWorkspaces": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, spaces: 2, faults: faults{relabels: 1, kills: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, copies: 1, losses: 1, writes: 1},
 		},
 	}
 }
