@@ -100,9 +100,9 @@ type Claims struct {
 	cache  client.Reader
 	kube   client.Client
 
-	held    *holdings
-	queue   workqueue.TypedRateLimitingInterface[ref]
-	notices *noticeLog
+	held  *holdings
+	queue workqueue.TypedRateLimitingInterface[ref]
+	waits *waits
 }
 
 // New returns the claims of the instance that serves id and holds its Lease with the supplied
@@ -116,7 +116,7 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 		cache:   cache,
 		kube:    kube,
 		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
-		notices: newNoticeLog(o.Metrics.ClaimsWaiting),
+		waits:   newWaits(o.Metrics.ClaimsWaiting),
 	}
 
 	if c.sharded() {

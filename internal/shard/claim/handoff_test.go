@@ -41,126 +41,80 @@ func (h *handOffs) HandedOff(previous string, took time.Duration) {
 	h.counted = append(h.counted, handOff{Previous: previous, Took: took})
 }
 
+// waiter returns the claims of an instance, and its metrics.
+func waiter(t *testing.T, id shard.ID, l Leases, cache client.Reader) (*Claims, *handOffs) {
+	t.Helper()
+
+	got := &handOffs{}
+	c := New(id, identity, l, cache, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
+	t.Cleanup(c.queue.ShutDown)
+
+	return c, got
+}
+
 func TestHandOffs(t *testing.T) {
 	t.Parallel()
 
-	const wait = time.Minute
+	const pause = time.Minute
 
-	ws := owned(nil)
+	// A step is the claim on a Workspace and the state of its holder, a minute after the step before.
+	// Without a state, the instance does not wait for the holder any more.
+	type step struct {
+		claim Claim
+		state lease.State
+	}
+
 	b := another("host-1_1f33")
+	a := Claim{Namespace: namespace, Lease: mustParse("a").LeaseName(), Holder: identity}
+	earlier := a
+	earlier.Holder = "host-0_0000"
+
+	waits := step{claim: b, state: lease.Alive}
+	died := step{claim: b, state: lease.Dead}
 
 	cases := map[string]struct {
-		reason string
-		id     shard.ID
-		do     func(c *Claims, pass func(time.Duration))
-		want   []handOff
+		reason    string
+		unsharded bool
+		steps     []step
+		want      []handOff
 
 		// waiting is the number of Workspaces that wait in the end.
 		waiting int
 	}{
-		"Waits": {
-			reason: "The other instance has not released it.",
-			id:     mustParse("a"),
-			do: func(c *Claims, _ func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-			},
-			waiting: 1,
-		},
-		"Released": {
-			reason: "The other instance has released it.",
-			id:     mustParse("a"),
-			do: func(c *Claims, pass func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-				pass(wait)
-				c.handedOff(ws, Situation{Me: c.me})
-				c.handedOff(ws, Situation{Me: c.me, Claimed: c.me})
-			},
-			want: []handOff{{Previous: handOffReleased, Took: wait}},
-		},
-		"Restarted": {
-			reason: "The other instance was restarted and has claimed it again. It is still the same wait.",
-			id:     mustParse("a"),
-			do: func(c *Claims, pass func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-				pass(wait)
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: another("host-1_2a44"), Claimant: lease.Alive})
-				pass(wait)
-				c.handedOff(ws, Situation{Me: c.me})
-			},
-			want: []handOff{{Previous: handOffReleased, Took: 2 * wait}},
-		},
-		"Died": {
-			reason: "The other instance is dead.",
-			id:     mustParse("a"),
-			do: func(c *Claims, pass func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-				pass(wait)
-				c.handedOff(ws, Situation{Me: c.me, Claimed: b, Claimant: lease.Dead})
-			},
-			want: []handOff{{Previous: handOffDead, Took: wait}},
-		},
-		"WasDead": {
-			reason: "The other instance was dead before: it was a hand-off without a wait.",
-			id:     mustParse("a"),
-			do: func(c *Claims, _ func(time.Duration)) {
-				c.handedOff(ws, Situation{Me: c.me, Claimed: b, Claimant: lease.Dead})
-			},
-			want: []handOff{{Previous: handOffDead}},
-		},
-		"New": {
-			reason: "No other instance has served it.",
-			id:     mustParse("a"),
-			do:     func(c *Claims, _ func(time.Duration)) { c.handedOff(ws, Situation{Me: c.me}) },
-		},
-		"Own": {
-			reason: "An earlier process of this instance has served it.",
-			id:     mustParse("a"),
-			do: func(c *Claims, _ func(time.Duration)) {
-				earlier := c.me
-				earlier.Holder = "host-0_0000"
-				c.handedOff(ws, Situation{Me: c.me, Claimed: earlier, Claimant: lease.Dead})
-			},
-		},
-		"UnshardedReleased": {
-			reason: "An unsharded instance waits for shards, too.",
-			do: func(c *Claims, pass func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Claimed: b, Claimant: lease.Alive})
-				pass(wait)
-				c.handedOff(ws, Situation{})
-			},
-			want: []handOff{{Previous: handOffReleased, Took: wait}},
-		},
-		"UnshardedDied": {
-			reason: "An unsharded instance does not remove the claim of a dead shard, and counts it once.",
-			do: func(c *Claims, pass func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Claimed: b, Claimant: lease.Alive})
-				pass(wait)
-				c.handedOff(ws, Situation{Claimed: b, Claimant: lease.Dead})
-				c.handedOff(ws, Situation{Claimed: b, Claimant: lease.Dead})
-			},
-			want: []handOff{{Previous: handOffDead, Took: wait}},
-		},
-		"Left": {
-			reason: "It was labelled for another instance again.",
-			id:     mustParse("a"),
-			do: func(c *Claims, _ func(time.Duration)) {
-				c.notify(ws, Wait, Situation{Me: c.me, Claimed: b, Claimant: lease.Alive})
-				c.notices.forget(ws.GetUID())
-			},
-		},
+		"Waits":             {reason: "The other instance has not released it.", steps: []step{waits, waits}, waiting: 1},
+		"Released":          {reason: "The other instance has released it.", steps: []step{waits, {}, {claim: a}}, want: []handOff{{Previous: handOffReleased, Took: pause}}},
+		"Restarted":         {reason: "The other instance has claimed it again. It is the same wait.", steps: []step{waits, {claim: another("host-1_2a44"), state: lease.Alive}, {}}, want: []handOff{{Previous: handOffReleased, Took: 2 * pause}}},
+		"Died":              {reason: "The other instance is dead.", steps: []step{waits, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
+		"WasDead":           {reason: "It was dead before: it is a hand-off without a wait.", steps: []step{died}, want: []handOff{{Previous: handOffDead}}},
+		"New":               {reason: "No other instance has served it.", steps: []step{{}}},
+		"Own":               {reason: "An earlier process of this instance has served it.", steps: []step{{claim: earlier, state: lease.Dead}}},
+		"UnshardedReleased": {reason: "An unsharded instance waits for shards, too.", unsharded: true, steps: []step{waits, {}}, want: []handOff{{Previous: handOffReleased, Took: pause}}},
+		"UnshardedDied":     {reason: "It does not remove the claim of a dead shard, and counts it once.", unsharded: true, steps: []step{waits, died, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			now, got := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), &handOffs{}
-			c := New(tc.id, identity, &stubLeases{}, nil, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
-			c.notices.now = func() time.Time { return now }
+			id := mustParse("a")
+			if tc.unsharded {
+				id = shard.ID{}
+			}
 
-			t.Cleanup(c.queue.ShutDown)
-			tc.do(c, func(d time.Duration) { now = now.Add(d) })
+			c, got := waiter(t, id, &stubLeases{}, nil)
+			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			c.waits.now = func() time.Time { return now }
+
+			for _, s := range tc.steps {
+				is := Situation{Me: c.me, Claimed: s.claim, Claimant: s.state}
+				if s.state == lease.Alive {
+					c.notify(ref{}, owned(nil), Wait, is)
+				} else {
+					c.handedOff(ref{}, is)
+				}
+
+				now = now.Add(pause)
+			}
 
 			if diff := cmp.Diff(tc.want, got.counted, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nhand-offs: -want, +got:\n%s", tc.reason, diff)
@@ -186,64 +140,32 @@ func (l *leasesHook) State(context.Context, client.ObjectKey, string) lease.Stat
 	return lease.Alive
 }
 
-// TestLeavesBeforeItWaits lets a Workspace leave the cache while it is decided that it waits.
+// TestLeavesBeforeItWaits lets a Workspace leave the cache while it is decided that it waits. The next
+// reconcile ends the wait.
 func TestLeavesBeforeItWaits(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
-		reason string
-		leave  func(cache *oldReader, h toolscache.ResourceEventHandler)
-		want   int
-	}{
-		"Stays": {
-			reason: "It waits.",
-			leave:  func(*oldReader, toolscache.ResourceEventHandler) {},
-			want:   1,
-		},
-		"Left": {
-			reason: "It does not wait for this instance.",
-			leave: func(cache *oldReader, h toolscache.ResourceEventHandler) {
-				left := cache.f.ws
-				cache.f.ws = nil
+	ws := owned(&commonv1beta1.Ownership{UID: "uid", Claim: claimed(another("host-1_1f33"))})
+	ws.SetLabels(map[string]string{shard.LabelKey: "a"})
 
-				h.OnDelete(left)
-			},
-		},
-		"Recreated": {
-			reason: "Another Workspace has its name now.",
-			leave: func(cache *oldReader, h toolscache.ResourceEventHandler) {
-				left := cache.f.ws
-				cache.f.ws = owned(nil)
-				cache.f.ws.SetUID("another")
+	cache, leases := &oldReader{&fixture{ws: ws}}, &leasesHook{}
+	c, got := waiter(t, mustParse("a"), leases, cache)
 
-				h.OnDelete(left)
-			},
-		},
+	r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, &clusterv1beta1.Workspace{})
+	leases.read = func() {
+		cache.f.ws = nil
+
+		r.Handler().OnDelete(ws)
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	for _, want := range []int{1, 0} {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err != nil {
+			t.Error(err)
+		}
 
-			b := another("host-1_1f33")
-			ws := owned(&commonv1beta1.Ownership{UID: "uid", Claim: claimed(b)})
-			ws.SetLabels(map[string]string{shard.LabelKey: "a"})
-
-			cache, leases, got := &oldReader{&fixture{ws: ws}}, &leasesHook{}, &handOffs{}
-			c := New(mustParse("a"), identity, leases, cache, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
-			t.Cleanup(c.queue.ShutDown)
-
-			r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, &clusterv1beta1.Workspace{})
-			leases.read = func() { tc.leave(cache, r.Handler()) }
-
-			if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err != nil {
-				t.Error(err)
-			}
-
-			if got.waiting != tc.want {
-				t.Errorf("\n%s\nwaiting: want %d, got %d", tc.reason, tc.want, got.waiting)
-			}
-		})
+		if got.waiting != want {
+			t.Errorf("waiting: want %d, got %d", want, got.waiting)
+		}
 	}
 }
 
@@ -285,13 +207,10 @@ func TestHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got := &handOffs{}
-			c := New(mustParse("a"), identity, &stubLeases{}, nil, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
-			t.Cleanup(c.queue.ShutDown)
-
+			c, got := waiter(t, mustParse("a"), &stubLeases{}, nil)
 			r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, ws)
 			name := ref{kind: r.kind, key: client.ObjectKeyFromObject(ws)}
-			c.notices.waited(ws.GetUID(), Claim{})
+			c.waits.since(name, Claim{})
 			c.held.add(name, ws.GetUID(), false)
 			c.held.end(name)
 

@@ -37,6 +37,9 @@ type holding struct {
 	// leaving says that it is to be released as soon as it is not busy. From then on no work
 	// begins, even if a cache that is behind still shows the Workspace.
 	leaving bool
+
+	// unsure is the Workspace before the write of its claim, if the result of that is unknown.
+	unsure Object
 }
 
 // holdings are the Workspaces that this instance has taken. No other instance writes or removes
@@ -46,16 +49,12 @@ type holdings struct {
 	mu   sync.Mutex
 	held map[ref]*holding
 
-	// unsure are the Workspaces whose claims may or may not have been written, as they were before
-	// that.
-	unsure map[ref]Object
-
 	// release is called for each Workspace that can be released. It must not block.
 	release func(ref)
 }
 
 func newHoldings(release func(ref)) *holdings {
-	return &holdings{held: map[ref]*holding{}, unsure: map[ref]Object{}, release: release}
+	return &holdings{held: map[ref]*holding{}, release: release}
 }
 
 // holds says whether the Workspace is held and not about to be released.
@@ -175,7 +174,7 @@ func (h *holdings) doubt(r ref, o Object) {
 	defer h.mu.Unlock()
 
 	if e, ok := h.held[r]; ok {
-		h.unsure[r] = o
+		e.unsure = o
 		h.leaveLocked(r, e)
 	}
 }
@@ -210,7 +209,7 @@ func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 		return "", nil, false
 	}
 
-	return e.uid, h.unsure[r], true
+	return e.uid, e.unsure, true
 }
 
 // remove removes a Workspace without a claim.
@@ -219,5 +218,4 @@ func (h *holdings) remove(r ref) {
 	defer h.mu.Unlock()
 
 	delete(h.held, r)
-	delete(h.unsure, r)
 }

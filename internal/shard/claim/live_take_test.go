@@ -86,7 +86,7 @@ func testRefused(t *testing.T, f *fixture) {
 	f.start(t)
 
 	now := time.Now()
-	f.claims.notices.now = func() time.Time { return now }
+	f.claims.waits.now = func() time.Time { return now }
 
 	for i, status := range []int{http.StatusForbidden, http.StatusBadRequest, http.StatusUnprocessableEntity} {
 		f.once(http.MethodPatch, func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
@@ -225,7 +225,7 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	t.Helper()
 
 	now := time.Now()
-	f.claims.notices.now = func() time.Time { return now }
+	f.claims.waits.now = func() time.Time { return now }
 	f.claims.LongestRun = 20 * time.Minute
 
 	f.leases.state = lease.Alive

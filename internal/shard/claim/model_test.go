@@ -197,10 +197,9 @@ func (w *work) holdings(fn func(h *holdings)) {
 	h := newHoldings(func(ref) { w.due = true })
 	if w.held {
 		h.held[ref{}] = &holding{uid: uidOf(w.heldUID), claimed: w.claimed, busy: w.busy, leaving: w.leaving}
-	}
-
-	if w.unsure != none {
-		h.unsure[ref{}] = theObject()
+		if w.unsure != none {
+			h.held[ref{}].unsure = theObject()
+		}
 	}
 
 	fn(h)
@@ -219,7 +218,7 @@ func (w *work) holdings(fn func(h *holdings)) {
 		w.heldUID = 1
 	}
 
-	if h.unsure[ref{}] == nil {
+	if e.unsure == nil {
 		w.unsure = none
 	}
 }

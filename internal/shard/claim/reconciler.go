@@ -7,9 +7,8 @@ package claim
 import (
 	"context"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
+	apiwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -53,6 +52,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	if err := r.reader.Get(ctx, req.NamespacedName, o); err != nil {
 		if resource.IgnoreNotFound(err) == nil {
+			// It may have begun to wait while it left the cache.
+			r.claims.waits.forget(name)
 			r.claims.held.leave(name)
 		}
 
@@ -63,17 +64,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	switch a := Decide(s); a {
 	case Proceed:
-		r.claims.handedOff(o, s)
+		r.claims.handedOff(name, s)
 
-		return r.run(ctx, o)
+		return r.proceed(ctx, name, o)
 	case Take:
 		// The claim comes back as an event, which Changed accepts and which causes the next
 		// request.
 		taken, err := r.claims.take(ctx, name, o)
-		r.claims.reportRefusal(o, err)
+		r.claims.reportRefusal(name, o, err)
 
 		if taken {
-			r.claims.handedOff(o, s)
+			r.claims.handedOff(name, s)
 		}
 
 		if err != nil {
@@ -82,43 +83,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil
 	case Wait, WaitForUnsharded:
-		r.claims.notify(o, a, s)
-		r.forgetGone(ctx, o)
+		r.claims.notify(name, o, a, s)
 
-		return reconcile.Result{RequeueAfter: wait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
+		return reconcile.Result{RequeueAfter: apiwait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
 	case Release:
 		r.claims.held.leave(name)
 	case Ignore:
-		r.claims.notices.forget(o.GetUID())
+		r.claims.waits.forget(name)
 	}
 
 	return reconcile.Result{}, nil
 }
 
-// forgetGone ends the wait of a Workspace that left the cache before the wait was recorded: no event
-// does that any more. A cache calls event handlers after it has removed the object.
-func (r *Reconciler) forgetGone(ctx context.Context, o client.Object) {
-	cached, ok := r.object.DeepCopyObject().(client.Object)
-	if !ok {
-		return
+// proceed passes a Workspace on, unless it has left since the decision.
+func (r *Reconciler) proceed(ctx context.Context, name ref, o client.Object) (reconcile.Result, error) {
+	if r.claims.sharded() {
+		if !r.claims.held.begin(name, o.GetUID()) {
+			return reconcile.Result{}, nil
+		}
+		defer r.claims.held.end(name)
 	}
-
-	err := r.claims.cache.Get(ctx, client.ObjectKeyFromObject(o), cached)
-	if kerrors.IsNotFound(err) || (err == nil && cached.GetUID() != o.GetUID()) {
-		r.claims.notices.forget(o.GetUID())
-	}
-}
-
-func (r *Reconciler) run(ctx context.Context, o client.Object) (reconcile.Result, error) {
-	if !r.claims.sharded() {
-		return r.inner.Reconcile(ctx, o)
-	}
-
-	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
-	if !r.claims.held.begin(name, o.GetUID()) {
-		return reconcile.Result{}, nil
-	}
-	defer r.claims.held.end(name)
 
 	return r.inner.Reconcile(ctx, o)
 }
@@ -149,6 +133,7 @@ func (r *Reconciler) Handler() cache.ResourceEventHandler {
 
 // left forgets and releases a Workspace that has left the cache.
 func (r *Reconciler) left(o client.Object) {
-	r.claims.notices.forget(o.GetUID())
-	r.claims.held.left(ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
+	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
+	r.claims.waits.forget(name)
+	r.claims.held.left(name, o.GetUID())
 }

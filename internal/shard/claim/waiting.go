@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -36,8 +35,8 @@ const (
 // handedOff records that this instance works on a Workspace from now on, if the Workspace was one of
 // another instance until then. The claim of a dead instance that it had no need to wait for counts
 // too, except for an unsharded instance: it finds that claim again and again.
-func (c *Claims) handedOff(o client.Object, s Situation) {
-	took, waited := c.notices.forget(o.GetUID())
+func (c *Claims) handedOff(r ref, s Situation) {
+	took, waited := c.waits.forget(r)
 	other := s.Claimed.Namespace != s.Me.Namespace || s.Claimed.Lease != s.Me.Lease
 
 	switch {
@@ -51,87 +50,69 @@ func (c *Claims) handedOff(o client.Object, s Situation) {
 // notify records an Event with the reason why a Workspace waits, once for each reason. If a person
 // has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
 // is not served.
-func (c *Claims) notify(o client.Object, a Action, s Situation) {
-	overdue := c.notices.waited(o.GetUID(), s.Claimed) > c.LongestRun
-	message, warn := c.waiting(s), false
+func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
+	overdue := c.waits.since(r, s.Claimed) > c.LongestRun
 
-	switch {
-	case a == WaitForUnsharded:
-		message, warn = waitingForUnsharded(s), s.UnshardedPeer == lease.Unknown
-	case s.Claimant == lease.Unknown:
-		message, warn = waitingForLease(s), true
-	case overdue:
-		message, warn = c.waitingForEver(s), true
-	}
-
+	message, warn := c.reason(a, s, overdue)
 	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
+
 	if warn {
 		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
 	}
 
-	if c.notices.due(o.GetUID(), message, again) {
+	if c.waits.due(r, message, again) {
 		c.Recorder.Event(o, e)
 	}
 }
 
 // reportRefusal records an Event if the API server, or an admission webhook, refuses the claim of
 // this instance. Nothing else on the Workspace shows the reason.
-func (c *Claims) reportRefusal(o client.Object, err error) {
-	if isRefusal(err) && c.notices.due(o.GetUID(), err.Error(), repeatWarning) {
+func (c *Claims) reportRefusal(r ref, o client.Object, err error) {
+	if isRefusal(err) && c.waits.due(r, err.Error(), repeatWarning) {
 		c.Recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
 
-// claimant names the instance that has claimed a Workspace.
-func claimant(s Situation) string {
+// reason says why a Workspace waits, and whether a person has to act. It is overdue if it waits for
+// longer than any run takes: the holder of the claim may not know of it.
+func (c *Claims) reason(a Action, s Situation, overdue bool) (message string, warn bool) {
 	whom := s.Claimed.Lease
 	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
 		whom = id.String()
 	}
 
-	return fmt.Sprintf("the instance of %s on %q", whom, s.Claimed.Host())
-}
+	claimant := fmt.Sprintf("the instance of %s on %q", whom, s.Claimed.Host())
 
-func (c *Claims) waiting(s Situation) string {
-	return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant(s), c.LongestRun)
-}
-
-// waitingForEver says why a Workspace waits for longer than any run takes. The holder of the
-// claim may not know of it: then the claim is released when that instance ends, not before.
-func (c *Claims) waitingForEver(s Situation) string {
-	return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant(s), c.LongestRun)
-}
-
-func waitingForLease(s Situation) string {
-	return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant(s), s.Claimed.Namespace+"/"+s.Claimed.Lease)
-}
-
-// waitingForUnsharded says why a Workspace without a claim waits.
-func waitingForUnsharded(s Situation) string {
-	if s.UnshardedPeer == lease.Unknown {
-		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName())
+	switch {
+	case a == WaitForUnsharded && s.UnshardedPeer == lease.Unknown:
+		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName()), true
+	case a == WaitForUnsharded:
+		return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. If it is to stay, run it with --shard-catch-all", false
+	case s.Claimant == lease.Unknown:
+		return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant, s.Claimed.Namespace+"/"+s.Claimed.Lease), true
+	case overdue:
+		return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant, c.LongestRun), true
+	default:
+		return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant, c.LongestRun), false
 	}
-
-	return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. If it is to stay, run it with --shard-catch-all"
 }
 
-// A noticeLog records the last message about each Workspace, and its time. It also records the
-// Workspaces that wait.
-type noticeLog struct {
+// waits are the Workspaces that wait for other instances, and the last message about each.
+type waits struct {
 	now func() time.Time
 
 	// changed is called with the number of Workspaces that wait, whenever it may have changed.
 	changed func(waiting int)
 
-	mu    sync.Mutex
-	last  map[types.UID]notice
-	waits map[types.UID]stay
+	mu       sync.Mutex
+	messages map[ref]message
+	waiting  map[ref]stay
 }
 
-// A notice is the last message about a Workspace that waits.
-type notice struct {
-	message string
-	at      time.Time
+// A message is the last one about a Workspace.
+type message struct {
+	text string
+	sent time.Time
 }
 
 // A stay is the wait of a Workspace for other instances.
@@ -143,61 +124,60 @@ type stay struct {
 	since time.Time
 }
 
-func newNoticeLog(changed func(waiting int)) *noticeLog {
-	return &noticeLog{now: time.Now, changed: changed, last: map[types.UID]notice{}, waits: map[types.UID]stay{}}
+func newWaits(changed func(waiting int)) *waits {
+	return &waits{now: time.Now, changed: changed, messages: map[ref]message{}, waiting: map[ref]stay{}}
 }
 
-// waited returns how long a Workspace has been waiting for the holder of a claim.
-func (l *noticeLog) waited(uid types.UID, c Claim) time.Duration {
+// since records that a Workspace waits for the holder of a claim, and returns for how long.
+func (l *waits) since(r ref, c Claim) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	s, ok := l.waits[uid]
+	w, ok := l.waiting[r]
 	if !ok {
-		s.began = l.now()
+		w.began = l.now()
 	}
 
-	if !ok || s.claim != c {
-		s.claim, s.since = c, l.now()
-		l.waits[uid] = s
-		l.changed(len(l.waits))
+	if !ok || w.claim != c {
+		w.claim, w.since = c, l.now()
+		l.waiting[r] = w
+		l.changed(len(l.waiting))
 	}
 
-	return l.now().Sub(s.since)
+	return l.now().Sub(w.since)
 }
 
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If
 // again is zero, it is never repeated.
-func (l *noticeLog) due(uid types.UID, message string, again time.Duration) bool {
+func (l *waits) due(r ref, text string, again time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	last := l.last[uid]
-	if last.message == message && (again == 0 || l.now().Sub(last.at) < again) {
+	last := l.messages[r]
+	if last.text == text && (again == 0 || l.now().Sub(last.sent) < again) {
 		return false
 	}
 
-	last.message, last.at = message, l.now()
-	l.last[uid] = last
+	l.messages[r] = message{text: text, sent: l.now()}
 
 	return true
 }
 
 // forget ends the wait of a Workspace and returns how long it was. It returns false if the Workspace
 // did not wait.
-func (l *noticeLog) forget(uid types.UID) (time.Duration, bool) {
+func (l *waits) forget(r ref) (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	delete(l.last, uid)
+	delete(l.messages, r)
 
-	s, ok := l.waits[uid]
+	w, ok := l.waiting[r]
 	if !ok {
 		return 0, false
 	}
 
-	delete(l.waits, uid)
-	l.changed(len(l.waits))
+	delete(l.waiting, r)
+	l.changed(len(l.waiting))
 
-	return l.now().Sub(s.began), true
+	return l.now().Sub(w.began), true
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-func TestNoticeLog(t *testing.T) {
+func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log := newNoticeLog(func(int) {})
+		w := newWaits(func(int) {})
 
 		for _, step := range []struct {
 			reason  string
@@ -30,7 +30,7 @@ func TestNoticeLog(t *testing.T) {
 		} {
 			time.Sleep(step.after)
 
-			if got := log.due("uid", step.message, step.again); got != step.want {
+			if got := w.due(ref{}, step.message, step.again); got != step.want {
 				t.Errorf("%s\ndue(...): want %t, got %t", step.reason, step.want, got)
 			}
 		}
