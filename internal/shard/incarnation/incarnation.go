@@ -39,7 +39,7 @@ const (
 	maxSize = 512
 )
 
-// ProcessFiles are the files of the processes in this pod. Its methods must not be called
+// ProcessFiles are the files of the processes in this pod. Begin and Wrote must not be called
 // concurrently.
 type ProcessFiles struct {
 	dir string

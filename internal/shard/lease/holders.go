@@ -51,7 +51,8 @@ func withNames(names []string, more ...string) []string {
 }
 
 // ProcessFiles are the files of the processes in this pod: see the package incarnation. A process
-// reads that of an earlier one after a restart of its container.
+// reads that of an earlier one after a restart of its container. Begin and Wrote are not called at
+// the same time: a Lock does one write of its Lease at a time.
 type ProcessFiles interface {
 	// Begin makes the file of this process, if there is none.
 	Begin(identity string) error
@@ -174,23 +175,6 @@ func (h *holders) hasEnded(holder string) bool {
 	return holder != "" && holder == h.ended
 }
 
-// begin makes the file of this process.
-func (h *holders) begin() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	return h.files.Begin(h.identity)
-}
-
-// wrote notes the Lease that this process has just written. If it cannot, others wait until the
-// Lease expires.
-func (h *holders) wrote(l *coordinationv1.Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	_ = h.files.Wrote(versionOf(l).String())
-}
-
 // clean removes the files of the earlier holders, whose Lease this process has taken.
 func (h *holders) clean() {
 	h.mu.Lock()
@@ -201,14 +185,6 @@ func (h *holders) clean() {
 			h.files.Remove(id)
 		}
 	}
-}
-
-// end removes the file of this process, which has released its Lease.
-func (h *holders) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.files.Remove(h.identity)
 }
 
 // sign adds the annotations to a Lease that this instance is about to hold or to release, and the
@@ -276,7 +252,8 @@ func (s *signed) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.U
 
 func (s *signed) written(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
 	if err == nil {
-		s.holders.wrote(l)
+		// Without this note, others wait until the Lease expires.
+		_ = s.holders.files.Wrote(versionOf(l).String())
 	}
 
 	return l, err

@@ -284,12 +284,15 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 		return err
 	}
 
-	if err := l.begin(); err != nil {
-		l.options.Log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
+	held := l.isHeld()
+	if !held {
+		if err := l.holders.files.Begin(l.Identity()); err != nil {
+			l.options.Log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
+		}
 	}
 
 	// Even without an answer, others may see this duration from now on.
-	if at := now + l.timing.fenced(duration); l.isHeld() && at < l.fenced {
+	if at := now + l.timing.fenced(duration); held && at < l.fenced {
 		if err := l.arm(at, start.Add(l.timing.deadline(duration))); err != nil {
 			return err
 		}
@@ -302,15 +305,6 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	l.take()
 
 	return l.arm(now+l.timing.fenced(duration), start.Add(l.timing.deadline(duration)))
-}
-
-// begin makes the file of this process before it takes the Lease.
-func (l *Lock) begin() error {
-	if l.isHeld() {
-		return nil
-	}
-
-	return l.holders.begin()
 }
 
 // mayWrite returns an error if this instance must not take the Lease.
