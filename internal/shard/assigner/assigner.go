@@ -174,7 +174,7 @@ func (a *Assigner) work(ctx context.Context) error {
 	defer a.Log.Info("Another instance may assign Workspaces now")
 	defer a.Metrics.Members(0)
 
-	m := newMembership()
+	m := &membership{}
 
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.follow(ctx, m) })
@@ -227,8 +227,7 @@ func (a *Assigner) follow(ctx context.Context, m *membership) error {
 	}.Start(ctx)
 }
 
-// balance moves Workspaces when the members have changed, until ctx is done. It begins again when
-// they change meanwhile.
+// balance moves Workspaces when the members have changed, until ctx is done.
 func (a *Assigner) balance(ctx context.Context, m *membership) error {
 	backoff := apiwait.Backoff{Duration: interval, Factor: 2, Cap: longestRetry, Steps: 10}
 	again := backoff
@@ -236,38 +235,29 @@ func (a *Assigner) balance(ctx context.Context, m *membership) error {
 	for ctx.Err() == nil {
 		next := interval
 
-		if pass, cancel, due := m.pass(ctx); due {
-			complete, err := a.rebalance(pass, m)
+		if version, due := m.unbalanced(); due {
+			complete, err := a.rebalance(ctx, m)
 
 			switch {
-			case pass.Err() != nil:
-				again = backoff
+			case ctx.Err() != nil:
+				return nil
 			case err != nil:
 				next = again.Step()
 				a.Log.Info("Cannot rebalance, trying again", "error", err, "after", next)
 			case complete:
-				m.settle(pass)
+				m.settle(version)
 
 				again = backoff
 			}
-
-			cancel()
 		}
 
-		sleep(ctx, next)
+		select {
+		case <-ctx.Done():
+		case <-time.After(next):
+		}
 	}
 
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // forget deletes the Leases of shards that have been away for long.
@@ -279,11 +269,13 @@ func (a *Assigner) forget(ctx context.Context, gone map[string]time.Duration) er
 		}
 
 		l := &coordinationv1.Lease{}
-		if err := a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: id.LeaseName()}, l); err != nil {
-			if kerrors.IsNotFound(err) {
-				continue
-			}
 
+		err = a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: id.LeaseName()}, l)
+		if kerrors.IsNotFound(err) {
+			continue
+		}
+
+		if err != nil {
 			return errors.Wrapf(err, "cannot get Lease of shard %q", name)
 		}
 

@@ -62,7 +62,7 @@ func TestBalance(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), resync+resync/2)
 				defer cancel()
 
-				m := newMembership()
+				m := &membership{}
 				a := &Assigner{Kinds: []schema.GroupVersionKind{kind}, Live: kube, Log: logging.NewNopLogger()}
 
 				go func() {
@@ -88,23 +88,21 @@ func TestBalance(t *testing.T) {
 func TestSettle(t *testing.T) {
 	t.Parallel()
 
-	m := newMembership()
+	m := &membership{}
 
-	pass, cancel, _ := m.pass(t.Context())
-	defer cancel()
+	version, _ := m.unbalanced()
 
 	m.set(Members{Here: []string{"one"}})
-	m.settle(pass)
+	m.settle(version)
 
-	again, cancel, due := m.pass(t.Context())
+	version, due := m.unbalanced()
 	if !due {
-		t.Fatal("the members have changed during the pass, but no other pass is due")
+		t.Error("the members have changed during the pass, but no other pass is due")
 	}
-	defer cancel()
 
-	m.settle(again)
+	m.settle(version)
 
-	if _, _, due := m.pass(t.Context()); due {
+	if _, due := m.unbalanced(); due {
 		t.Error("the members have not changed since the last pass, but another pass is due")
 	}
 }

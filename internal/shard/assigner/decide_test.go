@@ -67,7 +67,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got, move := Decide(Situation{UID: uid, Labels: tc.labels, Members: Members{Here: tc.members, Away: tc.away}})
+			got, move := Decide(uid, tc.labels, Members{Here: tc.members, Away: tc.away})
 			if move != (tc.want != "") || (move && got != tc.want) {
 				t.Errorf("\n%s\nDecide(...): want %q, got %q, %t", tc.reason, tc.want, got, move)
 			}

@@ -5,7 +5,6 @@
 package assigner
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -19,29 +18,19 @@ type membership struct {
 	mu      sync.RWMutex
 	members Members
 
-	// cancel ends the pass in progress.
-	cancel context.CancelFunc
+	// version counts the changes of the members.
+	version int
 
 	// balanced is when all assigned Workspaces were last known to be in their place, zero if that
 	// was before the members changed.
 	balanced time.Time
 }
 
-func newMembership() *membership { return &membership{cancel: func() {}} }
-
 func (m *membership) get() Members {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 
 	return m.members
-}
-
-// during calls fn with the members, which do not change meanwhile.
-func (m *membership) during(fn func(Members) error) error {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-
-	return fn(m.members)
 }
 
 // set returns whether the members have changed.
@@ -53,34 +42,27 @@ func (m *membership) set(members Members) bool {
 		return false
 	}
 
-	m.members, m.balanced = members, time.Time{}
-	m.cancel()
+	m.members, m.version, m.balanced = members, m.version+1, time.Time{}
 
 	return true
 }
 
-// pass returns a context that ends when the members change, and false if all Workspaces are known
-// to be in their place.
-func (m *membership) pass(ctx context.Context) (context.Context, context.CancelFunc, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// unbalanced returns the version of the members, and whether some Workspaces may not be in their
+// place.
+func (m *membership) unbalanced() (version int, due bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 
-	if !m.balanced.IsZero() && time.Since(m.balanced) < resync {
-		return nil, nil, false
-	}
-
-	ctx, m.cancel = context.WithCancel(ctx)
-
-	return ctx, m.cancel, true
+	return m.version, m.balanced.IsZero() || time.Since(m.balanced) >= resync
 }
 
 // settle records that all Workspaces are in their place, unless the members have changed since the
-// pass with the supplied context began.
-func (m *membership) settle(ctx context.Context) {
+// supplied version.
+func (m *membership) settle(version int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	if ctx.Err() == nil {
+	if version == m.version {
 		m.balanced = time.Now()
 	}
 }

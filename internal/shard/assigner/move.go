@@ -29,28 +29,26 @@ func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata,
 		return false, err
 	}
 
-	written := true
-	err := m.during(func(members Members) error {
-		to, move := Decide(Situation{UID: ws.GetUID(), Labels: ws.GetLabels(), Members: members})
-		if !move {
-			return nil
-		}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 
-		err := a.label(ctx, ws, to)
-		if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
-			written = false
+	to, move := Decide(ws.GetUID(), ws.GetLabels(), m.members)
+	if !move {
+		return true, nil
+	}
 
-			return nil
-		}
+	err := a.label(ctx, ws, to)
 
-		if err == nil {
-			a.Metrics.Moved()
-		}
+	switch {
+	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
 
-		return err
-	})
+	a.Metrics.Moved()
 
-	return written && err == nil, err
+	return true, nil
 }
 
 // label writes the labels of a Workspace, if it is unchanged since it was read.

@@ -74,13 +74,13 @@ func TestOrder(t *testing.T) {
 }
 
 // maxShards is the number of shards up to which placements are tested.
-const maxShards = 50
+const maxShards = 20
 
-// TestPlacements tests the placements of 10,000 Workspaces on each number of shards.
+// TestPlacements tests the placements of 2,000 Workspaces on each number of shards.
 func TestPlacements(t *testing.T) {
 	t.Parallel()
 
-	all := uids(10_000)
+	all := uids(2_000)
 	placements := make([][]string, maxShards+1)
 
 	for n := 1; n <= maxShards; n++ {

@@ -6,7 +6,7 @@ package assigner
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,29 +47,24 @@ func (a *Assigner) rebalanceKind(ctx context.Context, m *membership, kind schema
 	g := errgroup.Group{}
 	g.SetLimit(writers)
 
-	var (
-		mu       sync.Mutex
-		complete = true
-	)
+	var incomplete atomic.Bool
 
 	_, err := listing.Each(ctx, a.Live, kind, listing.PageSize, func(ws *metav1.PartialObjectMetadata) error {
-		if _, move := Decide(Situation{UID: ws.GetUID(), Labels: ws.GetLabels(), Members: m.get()}); !move {
-			return ctx.Err()
+		if _, move := Decide(ws.GetUID(), ws.GetLabels(), m.get()); move {
+			g.Go(func() error {
+				done, err := a.assign(ctx, ws, m)
+				if !done {
+					incomplete.Store(true)
+				}
+
+				return err
+			})
 		}
-
-		g.Go(func() error {
-			done, err := a.assign(ctx, ws, m)
-
-			mu.Lock()
-			defer mu.Unlock()
-
-			complete = complete && done
-
-			return err
-		})
 
 		return ctx.Err()
 	}, client.HasLabels{shard.AssignedLabelKey})
 
-	return complete, errors.Join(g.Wait(), err)
+	err = errors.Join(g.Wait(), err)
+
+	return !incomplete.Load(), err
 }

@@ -28,8 +28,13 @@ import (
 // watch assigns Workspaces of one kind that have no label, until ctx is done or the watch fails.
 // With SafeStart the kind may come later.
 func (a *Assigner) watch(ctx context.Context, kind schema.GroupVersionKind, m *membership) error {
-	if _, err := a.Kube.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
-		return ignoreNoMatch(err)
+	_, err := a.Kube.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+
+	if err != nil {
+		return err
 	}
 
 	model := &metav1.PartialObjectMetadata{}
@@ -92,12 +97,4 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 
 		return reconcile.Result{}, err
 	}
-}
-
-func ignoreNoMatch(err error) error {
-	if meta.IsNoMatchError(err) {
-		return nil
-	}
-
-	return err
 }
