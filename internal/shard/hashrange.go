@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,9 +15,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// rangePrefix of the suffix of the name of a Lease is not allowed in the name of a shard: no
-// shard has the Lease of a range.
-const rangePrefix = ".range-"
+// The name of a Lease of a range has these in place of "-" and "/". A shard cannot have that name.
+const (
+	rangePrefix    = ".range-"
+	rangeSeparator = "-of-"
+)
 
 // maxRanges is the largest number of ranges. It is far above the number of instances of any
 // installation, and finds a mistake.
@@ -28,29 +28,15 @@ const maxRanges = 1024
 // ParseRange returns the ID of an instance that serves one of N equal ranges of the hashes of the
 // UIDs, of the Workspaces without a label. The text is "i/N", with i from 0 to N-1.
 func ParseRange(text string) (ID, error) {
-	i, n, _ := strings.Cut(text, "/")
 	id := ID{}
+	_, err := fmt.Sscanf(text, "%d/%d", &id.index, &id.ranges)
 
-	var err error
-	if id.index, err = number(i); err == nil {
-		id.ranges, err = number(n)
-	}
-
-	if err != nil || id.ranges < 1 || id.ranges > maxRanges || id.index < 0 || id.index >= id.ranges {
+	// 01/3 would be a second name of a range.
+	if err != nil || id.rangeText() != text || id.ranges < 1 || id.ranges > maxRanges || id.index < 0 || id.index >= id.ranges {
 		return ID{}, errors.Errorf("range %q is not allowed: use i/N, with N from 1 to %d and i from 0 to N-1, for example 0/3, 1/3 and 2/3", text, maxRanges)
 	}
 
 	return id, nil
-}
-
-// number parses a number in its only form: 01 would be a second name of a Lease.
-func number(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err == nil && strconv.Itoa(n) != text {
-		err = errors.New("not in its shortest form")
-	}
-
-	return n, err
 }
 
 // ServeUnlabelled says whether a set of instances serves every Workspace without a label.
@@ -106,17 +92,3 @@ func (id ID) bound(i int) string {
 
 // rangeText is the range as people write it.
 func (id ID) rangeText() string { return fmt.Sprintf("%d/%d", id.index, id.ranges) }
-
-// rangeName is the range in the name of a Lease, and parseRangeName its inverse.
-func (id ID) rangeName() string { return fmt.Sprintf("%s%d-of-%d", rangePrefix, id.index, id.ranges) }
-
-func parseRangeName(suffix string) (ID, bool) {
-	text, ok := strings.CutPrefix(suffix, rangePrefix)
-	if !ok {
-		return ID{}, false
-	}
-
-	id, err := ParseRange(strings.Replace(text, "-of-", "/", 1))
-
-	return id, err == nil && id.rangeName() == suffix
-}

@@ -17,28 +17,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// The values of Mode.
-const (
-	// ModeUnsharded is the mode of an instance that serves every Workspace.
-	ModeUnsharded = "unsharded"
-	// ModeShard is the mode of an instance that serves one named shard.
-	ModeShard = "shard"
-	// ModeCatchAll is the mode of an instance that serves the Workspaces without a
-	// shard label.
-	ModeCatchAll = "catch-all"
-	// ModeRange is the mode of an instance that serves a part of the Workspaces without a
-	// shard label: those in one range of hashes.
-	ModeRange = "range"
-)
-
 const (
 	// leaseName is the name of the Lease of an unsharded instance in all versions. The name must
 	// not change: an older version that still holds the Lease makes a newer one wait.
 	leaseName = "crossplane-leader-election-provider-terraform"
 
-	// reserved is not allowed as the name of a shard: its Lease would be that of the instance that
+	// catchAllName is not allowed as the name of a shard: its Lease would be that of the instance that
 	// serves the Workspaces without a shard label.
-	reserved = ModeCatchAll
+	catchAllName = "catch-all"
 )
 
 // An ID identifies the Workspaces that one instance serves. The zero value is unsharded:
@@ -69,7 +55,7 @@ func Parse(name string) (ID, error) {
 			name, validation.DNS1123LabelMaxLength)
 	}
 
-	if name == reserved {
+	if name == catchAllName {
 		return ID{}, errors.Errorf("shard name %q is not allowed: it is reserved, any other DNS-1123 label will do", name)
 	}
 
@@ -79,31 +65,25 @@ func Parse(name string) (ID, error) {
 // FromLeaseName returns the ID whose Lease has the supplied name, and false if no
 // instance has a Lease of that name.
 func FromLeaseName(name string) (ID, bool) {
-	if name == leaseName {
-		return ID{}, true
+	suffix := strings.TrimPrefix(name, leaseName)
+	index, isRange := strings.CutPrefix(suffix, rangePrefix)
+
+	var (
+		id  ID
+		err error
+	)
+
+	switch {
+	case isRange:
+		id, err = ParseRange(strings.Replace(index, rangeSeparator, "/", 1))
+	case suffix == "-"+catchAllName:
+		id = CatchAll()
+	default:
+		id, err = Parse(strings.TrimPrefix(suffix, "-"))
 	}
 
-	suffix, ok := strings.CutPrefix(name, leaseName)
-	if !ok {
-		return ID{}, false
-	}
-
-	if id, ok := parseRangeName(suffix); ok {
-		return id, true
-	}
-
-	suffix, ok = strings.CutPrefix(suffix, "-")
-	if !ok || suffix == "" {
-		return ID{}, false
-	}
-
-	if suffix == reserved {
-		return CatchAll(), true
-	}
-
-	id, err := Parse(suffix)
-
-	return id, err == nil
+	// Other names may have parts that look the same.
+	return id, err == nil && id.LeaseName() == name
 }
 
 // Name of the shard, empty for an instance that serves no named one.
@@ -122,17 +102,17 @@ func (id ID) Value() string {
 // Sharded reports whether the instance serves only some of the Workspaces.
 func (id ID) Sharded() bool { return id != ID{} }
 
-// Mode is ModeUnsharded, ModeShard, ModeCatchAll or ModeRange.
+// Mode is the value of the label mode of metrics.
 func (id ID) Mode() string {
 	switch {
 	case id.catchAll:
-		return ModeCatchAll
+		return catchAllName
 	case id.ranges > 0:
-		return ModeRange
+		return "range"
 	case id.Sharded():
-		return ModeShard
+		return "shard"
 	default:
-		return ModeUnsharded
+		return "unsharded"
 	}
 }
 
@@ -168,9 +148,9 @@ func (id ID) Serves(l map[string]string, uid types.UID) bool {
 func (id ID) LeaseName() string {
 	switch {
 	case id.catchAll:
-		return leaseName + "-" + reserved
+		return leaseName + "-" + catchAllName
 	case id.ranges > 0:
-		return leaseName + id.rangeName()
+		return leaseName + rangePrefix + strings.Replace(id.rangeText(), "/", rangeSeparator, 1)
 	case id.Sharded():
 		return leaseName + "-" + id.name
 	default:

@@ -24,71 +24,19 @@ func TestParse(t *testing.T) {
 		want    ID
 		message []string
 	}{
-		"Empty": {
-			reason: "No name means unsharded.",
-			name:   "",
-			want:   ID{},
-		},
-		"Label": {
-			reason: "A DNS-1123 label names a shard.",
-			name:   "shard-0",
-			want:   ID{name: "shard-0"},
-		},
-		"StartsWithDigit": {
-			reason: "A DNS-1123 label may start with a digit.",
-			name:   "0",
-			want:   ID{name: "0"},
-		},
-		"Longest": {
-			reason: "63 characters are the most that a label value holds.",
-			name:   longest,
-			want:   ID{name: longest},
-		},
-		"TooLong": {
-			reason:  "64 characters do not fit into a label value.",
-			name:    longest + "a",
-			message: []string{longest + "a", "63"},
-		},
-		"UpperCase": {
-			reason:  "A Lease name has no upper-case letters.",
-			name:    "Shard",
-			message: []string{`"Shard"`, "lower-case"},
-		},
-		"Dot": {
-			reason:  "A label has no dots, although a Lease name may.",
-			name:    "a.b",
-			message: []string{`"a.b"`, "letters, digits and '-'"},
-		},
-		"Underscore": {
-			reason:  "A label value may hold an underscore, a Lease name may not.",
-			name:    "a_b",
-			message: []string{`"a_b"`},
-		},
-		"LeadingDash": {
-			reason:  "A DNS-1123 label starts with a letter or digit.",
-			name:    "-a",
-			message: []string{`"-a"`, "first and last"},
-		},
-		"TrailingDash": {
-			reason:  "A DNS-1123 label ends with a letter or digit.",
-			name:    "a-",
-			message: []string{`"a-"`},
-		},
-		"Space": {
-			reason:  "White space is neither trimmed nor treated as an empty name.",
-			name:    " ",
-			message: []string{`" "`},
-		},
-		"NewLine": {
-			reason:  "A name with a line end, as read from a file, is refused with a message of one line.",
-			name:    "a\n",
-			message: []string{`"a\n"`},
-		},
-		"Reserved": {
-			reason:  "The name of the catch-all instance is not allowed for a shard.",
-			name:    "catch-all",
-			message: []string{`"catch-all"`, "reserved"},
-		},
+		"Empty":           {reason: "No name means unsharded.", name: "", want: ID{}},
+		"Label":           {reason: "A DNS-1123 label names a shard.", name: "shard-0", want: ID{name: "shard-0"}},
+		"StartsWithDigit": {reason: "A DNS-1123 label may start with a digit.", name: "0", want: ID{name: "0"}},
+		"Longest":         {reason: "63 characters are the most that a label value holds.", name: longest, want: ID{name: longest}},
+		"TooLong":         {reason: "64 characters do not fit into a label value.", name: longest + "a", message: []string{longest + "a", "63"}},
+		"UpperCase":       {reason: "A Lease name has no upper-case letters.", name: "Shard", message: []string{`"Shard"`, "lower-case"}},
+		"Dot":             {reason: "A label has no dots, although a Lease name may.", name: "a.b", message: []string{`"a.b"`, "letters, digits and '-'"}},
+		"Underscore":      {reason: "A label value may hold an underscore, a Lease name may not.", name: "a_b", message: []string{`"a_b"`}},
+		"LeadingDash":     {reason: "A DNS-1123 label starts with a letter or digit.", name: "-a", message: []string{`"-a"`, "first and last"}},
+		"TrailingDash":    {reason: "A DNS-1123 label ends with a letter or digit.", name: "a-", message: []string{`"a-"`}},
+		"Space":           {reason: "White space is neither trimmed nor treated as an empty name.", name: " ", message: []string{`" "`}},
+		"NewLine":         {reason: "A name with a line end, as read from a file, is refused with a message of one line.", name: "a\n", message: []string{`"a\n"`}},
+		"Reserved":        {reason: "The name of the catch-all instance is not allowed for a shard.", name: "catch-all", message: []string{`"catch-all"`, "reserved"}},
 	}
 
 	for name, tc := range cases {
@@ -231,54 +179,21 @@ func TestServes(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"UnshardedUnlabelled": {
-			reason: "An unsharded instance serves a Workspace without labels.",
-			id:     ID{},
-			want:   true,
-		},
-		"UnshardedLabelled": {
-			reason: "An unsharded instance serves a Workspace of any shard.",
-			id:     ID{},
-			labels: map[string]string{LabelKey: "shard-0"},
-			want:   true,
-		},
+		"UnshardedUnlabelled": {reason: "An unsharded instance serves a Workspace without labels.", id: ID{}, want: true},
+		"UnshardedLabelled":   {reason: "An unsharded instance serves a Workspace of any shard.", id: ID{}, labels: map[string]string{LabelKey: "shard-0"}, want: true},
 		"ShardOwn": {
 			reason: "A shard serves the Workspaces with its name, regardless of other labels.",
-			id:     ID{name: "shard-0"},
-			labels: map[string]string{LabelKey: "shard-0", "team": "a"},
-			want:   true,
+			id:     ID{name: "shard-0"}, labels: map[string]string{LabelKey: "shard-0", "team": "a"}, want: true,
 		},
-		"ShardOther": {
-			reason: "A shard does not serve the Workspaces of another.",
-			id:     ID{name: "shard-0"},
-			labels: map[string]string{LabelKey: "shard-1"},
-		},
-		"ShardUnlabelled": {
-			reason: "A shard does not serve Workspaces without the label.",
-			id:     ID{name: "shard-0"},
-			labels: map[string]string{"team": "a"},
-		},
-		"CatchAllUnlabelled": {
-			reason: "The catch-all serves Workspaces without the label.",
-			id:     CatchAll(),
-			labels: map[string]string{"team": "a"},
-			want:   true,
-		},
-		"CatchAllLabelled": {
-			reason: "The catch-all does not serve the Workspaces of a shard.",
-			id:     CatchAll(),
-			labels: map[string]string{LabelKey: "shard-0"},
-		},
+		"ShardOther":         {reason: "A shard does not serve the Workspaces of another.", id: ID{name: "shard-0"}, labels: map[string]string{LabelKey: "shard-1"}},
+		"ShardUnlabelled":    {reason: "A shard does not serve Workspaces without the label.", id: ID{name: "shard-0"}, labels: map[string]string{"team": "a"}},
+		"CatchAllUnlabelled": {reason: "The catch-all serves Workspaces without the label.", id: CatchAll(), labels: map[string]string{"team": "a"}, want: true},
+		"CatchAllLabelled":   {reason: "The catch-all does not serve the Workspaces of a shard.", id: CatchAll(), labels: map[string]string{LabelKey: "shard-0"}},
 		"CatchAllEmptyLabel": {
 			reason: "A label without a value is a label: no instance serves the Workspace, and the catch-all reports it.",
-			id:     CatchAll(),
-			labels: map[string]string{LabelKey: ""},
+			id:     CatchAll(), labels: map[string]string{LabelKey: ""},
 		},
-		"ShardEmptyLabel": {
-			reason: "An empty label value names no shard.",
-			id:     ID{name: "shard-0"},
-			labels: map[string]string{LabelKey: ""},
-		},
+		"ShardEmptyLabel": {reason: "An empty label value names no shard.", id: ID{name: "shard-0"}, labels: map[string]string{LabelKey: ""}},
 	}
 
 	for name, tc := range cases {

@@ -59,13 +59,8 @@ func TestOf(t *testing.T) {
 			reason: "The instance has claimed another Workspace.",
 			status: &commonv1beta1.Ownership{UID: "another", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}},
 		},
-		"NoStatus": {
-			reason: "A new Workspace has no claim.",
-		},
-		"Unclaimed": {
-			reason: "Other fields do not matter for a claim.",
-			status: &commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"},
-		},
+		"NoStatus":  {reason: "A new Workspace has no claim."},
+		"Unclaimed": {reason: "Other fields do not matter for a claim.", status: &commonv1beta1.Ownership{UID: "uid", Lineage: "lineage"}},
 		"NoNamespace": {
 			reason: "Without this field, the state of its holder cannot be read.",
 			status: &commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Lease: "lease-a", Holder: "host-0_5ad8"}},
@@ -122,6 +117,32 @@ func TestChanged(t *testing.T) {
 
 			if got := Changed().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
 				t.Errorf("%s\nChanged().Update(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestAddHost(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		hosts  []string
+		host   string
+		want   []string
+	}{
+		"First":  {reason: "The list is empty.", host: "h0", want: []string{"h0"}},
+		"Latest": {reason: "The latest comes first.", hosts: []string{"h0"}, host: "h1", want: []string{"h1", "h0"}},
+		"Again":  {reason: "A host is listed once.", hosts: []string{"h2", "h1", "h0"}, host: "h1", want: []string{"h1", "h2", "h0"}},
+		"Full":   {reason: "The list must not grow without limit.", hosts: []string{"h4", "h3", "h2", "h1", "h0"}, host: "h5", want: []string{"h5", "h4", "h3", "h2", "h1"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, addHost(tc.hosts, tc.host)); diff != "" {
+				t.Errorf("%s\naddHost(%q, %q): -want, +got:\n%s", tc.reason, tc.hosts, tc.host, diff)
 			}
 		})
 	}

@@ -235,7 +235,7 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 	own, claim := o.GetOwnership(), commonv1beta1.Claim(c.me)
 
 	if previous := Of(o); previous != c.me && previous.Host() != "" {
-		own.PreviousHosts = shard.AddHost(own.PreviousHosts, previous.Host())
+		own.PreviousHosts = addHost(own.PreviousHosts, previous.Host())
 	}
 
 	// An unsharded instance claims nothing, so that only its Lease names its host. When another
@@ -254,6 +254,17 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 	}
 
 	return err
+}
+
+// maxHosts is the number of hosts of instances that are remembered.
+const maxHosts = 5
+
+// addHost returns a list of hosts with one more in front: the latest host is first.
+func addHost(hosts []string, host string) []string {
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == host })
+	hosts = slices.Insert(hosts, 0, host)
+
+	return hosts[:min(len(hosts), maxHosts)]
 }
 
 // patch writes an ownership to the status of a Workspace, if the Workspace is unchanged since o.
@@ -370,7 +381,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	own.Claim, own.ClaimedAt = nil, nil
 
 	if c.Locks.Any(uid) {
-		own.PreviousHosts = shard.AddHost(own.PreviousHosts, c.me.Host())
+		own.PreviousHosts = addHost(own.PreviousHosts, c.me.Host())
 	}
 
 	_, err = c.patch(ctx, o, own)

@@ -81,15 +81,27 @@ func TestHandOffs(t *testing.T) {
 		// waiting is the number of Workspaces that wait in the end.
 		waiting int
 	}{
-		"Waits":             {reason: "The other instance has not released it.", steps: []step{waits, waits}, waiting: 1},
-		"Released":          {reason: "The other instance has released it.", steps: []step{waits, {}, {claim: a}}, want: []handOff{{Previous: handOffReleased, Took: pause}}},
-		"Restarted":         {reason: "The other instance has claimed it again. It is the same wait.", steps: []step{waits, {claim: another("host-1_2a44"), state: lease.Alive}, {}}, want: []handOff{{Previous: handOffReleased, Took: 2 * pause}}},
-		"Died":              {reason: "The other instance is dead.", steps: []step{waits, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
-		"WasDead":           {reason: "It was dead before: it is a hand-off without a wait.", steps: []step{died}, want: []handOff{{Previous: handOffDead}}},
-		"New":               {reason: "No other instance has served it.", steps: []step{{}}},
-		"Own":               {reason: "An earlier process of this instance has served it.", steps: []step{{claim: earlier, state: lease.Dead}}},
-		"UnshardedReleased": {reason: "An unsharded instance waits for shards, too.", unsharded: true, steps: []step{waits, {}}, want: []handOff{{Previous: handOffReleased, Took: pause}}},
-		"UnshardedDied":     {reason: "It does not remove the claim of a dead shard, and counts it once.", unsharded: true, steps: []step{waits, died, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
+		"Waits": {reason: "The other instance has not released it.", steps: []step{waits, waits}, waiting: 1},
+		"Released": {
+			reason: "The other instance has released it.",
+			steps:  []step{waits, {}, {claim: a}}, want: []handOff{{Previous: handOffReleased, Took: pause}},
+		},
+		"Restarted": {
+			reason: "The other instance has claimed it again. It is the same wait.",
+			steps:  []step{waits, {claim: another("host-1_2a44"), state: lease.Alive}, {}}, want: []handOff{{Previous: handOffReleased, Took: 2 * pause}},
+		},
+		"Died":    {reason: "The other instance is dead.", steps: []step{waits, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
+		"WasDead": {reason: "It was dead before: it is a hand-off without a wait.", steps: []step{died}, want: []handOff{{Previous: handOffDead}}},
+		"New":     {reason: "No other instance has served it.", steps: []step{{}}},
+		"Own":     {reason: "An earlier process of this instance has served it.", steps: []step{{claim: earlier, state: lease.Dead}}},
+		"UnshardedReleased": {
+			reason:    "An unsharded instance waits for shards, too.",
+			unsharded: true, steps: []step{waits, {}}, want: []handOff{{Previous: handOffReleased, Took: pause}},
+		},
+		"UnshardedDied": {
+			reason:    "It does not remove the claim of a dead shard, and counts it once.",
+			unsharded: true, steps: []step{waits, died, died}, want: []handOff{{Previous: handOffDead, Took: pause}},
+		},
 	}
 
 	for name, tc := range cases {

@@ -5,224 +5,74 @@
 package claim
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// TestHoldings calls methods of holdings, one after the other. The model explores all orders of
+// them, for one UID.
 func TestHoldings(t *testing.T) {
 	t.Parallel()
 
-	const one, two types.UID = "one", "two"
+	const uid, another types.UID = "one", "two"
 
 	r := ref{}
-	held := func(h *holdings) {
-		h.add(r, one, false)
-		h.end(r)
+	done := func(fn func(h *holdings)) func(h *holdings) bool {
+		return func(h *holdings) bool {
+			fn(h)
+
+			return true
+		}
 	}
-	working := func(h *holdings) {
-		held(h)
-		h.begin(r, one)
+	methods := map[string]func(h *holdings) bool{
+		"add":           func(h *holdings) bool { return h.add(r, uid, false) },
+		"add another":   func(h *holdings) bool { return h.add(r, another, false) },
+		"begin":         func(h *holdings) bool { return h.begin(r, uid) },
+		"accept":        done(func(h *holdings) { h.accept(r) }),
+		"refuse":        done(func(h *holdings) { h.refuse(r) }),
+		"end":           done(func(h *holdings) { h.end(r) }),
+		"leave":         done(func(h *holdings) { h.leave(r) }),
+		"left":          done(func(h *holdings) { h.left(r, uid) }),
+		"another: left": done(func(h *holdings) { h.left(r, another) }),
+		"doubt":         done(func(h *holdings) { h.doubt(r, theObject()) }),
+		"remove":        done(func(h *holdings) { h.remove(r) }),
 	}
 
-	claimedAgain := func(h *holdings) {
-		h.add(r, one, false)
-		h.accept(r)
-		h.end(r)
-		h.add(r, one, false)
-	}
-
-	// want is the visible state of holdings.
+	// want is the visible state of holdings. OK is the answer of the last method.
 	type want struct {
-		OK       bool
-		Holds    bool
-		Leavable bool
-		Unsure   bool
-		Due      int
+		OK, Holds, Leavable, Unsure bool
+		// Due is how often a release was asked for.
+		Due int
 	}
 
 	cases := map[string]struct {
 		reason string
-		before func(h *holdings)
-		do     func(h *holdings) bool
+		calls  string
 		want   want
 	}{
-		"Add": {
-			reason: "It is held before other instances can know.",
-			do:     func(h *holdings) bool { return h.add(r, one, false) },
-			want:   want{OK: true, Holds: true},
-		},
-		"LeaveWhileTaking": {
-			reason: "A claim that is not written yet cannot be released.",
-			before: func(h *holdings) { h.add(r, one, false) },
-			do: func(h *holdings) bool {
-				h.left(r, one)
-
-				return true
-			},
-			want: want{OK: true},
-		},
-		"Taken": {
-			reason: "A Workspace that left while its claim was being written is released after the write.",
-			before: func(h *holdings) { h.add(r, one, false); h.left(r, one) },
-			do: func(h *holdings) bool {
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Leavable: true, Due: 1},
-		},
-		"AddAgain": {
-			reason: "A claim is written again if a person has removed it.",
-			before: held,
-			do:     func(h *holdings) bool { return h.add(r, one, false) },
-			want:   want{OK: true, Holds: true},
-		},
-		"Refused": {
-			reason: "A Workspace that could not be claimed is not held.",
-			before: func(h *holdings) { h.add(r, one, false) },
-			do: func(h *holdings) bool {
-				h.refuse(r)
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true},
-		},
-		"RefusedAgain": {
-			reason: "A Workspace that was claimed before still is.",
-			before: claimedAgain,
-			do: func(h *holdings) bool {
-				h.refuse(r)
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Holds: true},
-		},
-		"LeftAndRefusedAgain": {
-			reason: "It has left nevertheless, and its claim must be released.",
-			before: func(h *holdings) { claimedAgain(h); h.left(r, one) },
-			do: func(h *holdings) bool {
-				h.refuse(r)
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Leavable: true, Due: 1},
-		},
-		"AddWhileWorking": {
-			reason: "A Workspace that is being worked on stays recorded.",
-			before: working,
-			do:     func(h *holdings) bool { return h.add(r, one, false) },
-			want:   want{Holds: true},
-		},
-		"AddWhileLeaving": {
-			reason: "The pending release would remove the new claim.",
-			before: func(h *holdings) { held(h); h.left(r, one) },
-			do:     func(h *holdings) bool { return h.add(r, one, false) },
-			want:   want{Leavable: true, Due: 1},
-		},
-		"Begin": {
-			reason: "Work on a held Workspace may begin.",
-			before: held,
-			do:     func(h *holdings) bool { return h.begin(r, one) },
-			want:   want{OK: true, Holds: true},
-		},
-		"BeginNotHeld": {
-			reason: "Work on a Workspace that is not held may not begin.",
-			do:     func(h *holdings) bool { return h.begin(r, one) },
-		},
-		"BeginAnother": {
-			reason: "A Workspace of the same name is a different one.",
-			before: func(h *holdings) { h.add(r, two, false); h.end(r) },
-			do:     func(h *holdings) bool { return h.begin(r, one) },
-		},
-		"BeginLeaving": {
-			reason: "Work on a Workspace that is about to be released may not begin.",
-			before: func(h *holdings) { held(h); h.left(r, one) },
-			do:     func(h *holdings) bool { return h.begin(r, one) },
-			want:   want{Leavable: true, Due: 1},
-		},
-		"LeaveWhileWorking": {
-			reason: "The work continues, and the claim stays until its end.",
-			before: working,
-			do: func(h *holdings) bool {
-				h.leave(r)
-
-				return true
-			},
-			want: want{OK: true},
-		},
-		"End": {
-			reason: "A Workspace that left during the work is released.",
-			before: func(h *holdings) { working(h); h.leave(r) },
-			do: func(h *holdings) bool {
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Leavable: true, Due: 1},
-		},
-		"EndOfNothing": {
-			reason: "A Workspace that was never claimed has nothing to release.",
-			before: func(h *holdings) { h.add(r, one, false); h.remove(r) },
-			do: func(h *holdings) bool {
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true},
-		},
-		"LeftAnother": {
-			reason: "A deleted Workspace does not affect another one that was made in its place.",
-			before: held,
-			do: func(h *holdings) bool {
-				h.left(r, two)
-
-				return true
-			},
-			want: want{OK: true, Holds: true},
-		},
-		"LeaveNothing": {
-			reason: "A Workspace that is not held does not leave.",
-			do: func(h *holdings) bool {
-				h.leave(r)
-				h.left(r, one)
-				h.doubt(r, nil)
-
-				return true
-			},
-			want: want{OK: true},
-		},
-		"Doubt": {
-			reason: "The unsure claim is recorded.",
-			before: func(h *holdings) { h.add(r, one, false) },
-			do: func(h *holdings) bool {
-				h.doubt(r, theObject())
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Leavable: true, Unsure: true, Due: 1},
-		},
-		"Settled": {
-			reason: "A settled claim does not affect the next claim.",
-			before: func(h *holdings) {
-				h.add(r, one, false)
-				h.doubt(r, theObject())
-				h.remove(r)
-			},
-			do: func(h *holdings) bool {
-				h.add(r, one, false)
-				h.leave(r)
-				h.end(r)
-
-				return true
-			},
-			want: want{OK: true, Leavable: true, Due: 1},
-		},
+		"Add":                 {reason: "It is held before other instances can know.", calls: "add", want: want{OK: true, Holds: true}},
+		"LeaveWhileTaking":    {reason: "A claim that is not written yet cannot be released.", calls: "add, left", want: want{OK: true}},
+		"Taken":               {reason: "It left while its claim was being written: it is released after that.", calls: "add, left, end", want: want{OK: true, Leavable: true, Due: 1}},
+		"AddAgain":            {reason: "A claim is written again if a person has removed it.", calls: "add, end, add", want: want{OK: true, Holds: true}},
+		"Refused":             {reason: "A Workspace that could not be claimed is not held.", calls: "add, refuse, end", want: want{OK: true}},
+		"RefusedAgain":        {reason: "A Workspace that was claimed before still is.", calls: "add, accept, end, add, refuse, end", want: want{OK: true, Holds: true}},
+		"LeftAndRefusedAgain": {reason: "It has left, and its claim must be released.", calls: "add, accept, end, add, left, refuse, end", want: want{OK: true, Leavable: true, Due: 1}},
+		"AddWhileWorking":     {reason: "A Workspace that is being worked on stays recorded.", calls: "add, end, begin, add", want: want{Holds: true}},
+		"AddWhileLeaving":     {reason: "The pending release would remove the new claim.", calls: "add, end, left, add", want: want{Leavable: true, Due: 1}},
+		"Begin":               {reason: "Work on a held Workspace may begin.", calls: "add, end, begin", want: want{OK: true, Holds: true}},
+		"BeginNotHeld":        {reason: "It is not held.", calls: "begin"},
+		"BeginAnother":        {reason: "A Workspace of the same name is a different one.", calls: "add another, end, begin"},
+		"BeginLeaving":        {reason: "It is about to be released.", calls: "add, end, left, begin", want: want{Leavable: true, Due: 1}},
+		"LeaveWhileWorking":   {reason: "The work continues, and the claim stays until its end.", calls: "add, end, begin, leave", want: want{OK: true}},
+		"End":                 {reason: "It left during the work.", calls: "add, end, begin, leave, end", want: want{OK: true, Leavable: true, Due: 1}},
+		"EndOfNothing":        {reason: "There is nothing to release.", calls: "add, remove, end", want: want{OK: true}},
+		"LeftAnother":         {reason: "A deleted Workspace does not affect the one in its place.", calls: "add, end, another: left", want: want{OK: true, Holds: true}},
+		"LeaveNothing":        {reason: "A Workspace that is not held does not leave.", calls: "leave, left, doubt", want: want{OK: true}},
+		"Doubt":               {reason: "The unsure claim is recorded.", calls: "add, doubt, end", want: want{OK: true, Leavable: true, Unsure: true, Due: 1}},
+		"Settled":             {reason: "A settled claim does not affect the next one.", calls: "add, doubt, remove, add, leave, end", want: want{OK: true, Leavable: true, Due: 1}},
 	}
 
 	for name, tc := range cases {
@@ -232,18 +82,17 @@ func TestHoldings(t *testing.T) {
 			got := want{}
 			h := newHoldings(func(ref) { got.Due++ })
 
-			if tc.before != nil {
-				tc.before(h)
+			for call := range strings.SplitSeq(tc.calls, ", ") {
+				got.OK = methods[call](h)
 			}
 
-			got.OK = tc.do(h)
-			got.Holds = h.holds(r, one)
+			got.Holds = h.holds(r, uid)
 
 			_, unsure, ok := h.leavable(r)
 			got.Leavable, got.Unsure = ok, unsure != nil
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.calls, diff)
 			}
 		})
 	}

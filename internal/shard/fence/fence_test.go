@@ -97,30 +97,11 @@ func TestFence(t *testing.T) {
 		stop   bool
 		killed bool
 	}{
-		"Armed": {
-			reason: "The deadline was not moved.",
-			role:   roleArmed,
-			killed: true,
-		},
-		"Stopped": {
-			reason: "A stopped process is killed, too: otherwise it would continue with outdated knowledge.",
-			role:   roleArmed,
-			stop:   true,
-			killed: true,
-		},
-		"Past": {
-			reason: "A process that learns too late that it was in time is killed.",
-			role:   rolePast,
-			killed: true,
-		},
-		"PutOff": {
-			reason: "The last deadline counts.",
-			role:   rolePutOff,
-		},
-		"Disarmed": {
-			reason: "A process that has disarmed its fence may take its time to end.",
-			role:   roleDisarmed,
-		},
+		"Armed":    {reason: "The deadline was not moved.", role: roleArmed, killed: true},
+		"Stopped":  {reason: "A stopped process is killed, too: otherwise it would continue with outdated knowledge.", role: roleArmed, stop: true, killed: true},
+		"Past":     {reason: "A process that learns too late that it was in time is killed.", role: rolePast, killed: true},
+		"PutOff":   {reason: "The last deadline counts.", role: rolePutOff},
+		"Disarmed": {reason: "A process that has disarmed its fence may take its time to end.", role: roleDisarmed},
 	}
 
 	for name, tc := range cases {

@@ -24,11 +24,7 @@ func TestHoldersSign(t *testing.T) {
 		holder string
 		want   map[string]string
 	}{
-		"First": {
-			reason: "There was no holder before.",
-			holder: me,
-			want:   map[string]string{shard.HoldersAnnotationKey: me},
-		},
+		"First": {reason: "There was no holder before.", holder: me, want: map[string]string{shard.HoldersAnnotationKey: me}},
 		"Next": {
 			reason: "There were other holders before, and it was not released since.",
 			read:   newLease(signedBy(rival+","+old), releasedBy(rival)),
@@ -37,20 +33,15 @@ func TestHoldersSign(t *testing.T) {
 		},
 		"Unsigned": {
 			reason: "A holder without signature held it before.",
-			read:   newLease(heldBy(rival)),
-			holder: me,
-			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + rival},
+			read:   newLease(heldBy(rival)), holder: me, want: map[string]string{shard.HoldersAnnotationKey: me + "," + rival},
 		},
 		"Renewed": {
 			reason: "Each name is listed once.",
-			read:   newLease(signedBy(me + "," + old)),
-			holder: me,
-			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old},
+			read:   newLease(signedBy(me + "," + old)), holder: me, want: map[string]string{shard.HoldersAnnotationKey: me + "," + old},
 		},
 		"Released": {
 			reason: "The Lease names the holder that released it.",
-			read:   newLease(signedBy(me + "," + old)),
-			want:   map[string]string{shard.HoldersAnnotationKey: me + "," + old, shard.ReleasedAnnotationKey: me},
+			read:   newLease(signedBy(me + "," + old)), want: map[string]string{shard.HoldersAnnotationKey: me + "," + old, shard.ReleasedAnnotationKey: me},
 		},
 		"Many": {
 			reason: "At most ten holders are listed.",

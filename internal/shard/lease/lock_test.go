@@ -37,42 +37,16 @@ func TestRenewDeadline(t *testing.T) {
 		// All times count from the last renewal.
 		lost, fenced time.Duration
 	}{
-		"Refused": {
-			reason: "The last renewal counts.",
-			timing: standard(),
-			fault:  refused,
-			lost:   40 * time.Second,
-			fenced: 58 * time.Second,
-		},
-		"Hanging": {
-			reason: "It needs no answer of the API server.",
-			timing: standard(),
-			fault:  hanging,
-			lost:   40 * time.Second,
-			fenced: 58 * time.Second,
-		},
+		"Refused": {reason: "The last renewal counts.", timing: standard(), fault: refused, lost: 40 * time.Second, fenced: 58 * time.Second},
+		"Hanging": {reason: "It needs no answer of the API server.", timing: standard(), fault: hanging, lost: 40 * time.Second, fenced: 58 * time.Second},
 		"Applying": {
-			reason:   "The time is longer during an apply.",
-			timing:   patient(),
-			applying: true,
-			fault:    hanging,
-			lost:     280 * time.Second,
-			fenced:   298 * time.Second,
+			reason: "The time is longer during an apply.",
+			timing: patient(), applying: true, fault: hanging, lost: 280 * time.Second, fenced: 298 * time.Second,
 		},
-		"Idle": {
-			reason: "Without an apply in progress, the time does not change.",
-			timing: patient(),
-			fault:  hanging,
-			lost:   40 * time.Second,
-			fenced: 58 * time.Second,
-		},
+		"Idle": {reason: "Without an apply in progress, the time does not change.", timing: patient(), fault: hanging, lost: 40 * time.Second, fenced: 58 * time.Second},
 		"ApplyingShort": {
-			reason:   "The time is not longer during an apply if no flag sets it.",
-			timing:   standard(),
-			applying: true,
-			fault:    refused,
-			lost:     40 * time.Second,
-			fenced:   58 * time.Second,
+			reason: "The time is not longer during an apply if no flag sets it.",
+			timing: standard(), applying: true, fault: refused, lost: 40 * time.Second, fenced: 58 * time.Second,
 		},
 	}
 
@@ -203,33 +177,17 @@ func TestRelease(t *testing.T) {
 		armed    bool
 		err      error
 	}{
-		"Held": {
-			reason:   "The Lease names the holder that released it.",
-			released: me,
-		},
+		"Held": {reason: "The Lease names the holder that released it.", released: me},
 		"NoAnswer": {
 			reason: "The Lease is held until it expires, so the fence stays armed.",
-			before: func(c *candidate, _ *apiServer) { c.client.become(hanging) },
-			holder: me,
-			armed:  true,
-			err:    context.DeadlineExceeded,
+			before: func(c *candidate, _ *apiServer) { c.client.become(hanging) }, holder: me, armed: true, err: context.DeadlineExceeded,
 		},
 		"Back": {
-			reason:   "It needs more than one attempt.",
-			before:   func(c *candidate, _ *apiServer) { c.client.become(refused) },
-			during:   func(c *candidate) { c.client.become(0) },
-			released: me,
+			reason: "It needs more than one attempt.",
+			before: func(c *candidate, _ *apiServer) { c.client.become(refused) }, during: func(c *candidate) { c.client.become(0) }, released: me,
 		},
-		"Changed": {
-			reason:   "Changes by others do not matter.",
-			before:   func(_ *candidate, s *apiServer) { s.change(edited()) },
-			released: me,
-		},
-		"Taken": {
-			reason: "A Lease with another holder does not change.",
-			before: func(_ *candidate, s *apiServer) { s.change(edited(heldBy(rival))) },
-			holder: rival,
-		},
+		"Changed": {reason: "Changes by others do not matter.", before: func(_ *candidate, s *apiServer) { s.change(edited()) }, released: me},
+		"Taken":   {reason: "A Lease with another holder does not change.", before: func(_ *candidate, s *apiServer) { s.change(edited(heldBy(rival))) }, holder: rival},
 	}
 
 	for name, tc := range cases {

@@ -26,22 +26,9 @@ func TestPause(t *testing.T) {
 		pauses    []bool
 		lost      bool
 	}{
-		"Idle": {
-			reason: "It continues when it has its Lease again.",
-			fault:  refused,
-			pauses: []bool{true, false},
-		},
-		"IdleHanging": {
-			reason: "The kind of failure does not matter.",
-			fault:  hanging,
-			pauses: []bool{true, false},
-		},
-		"Busy": {
-			reason: "Work in progress must have ended before others take over.",
-			busy:   true,
-			fault:  refused,
-			lost:   true,
-		},
+		"Idle":        {reason: "It continues when it has its Lease again.", fault: refused, pauses: []bool{true, false}},
+		"IdleHanging": {reason: "The kind of failure does not matter.", fault: hanging, pauses: []bool{true, false}},
+		"Busy":        {reason: "Work in progress must have ended before others take over.", busy: true, fault: refused, lost: true},
 		"Taken": {
 			reason: "Another instance works now.",
 			fault:  refused,

@@ -107,8 +107,7 @@ func TestObservation(t *testing.T) {
 		},
 		"Renewed": {
 			reason: "The duration of a changed Lease counts from the change.",
-			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2)}},
-			at:     19*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2)}}, at: 19*time.Second - 1, want: want{State: Alive, Alive: me},
 		},
 		"RenewedAfterExpiry": {
 			reason: "It was not renewed in time, but no other instance has taken it.",
@@ -300,26 +299,11 @@ func TestObservationOfUnseen(t *testing.T) {
 		lease  *coordinationv1.Lease
 		lasts  time.Duration
 	}{
-		"AnotherHolder": {
-			reason: "The current holder does not name me.",
-			lease:  newLease(heldBy(rival), signedBy(rival+","+old)), lasts: 10 * time.Second,
-		},
-		"None": {
-			reason: "There is no Lease, and the duration of mine is unknown.",
-			lasts:  5 * time.Second,
-		},
-		"Emptied": {
-			reason: "It was emptied, and there are no signatures.",
-			lease:  newLease(heldBy("")), lasts: 10 * time.Second,
-		},
-		"Short": {
-			reason: "The duration of another holder is not mine.",
-			lease:  newLease(heldBy(rival), renewed(0, time.Second)), lasts: 5 * time.Second,
-		},
-		"Named": {
-			reason: "I am dead at once if the Lease names me.",
-			lease:  newLease(heldBy(rival), signedBy(rival+","+me)),
-		},
+		"AnotherHolder": {reason: "The current holder does not name me.", lease: newLease(heldBy(rival), signedBy(rival+","+old)), lasts: 10 * time.Second},
+		"None":          {reason: "There is no Lease, and the duration of mine is unknown.", lasts: 5 * time.Second},
+		"Emptied":       {reason: "It was emptied, and there are no signatures.", lease: newLease(heldBy("")), lasts: 10 * time.Second},
+		"Short":         {reason: "The duration of another holder is not mine.", lease: newLease(heldBy(rival), renewed(0, time.Second)), lasts: 5 * time.Second},
+		"Named":         {reason: "I am dead at once if the Lease names me.", lease: newLease(heldBy(rival), signedBy(rival+","+me))},
 	}
 
 	for name, tc := range cases {

@@ -15,62 +15,26 @@ import (
 func TestTimingValidate(t *testing.T) {
 	t.Parallel()
 
+	timing := func(duration, deadline, retry, apply time.Duration) Timing {
+		return Timing{Duration: duration, RenewDeadline: deadline, RetryPeriod: retry, ApplyDuration: apply}
+	}
+
 	cases := map[string]struct {
 		reason string
 		t      Timing
 		flag   string
 	}{
-		"Default": {
-			reason: "The defaults are allowed.",
-			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second},
-		},
-		"Apply": {
-			reason: "An apply may have a longer duration.",
-			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
-		},
-		"Shortest": {
-			reason: "These are the shortest values.",
-			t:      Timing{Duration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
-		},
-		"LongestDeadline": {
-			reason: "A quarter of the duration is left to stop.",
-			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9 * time.Second, RetryPeriod: time.Second},
-		},
-		"ShortDuration": {
-			reason: "A second is not enough for two requests.",
-			t:      Timing{Duration: time.Second, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
-			flag:   "--lease-duration",
-		},
-		"PartOfSecond": {
-			reason: "The duration of a Lease is in whole seconds.",
-			t:      Timing{Duration: 2500 * time.Millisecond, RenewDeadline: time.Second, RetryPeriod: 500 * time.Millisecond},
-			flag:   "--lease-duration",
-		},
-		"PartOfSecondApply": {
-			reason: "The same is true of any duration.",
-			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9 * time.Second, RetryPeriod: time.Second, ApplyDuration: time.Minute + 1},
-			flag:   "--lease-apply-duration",
-		},
-		"LongDeadline": {
-			reason: "A run that is interrupted too late cannot save its state.",
-			t:      Timing{Duration: 12 * time.Second, RenewDeadline: 9*time.Second + 1, RetryPeriod: time.Second},
-			flag:   "--lease-renew-deadline",
-		},
-		"ShortDeadline": {
-			reason: "A request may take a second.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: time.Second - 1, RetryPeriod: 100 * time.Millisecond},
-			flag:   "--lease-renew-deadline",
-		},
-		"LongRetry": {
-			reason: "One attempt may fail.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2500*time.Millisecond + 1},
-			flag:   "--lease-retry-period",
-		},
-		"NoRetry": {
-			reason: "A pause between attempts is necessary.",
-			t:      Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second},
-			flag:   "--lease-retry-period",
-		},
+		"Default":           {reason: "The defaults are allowed.", t: timing(time.Minute, 40*time.Second, 2*time.Second, 0)},
+		"Apply":             {reason: "An apply may have a longer duration.", t: timing(time.Minute, 40*time.Second, 2*time.Second, 5*time.Minute)},
+		"Shortest":          {reason: "These are the shortest values.", t: timing(2*time.Second, time.Second, 500*time.Millisecond, 0)},
+		"LongestDeadline":   {reason: "A quarter of the duration is left to stop.", t: timing(12*time.Second, 9*time.Second, time.Second, 0)},
+		"ShortDuration":     {reason: "A second is not enough for two requests.", t: timing(time.Second, time.Second, 500*time.Millisecond, 0), flag: "--lease-duration"},
+		"PartOfSecond":      {reason: "The duration of a Lease is in whole seconds.", t: timing(2500*time.Millisecond, time.Second, 500*time.Millisecond, 0), flag: "--lease-duration"},
+		"PartOfSecondApply": {reason: "The same is true of any duration.", t: timing(12*time.Second, 9*time.Second, time.Second, time.Minute+1), flag: "--lease-apply-duration"},
+		"LongDeadline":      {reason: "A run that is interrupted too late cannot save its state.", t: timing(12*time.Second, 9*time.Second+1, time.Second, 0), flag: "--lease-renew-deadline"},
+		"ShortDeadline":     {reason: "A request may take a second.", t: timing(10*time.Second, time.Second-1, 100*time.Millisecond, 0), flag: "--lease-renew-deadline"},
+		"LongRetry":         {reason: "One attempt may fail.", t: timing(10*time.Second, 5*time.Second, 2500*time.Millisecond+1, 0), flag: "--lease-retry-period"},
+		"NoRetry":           {reason: "A pause between attempts is necessary.", t: timing(10*time.Second, 5*time.Second, 0, 0), flag: "--lease-retry-period"},
 	}
 
 	for name, tc := range cases {
@@ -117,21 +81,9 @@ func TestTimingInterruptGrace(t *testing.T) {
 		t      Timing
 		want   time.Duration
 	}{
-		"Default": {
-			reason: "A run gets at most ten seconds.",
-			t:      Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second},
-			want:   10 * time.Second,
-		},
-		"Long": {
-			reason: "It does not get more.",
-			t:      Timing{Duration: time.Hour, RenewDeadline: time.Minute},
-			want:   10 * time.Second,
-		},
-		"Short": {
-			reason: "It gets half of the rest.",
-			t:      Timing{Duration: 8 * time.Second, RenewDeadline: 4 * time.Second},
-			want:   2 * time.Second,
-		},
+		"Default": {reason: "A run gets at most ten seconds.", t: Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second}, want: 10 * time.Second},
+		"Long":    {reason: "It does not get more.", t: Timing{Duration: time.Hour, RenewDeadline: time.Minute}, want: 10 * time.Second},
+		"Short":   {reason: "It gets half of the rest.", t: Timing{Duration: 8 * time.Second, RenewDeadline: 4 * time.Second}, want: 2 * time.Second},
 	}
 
 	for name, tc := range cases {
