@@ -233,97 +233,53 @@ type move struct {
 	arg  uint8
 }
 
-type moveKind uint8
+// A moveKind is the description of a move, without its actor.
+type moveKind string
 
 const (
 	// Faults, and actions of people. They stop some day.
-	starts moveKind = iota
-	relabels
-	killed
-	pauses
-	terminated
-	losesClaim
-	losesRelease
-	losesStatus
-	outage
-	usurps
-	erases
-	restores
-	copies
-	records
-	cannotReadLease
+	starts          moveKind = "starts and stands by"
+	relabels        moveKind = "is relabelled to"
+	killed          moveKind = "is killed, and its children with it"
+	pauses          moveKind = "is stopped by SIGSTOP; its children go on"
+	terminated      moveKind = "gets SIGTERM"
+	losesClaim      moveKind = "does not get an answer about its claim"
+	losesRelease    moveKind = "does not get an answer about its release"
+	losesStatus     moveKind = "does not get an answer about its status"
+	outage          moveKind = "cannot renew its Lease and begins to abort its work"
+	usurps          moveKind = "acquires its Lease, which a person has deleted"
+	erases          moveKind = "has its claim erased by a person"
+	restores        moveKind = "has its claim restored by a person to"
+	copies          moveKind = "is replaced by a copy of it"
+	records         moveKind = "writes its status"
+	cannotReadLease moveKind = "cannot read Leases and decides to"
 
 	// The rest continues.
-	continues
-	fenced
-	notices
-	exits
-	acquires
-	seesExpired
-	catchesUp
-	readsLive
-	decides
-	begins
-	ends
-	claimArrives
-	claimAnswered
-	lateClaimArrives
-	releases
-	settleArrives
-	readsToErase
-	eraseArrives
-	eraseAnswered
-	lateEraseArrives
-	statusIsWritten
-	statusIsRepeated
-	statusIsNot
-	lateStatusArrives
+	continues         moveKind = "continues"
+	fenced            moveKind = "is killed by its fence"
+	notices           moveKind = "reads another holder in its Lease and begins to abort its work"
+	exits             moveKind = "has nothing in progress, releases its Lease and exits"
+	acquires          moveKind = "acquires its Lease"
+	seesExpired       moveKind = "sees as expired the Lease of"
+	catchesUp         moveKind = "has its cache catch up"
+	readsLive         moveKind = "reads from the API server"
+	decides           moveKind = "decides to"
+	begins            moveKind = "begins work"
+	ends              moveKind = "ends work"
+	claimArrives      moveKind = "has its claim arrive at the API server"
+	claimAnswered     moveKind = "gets the answer about its claim, and checks for an unsharded instance"
+	lateClaimArrives  moveKind = "has a claim arrive that it does not wait for any more"
+	releases          moveKind = "begins to release"
+	settleArrives     moveKind = "has its second try to claim arrive at the API server"
+	readsToErase      moveKind = "reads what to erase"
+	eraseArrives      moveKind = "has its erasure arrive at the API server"
+	eraseAnswered     moveKind = "knows that its claim is gone"
+	lateEraseArrives  moveKind = "has an erasure arrive that it does not wait for any more"
+	statusIsWritten   moveKind = "has its status arrive"
+	statusIsRepeated  moveKind = "has its status refused, and repeats it"
+	statusIsNot       moveKind = "has its status refused, and gives up"
+	lateStatusArrives moveKind = "has a status arrive that it does not wait for any more"
 )
-
-// String describes the move without its actor.
-func (k moveKind) String() string {
-	return [...]string{
-		starts:            "starts and stands by",
-		relabels:          "is relabelled to",
-		killed:            "is killed, and its children with it",
-		pauses:            "is stopped by SIGSTOP; its children go on",
-		terminated:        "gets SIGTERM",
-		losesClaim:        "does not get an answer about its claim",
-		losesRelease:      "does not get an answer about its release",
-		losesStatus:       "does not get an answer about its status",
-		outage:            "cannot renew its Lease and begins to abort its work",
-		usurps:            "acquires its Lease, which a person has deleted",
-		erases:            "has its claim erased by a person",
-		restores:          "has its claim restored by a person to",
-		copies:            "is replaced by a copy of it",
-		records:           "writes its status",
-		notices:           "reads another holder in its Lease and begins to abort its work",
-		statusIsWritten:   "has its status arrive",
-		statusIsRepeated:  "has its status refused, and repeats it",
-		statusIsNot:       "has its status refused, and gives up",
-		lateStatusArrives: "has a status arrive that it does not wait for any more",
-		cannotReadLease:   "cannot read Leases and decides to",
-		continues:         "continues",
-		fenced:            "is killed by its fence",
-		exits:             "has nothing in progress, releases its Lease and exits",
-		acquires:          "acquires its Lease",
-		seesExpired:       "sees as expired the Lease of",
-		catchesUp:         "has its cache catch up",
-		readsLive:         "reads from the API server",
-		decides:           "decides to",
-		begins:            "begins work",
-		ends:              "ends work",
-		claimArrives:      "has its claim arrive at the API server",
-		claimAnswered:     "gets the answer about its claim, and checks for an unsharded instance",
-		lateClaimArrives:  "has a claim arrive that it does not wait for any more",
-		releases:          "begins to release",
-		settleArrives:     "has its second try to claim arrive at the API server",
-		readsToErase:      "reads what to erase",
-		eraseArrives:      "has its erasure arrive at the API server",
-		eraseAnswered:     "knows that its claim is gone",
-		lateEraseArrives:  "has an erasure arrive that it does not wait for any more",
-	}[k]
-}
 
 // Describe a move in one line.
 func (m *model) Describe(e move, before, after *state) string {

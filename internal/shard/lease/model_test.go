@@ -156,75 +156,42 @@ type move struct {
 	proc uint8
 }
 
-type moveKind uint8
+// A moveKind is the description of a move, without its actor.
+type moveKind string
 
 const (
 	// Faults, and actions of people.
-	starts moveKind = iota
-	killed
-	pauses
-	stops
-	hangs
-	deletes
-	empties
-	restores
+	starts   moveKind = "starts"
+	killed   moveKind = "is killed"
+	pauses   moveKind = "is stopped by SIGSTOP, its run goes on"
+	stops    moveKind = "gets SIGTERM and drains"
+	hangs    moveKind = "sends a write of the Lease that hangs"
+	deletes  moveKind = "a person deletes the Lease"
+	empties  moveKind = "a person empties holderIdentity"
+	restores moveKind = "a person restores the Lease from the backup"
 
 	// The rest continues.
-	ticks
-	continues
-	isFenced
-	observes
-	acquires
-	renews
-	seesOther
-	aborts
-	releases
-	exits
-	arrives
-	isAnswered
-	isRefused
-	givesUp
-	takes
-	checks
-	givesBack
-	begins
-	ends
-	childrenDie
+	ticks       moveKind = "time goes on"
+	continues   moveKind = "continues"
+	isFenced    moveKind = "is killed by its fence"
+	observes    moveKind = "reads the Lease"
+	acquires    moveKind = "acquires the Lease"
+	renews      moveKind = "renews the Lease"
+	seesOther   moveKind = "reads that another one holds the Lease, and begins to abort its run"
+	aborts      moveKind = "has reached its deadline, and begins to abort its run"
+	releases    moveKind = "releases the Lease and exits"
+	exits       moveKind = "exits"
+	arrives     moveKind = "has its write arrive"
+	isAnswered  moveKind = "gets the answer to its write"
+	isRefused   moveKind = "gets the answer that its write is refused"
+	givesUp     moveKind = "does not wait for its write any more"
+	takes       moveKind = "claims the Workspace"
+	checks      moveKind = "checks for an unsharded instance"
+	givesBack   moveKind = "releases the Workspace"
+	begins      moveKind = "begins a run"
+	ends        moveKind = "ends its run"
+	childrenDie moveKind = "has no children any more"
 )
-
-func (k moveKind) String() string {
-	return [...]string{
-		starts:     "starts",
-		killed:     "is killed",
-		pauses:     "is stopped by SIGSTOP, its run goes on",
-		stops:      "gets SIGTERM and drains",
-		hangs:      "sends a write of the Lease that hangs",
-		deletes:    "a person deletes the Lease",
-		empties:    "a person empties holderIdentity",
-		restores:   "a person restores the Lease from the backup",
-		ticks:      "time goes on",
-		continues:  "continues",
-		isFenced:   "is killed by its fence",
-		observes:   "reads the Lease",
-		acquires:   "acquires the Lease",
-		renews:     "renews the Lease",
-		seesOther:  "reads that another one holds the Lease, and begins to abort its run",
-		aborts:     "has reached its deadline, and begins to abort its run",
-		releases:   "releases the Lease and exits",
-		exits:      "exits",
-		arrives:    "has its write arrive",
-		isAnswered: "gets the answer to its write",
-		isRefused:  "gets the answer that its write is refused",
-		givesUp:    "does not wait for its write any more",
-		takes:      "claims the Workspace",
-		checks:     "checks for an unsharded instance",
-		givesBack:  "releases the Workspace",
-		begins:     "begins a run",
-		ends:       "ends its run",
-
-		childrenDie: "has no children any more",
-	}[k]
-}
 
 func (m *model) Describe(e move, _, after *state) string {
 	l := after.lease

@@ -60,7 +60,14 @@ func (m *model) Start() state {
 }
 
 // Fault says that no guarantee may depend on the move.
-func (m *model) Fault(e move) bool { return e.kind <= restores }
+func (m *model) Fault(e move) bool {
+	switch e.kind {
+	case starts, killed, pauses, stops, hangs, deletes, empties, restores:
+		return true
+	default:
+		return false
+	}
+}
 
 // Wrong describes the fault in a state.
 func (m *model) Wrong(s *state) string {
