@@ -17,7 +17,7 @@ func TestLive(t *testing.T) {
 
 	cfg := apiserver.Start(t, "../../../package/crds/tf.upbound.io_workspaces.yaml", "../../../package/crds/tf.m.upbound.io_workspaces.yaml")
 
-	for _, kind := range workspace.Kinds() {
+	for i, kind := range workspace.Kinds() {
 		for name, test := range map[string]func(t *testing.T, f *fixture){
 			"TakeAndRelease":      testTakeAndRelease,
 			"Outdated":            testOutdated,
@@ -39,6 +39,11 @@ func TestLive(t *testing.T) {
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
 			"PreviousOwner":       testPreviousOwner,
 		} {
+			// The kinds differ only in their types.
+			if i > 0 && name != "TakeAndRelease" {
+				continue
+			}
+
 			t.Run(kind.GroupKind()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				test(t, newFixture(t, cfg, kind))
