@@ -95,7 +95,6 @@ type instance struct {
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 
-	// leases and claims are nil if claims are disabled.
 	leases *lease.Observer
 	claims *claim.Claims
 

@@ -31,12 +31,6 @@ const reconcileMargin = 2 * time.Minute
 func (i *instance) addClaims(context.Context) error {
 	o, mgr := i.o, i.mgr
 
-	if o.DisableClaims {
-		i.log.Info("Running without claims: several instances may work on one Workspace")
-
-		return nil
-	}
-
 	// At the start of an instance there are four requests about claims for every Workspace. A
 	// limit per second would spread them over minutes. Each worker has only one request at a time.
 	cfg := rest.CopyConfig(i.config)
@@ -70,7 +64,7 @@ func (i *instance) addClaims(context.Context) error {
 // addUnservedWatcher adds the watcher of Workspaces that no instance serves to the manager, if this
 // instance holds a Lease.
 func (i *instance) addUnservedWatcher(context.Context) error {
-	if !i.o.HoldsLease || i.leases == nil {
+	if !i.o.HoldsLease {
 		return nil
 	}
 

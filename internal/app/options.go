@@ -54,7 +54,6 @@ type Options struct {
 	Lease          lease.Timing
 	ShardName      string
 	ShardCatchAll  bool
-	DisableClaims  bool
 
 	NoCrossNamespaceRefs bool
 	ShardRange           string
@@ -134,9 +133,6 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	boolFlag(a, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", false, &o.AssignShards).Envar("ASSIGN_SHARDS")
 	durationFlag(a, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", "1m", &o.ShardGracePeriod)
 	intFlag(a, "assign-rate", "How many Workspaces are assigned or moved per second.", 50, &o.AssignRate)
-	// This option is for the test that shows the purpose of claims. It has no environment
-	// variable, so that it is not set by accident.
-	boolFlag(a, "unsafe-disable-claims", "Run the CLI without a claim.", false, &o.DisableClaims).Hidden().NoEnvar()
 
 	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
 	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
@@ -203,14 +199,6 @@ func (o *Options) completeShard() error {
 
 	if o.AssignShards && !id.Sharded() {
 		return errors.New("--assign-shards is set, and neither --shard-name nor --shard-catch-all: an instance without a shard serves every Workspace, and would keep all shards waiting")
-	}
-
-	if o.ShardRange != "" && o.DisableClaims {
-		return errors.New("--shard-range and --unsafe-disable-claims are set: without claims, two instances would run a Workspace when the number of ranges changes")
-	}
-
-	if o.AssignShards && o.DisableClaims {
-		return errors.New("--assign-shards and --unsafe-disable-claims are set: without claims, two shards would run a Workspace that moves")
 	}
 
 	if o.AssignRate < 1 {

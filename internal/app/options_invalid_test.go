@@ -71,11 +71,6 @@ func TestParseOptionsInvalid(t *testing.T) {
 			args:   []string{"--assign-shards", "--lease-namespace=ns"},
 			want:   []string{"--assign-shards", "--shard-name", "--shard-catch-all"},
 		},
-		"AssignerWithoutClaims": {
-			reason: "Claims make a move safe.",
-			args:   []string{"--assign-shards", "--unsafe-disable-claims", "--shard-name=a", "--lease-namespace=ns"},
-			want:   []string{"--assign-shards", "--unsafe-disable-claims"},
-		},
 		"Range": {
 			reason: "Ranges are counted from 0.",
 			args:   []string{"--shard-range=3/3", "--lease-namespace=ns"},
@@ -85,11 +80,6 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "An instance has one mode.",
 			args:   []string{"--shard-range=0/3", "--shard-name=a", "--lease-namespace=ns"},
 			want:   []string{"--shard-range", `"0/3"`, "--shard-name"},
-		},
-		"RangeWithoutClaims": {
-			reason: "Claims make a change of the number of ranges safe.",
-			args:   []string{"--shard-range=0/3", "--unsafe-disable-claims", "--lease-namespace=ns"},
-			want:   []string{"--shard-range", "--unsafe-disable-claims"},
 		},
 		"RangeWithAssigner": {
 			reason: "A Workspace that is assigned to a shard is in no range.",

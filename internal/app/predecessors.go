@@ -21,11 +21,9 @@ import (
 // host is on its Lease.
 func (i *instance) predecessors(o client.Object) statelock.Predecessors {
 	p := statelock.Predecessors{}
-	if i.claims != nil {
-		p.Hosts, p.Until = i.claims.Abandoned(o)
-	}
 
-	if i.lock == nil || (i.claims != nil && i.o.Shard.Sharded()) {
+	p.Hosts, p.Until = i.claims.Abandoned(o)
+	if i.lock == nil || i.o.Shard.Sharded() {
 		return p
 	}
 
@@ -47,14 +45,14 @@ func (i *instance) served() time.Time {
 // servedByOtherBefore says whether another instance served a Workspace before this one.
 // An earlier incarnation of this instance does not count.
 func (i *instance) servedByOtherBefore(o client.Object) bool {
-	return i.claims != nil && i.claims.ServedByOtherBefore(o)
+	return i.claims.ServedByOtherBefore(o)
 }
 
 // isServed says whether another instance, on the supplied host, has claimed a Workspace and may
 // be alive.
 func (i *instance) isServed(ctx context.Context, o client.Object, host string) bool {
 	ws, ok := o.(workspace.Workspace)
-	if !ok || i.claims == nil {
+	if !ok {
 		return false
 	}
 

@@ -29,10 +29,6 @@ type scheduler interface {
 // withClaims returns a reconciler that reads each Workspace of a kind, and passes it to r if this
 // instance may work on it.
 func (i *instance) withClaims(ctx context.Context, r scheduler, kind workspace.Kind) (reconcile.Reconciler, error) {
-	if i.claims == nil {
-		return readFrom(i.mgr.GetCache(), r, kind), nil
-	}
-
 	if i.o.Shard.Sharded() {
 		return i.claimReconciler(ctx, r, kind)
 	}

@@ -108,12 +108,8 @@ func (i *instance) args(cli, metrics string) []string {
 	}
 
 	// The grace period is shorter than some absences, and longer than others.
-	if i.elastic && i.shard != "" && !shared.disableClaims {
+	if i.elastic && i.shard != "" {
 		args = append(args, "--assign-shards", "--shard-grace-period=3s")
-	}
-
-	if shared.disableClaims {
-		args = append(args, "--unsafe-disable-claims")
 	}
 
 	return args

@@ -26,9 +26,6 @@ const (
 	envTofu   = "TOFU_BIN"
 )
 
-// envDisableClaims switches claims off if it is not empty. The test has to fail then.
-const envDisableClaims = "CHAOS_DISABLE_CLAIMS"
-
 // A suite has the settings from the command line and the environment.
 type suite struct {
 	duration   time.Duration
@@ -47,8 +44,6 @@ type suite struct {
 
 	// provider and recorder are the paths of programs that were built for this test.
 	provider, recorder string
-
-	disableClaims bool
 }
 
 // shared is set once, before any test runs: TestMain has no other way to hand
@@ -75,8 +70,6 @@ func (s *suite) prepare(dir string) error {
 	for s.seed == 0 {
 		s.seed = uint64(rand.Uint32())
 	}
-
-	s.disableClaims = os.Getenv(envDisableClaims) != ""
 
 	var err error
 	if s.assets, err = program.Find(envAssets, "chaos"); err != nil {
