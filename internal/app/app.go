@@ -221,6 +221,8 @@ func (i *instance) addRunnables(context.Context) error {
 	return nil
 }
 
+// addControllers adds the controllers. They start their informers themselves. A manager waits for
+// those that exist before it starts, for ever if they are refused, and even when it has to stop.
 func (i *instance) addControllers(ctx context.Context) error {
 	o, mgr, d := i.o, i.mgr, i.drain
 
@@ -264,10 +266,10 @@ func (i *instance) addControllers(ctx context.Context) error {
 		Served:              i.served,
 
 		ClaimChanged: claim.Changed(),
-		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error) {
-			claimed, err := i.withClaims(ctx, r, kind)
+		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
+			claimed, left := i.withClaims(r, kind)
 
-			return d.Reconciler(claimed), err
+			return d.Reconciler(claimed), left
 		},
 	}
 
@@ -282,7 +284,10 @@ func (i *instance) run(ctx context.Context) error {
 	// leader election, for example a sweep of the disk.
 	defer context.AfterFunc(ctx, i.drain.Stop)()
 
-	err := i.start(ctx)
+	stop, cancel := i.setups.stopAfter(ctx)
+	defer cancel()
+
+	err := i.mgr.Start(stop)
 	if err != nil {
 		// Leader election has ended, or an essential part has failed.
 		i.drain.Abort()

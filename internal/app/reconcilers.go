@@ -8,7 +8,6 @@ import (
 	"context"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -27,16 +26,15 @@ type scheduler interface {
 }
 
 // withClaims returns a reconciler that reads each Workspace of a kind, and passes it to r if this
-// instance may work on it.
-func (i *instance) withClaims(ctx context.Context, r scheduler, kind workspace.Kind) (reconcile.Reconciler, error) {
+// instance may work on it. The returned function is for Workspaces that have left the cache.
+func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
 	if i.o.Shard.Sharded() {
-		return i.claimReconciler(ctx, r, kind)
+		claimed := i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
+
+		return claimed, claimed.Left
 	}
 
-	claimed, err := i.claimReconciler(ctx, withLatest(r), kind)
-	if err != nil {
-		return nil, err
-	}
+	claimed := i.claims.Reconciler(withLatest(r), kind.GroupVersionKind, kind.Object)
 
 	// The claims of an unsharded instance read each Workspace from the API server. Most need
 	// nothing when it starts, and many have to wait when a lot are created. One that another
@@ -49,22 +47,7 @@ func (i *instance) withClaims(ctx context.Context, r scheduler, kind workspace.K
 		}
 
 		return claimed.Reconcile(ctx, schedule.RequestFor(o))
-	}), kind), nil
-}
-
-// claimReconciler returns a claim.Reconciler in front of r that also releases Workspaces when they
-// leave the cache.
-func (i *instance) claimReconciler(ctx context.Context, r reconcile.ObjectReconciler[client.Object], kind workspace.Kind) (reconcile.Reconciler, error) {
-	claimed := i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
-
-	informer, err := i.mgr.GetCache().GetInformer(ctx, kind.Object, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot watch which Workspaces leave")
-	}
-
-	_, err = informer.AddEventHandler(claimed.Handler())
-
-	return claimed, errors.Wrap(err, "cannot watch which Workspaces leave")
+	}), kind), claimed.Left
 }
 
 // withLatest returns a reconciler that passes on objects that were read from the API server just

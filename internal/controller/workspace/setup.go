@@ -88,8 +88,9 @@ type Options struct {
 
 	// WithClaims returns a reconciler that reads each Workspace of the supplied kind, and passes it
 	// to r if this instance may work on it now: it is not stopping or paused, and no other instance
-	// has claimed the Workspace.
-	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, error)
+	// has claimed the Workspace. The function left is to be called with each Workspace that has left
+	// the cache.
+	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) (claimed reconcile.Reconciler, left func(o client.Object))
 }
 
 // Metrics of the Workspace controllers.
@@ -194,9 +195,10 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient()}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	claimed, err := o.WithClaims(schedule.NewReconciler(r, policy, records, slots, forgetDeleted, log), kind)
-	if err != nil {
-		return errors.Wrapf(err, "cannot set up controller %s", name)
+	claimed, left := o.WithClaims(schedule.NewReconciler(r, policy, records, slots, forgetDeleted, log), kind)
+	onLeave := func(ws client.Object) {
+		forgetDeleted(ws)
+		left(ws)
 	}
 
 	co := o.ForControllerRuntime()
@@ -209,7 +211,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, schedule.NewEventHandler(records, slots, forgetDeleted, o.Served, o.ClaimChanged)).
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, onLeave, o.Served, o.ClaimChanged)).
 		Complete(claimed), "cannot set up controller %s", name)
 }
 

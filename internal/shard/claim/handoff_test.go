@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -167,7 +166,7 @@ func TestLeavesBeforeItWaits(t *testing.T) {
 	leases.read = func() {
 		cache.f.ws = nil
 
-		r.Handler().OnDelete(ws)
+		r.Left(ws)
 	}
 
 	for _, want := range []int{1, 0} {
@@ -178,63 +177,5 @@ func TestLeavesBeforeItWaits(t *testing.T) {
 		if got.waiting != want {
 			t.Errorf("waiting: want %d, got %d", want, got.waiting)
 		}
-	}
-}
-
-// TestHandler sends events about a Workspace that is held and about one that waits.
-func TestHandler(t *testing.T) {
-	t.Parallel()
-
-	ws, changed, another := owned(nil), owned(nil), owned(nil)
-	changed.SetGeneration(2)
-	another.SetUID("another")
-
-	cases := map[string]struct {
-		reason string
-		event  func(h toolscache.ResourceEventHandler)
-		stays  bool
-	}{
-		"Changed": {
-			reason: "It has not left.",
-			event:  func(h toolscache.ResourceEventHandler) { h.OnUpdate(ws, changed) },
-			stays:  true,
-		},
-		"Left": {
-			reason: "It was relabelled or deleted.",
-			event:  func(h toolscache.ResourceEventHandler) { h.OnDelete(ws) },
-		},
-		"Missed": {
-			reason: "It has left before the watch began again.",
-			event: func(h toolscache.ResourceEventHandler) {
-				h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: ws})
-			},
-		},
-		"Recreated": {
-			reason: "It was deleted, and another one of its name created, before the watch began again.",
-			event:  func(h toolscache.ResourceEventHandler) { h.OnUpdate(ws, another) },
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			c, got := waiter(t, mustParse("a"), &stubLeases{}, nil)
-			r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, ws)
-			name := ref{kind: r.kind, key: client.ObjectKeyFromObject(ws)}
-			c.waits.since(name, Claim{})
-			c.held.add(name, ws.GetUID(), false)
-			c.held.end(name)
-
-			tc.event(r.Handler())
-
-			if waits := got.waiting == 1; waits != tc.stays {
-				t.Errorf("\n%s\nwaits: want %t, got %t", tc.reason, tc.stays, waits)
-			}
-
-			if holds := c.held.holds(name, ws.GetUID()); holds != tc.stays {
-				t.Errorf("\n%s\nholds(...): want %t, got %t", tc.reason, tc.stays, holds)
-			}
-		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwait "k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -107,32 +106,8 @@ func (r *Reconciler) proceed(ctx context.Context, name ref, o client.Object) (re
 	return r.inner.Reconcile(ctx, o)
 }
 
-// Handler returns an event handler for a cache of the Workspaces of the kind. It releases
-// Workspaces that leave the cache at once, even when all workers are busy.
-func (r *Reconciler) Handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		// A watch that was lost may have missed that a Workspace was deleted. Another one of its
-		// name then comes as an update.
-		UpdateFunc: func(before, after any) {
-			b, ok := before.(client.Object)
-			if a, isObject := after.(client.Object); ok && isObject && a.GetUID() != b.GetUID() {
-				r.left(b)
-			}
-		},
-		DeleteFunc: func(obj any) {
-			if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = d.Obj
-			}
-
-			if o, ok := obj.(client.Object); ok {
-				r.left(o)
-			}
-		},
-	}
-}
-
-// left forgets and releases a Workspace that has left the cache.
-func (r *Reconciler) left(o client.Object) {
+// Left forgets and releases a Workspace that has left the cache. It does not block.
+func (r *Reconciler) Left(o client.Object) {
 	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
 	r.claims.waits.forget(name)
 	r.claims.held.left(name, o.GetUID())
