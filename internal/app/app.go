@@ -75,8 +75,7 @@ type instance struct {
 	drain     *drain.Drain
 	cli       *terraform.CLI
 
-	config      *rest.Config
-	credentials *credentialsWatch
+	config *rest.Config
 
 	// kube is for the steps before there is a manager.
 	kube client.Client
@@ -183,12 +182,18 @@ func (i *instance) loadConfig(context.Context) (err error) {
 		return err
 	}
 
-	i.credentials = watchCredentials(i.config)
+	watchCredentials(i.config, i.abort)
 	logMissingRights(i.config, i.log)
 
 	i.kube, err = client.New(i.config, client.Options{})
 
 	return errors.Wrap(err, "cannot make client")
+}
+
+// abort interrupts what is in progress, and ends the instance with an error.
+func (i *instance) abort(err error) {
+	i.drain.Abort()
+	i.fail(err)
 }
 
 // addRunnables adds the probes, the drain, and what cleans up disks.
@@ -198,7 +203,6 @@ func (i *instance) addRunnables(context.Context) error {
 	}
 
 	runnables := []manager.Runnable{
-		i.credentials,
 		i.drain,
 		i.initCache,
 		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard, i.o.GCInterval, runner.RemoveSecrets, i.log),

@@ -97,9 +97,7 @@ func (i *instance) newLock(context.Context) error {
 
 	lost := func(err error) {
 		i.log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
-		// The next instance must not overlap with runs of this instance.
-		i.drain.Abort()
-		i.fail(err)
+		i.abort(err)
 	}
 
 	lo := lease.LockOptions{Applying: i.cli.Changing, Files: incarnation.New(incarnation.Dir), Assignable: i.o.AssignShards, Log: i.log}

@@ -68,8 +68,7 @@ type rightsLog struct {
 // logMissingRights returns the rightsLog of all clients that are made from cfg.
 func logMissingRights(cfg *rest.Config, log logging.Logger) *rightsLog {
 	l := &rightsLog{log: log, now: time.Now, logged: map[right]time.Time{}}
-
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &rightsObserver{log: l, next: next} })
+	observe(cfg, l.answered)
 
 	return l
 }
@@ -81,13 +80,7 @@ func (l *rightsLog) missing(r right) {
 
 	now := l.now()
 
-	for old, at := range l.logged {
-		if now.Sub(at) >= repeatMissingRight {
-			delete(l.logged, old)
-		}
-	}
-
-	if _, ok := l.logged[r]; ok {
+	if at, ok := l.logged[r]; ok && now.Sub(at) < repeatMissingRight {
 		return
 	}
 
@@ -95,37 +88,22 @@ func (l *rightsLog) missing(r right) {
 	l.log.Info("A right is missing", "verb", r.verb, "group", r.group, "resource", r.resource, "namespace", r.namespace, "remedy", rightsRemedy)
 }
 
-// A rightsObserver passes on requests and reports missing rights to a rightsLog.
-type rightsObserver struct {
-	log  *rightsLog
-	next http.RoundTripper
-}
-
-// RoundTrip passes the request on.
-func (o *rightsObserver) RoundTrip(r *http.Request) (*http.Response, error) {
-	rsp, err := o.next.RoundTrip(r)
-	if err != nil || rsp.StatusCode != http.StatusForbidden {
-		return rsp, err
+// answered logs the right whose absence an answer reports. The client still gets the whole answer.
+func (l *rightsLog) answered(rsp *http.Response) {
+	if rsp.StatusCode != http.StatusForbidden {
+		return
 	}
 
 	// If the answer ends early, the client that reads it gets the error.
 	answer, _ := io.ReadAll(io.LimitReader(rsp.Body, maxRefusal))
-	rsp.Body = &peeked{Reader: io.MultiReader(bytes.NewReader(answer), rsp.Body), Closer: rsp.Body}
+	rsp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(answer), rsp.Body), rsp.Body}
 
-	if missing, ok := rightIn(answer); ok {
-		o.log.missing(missing)
+	if r, ok := rightIn(answer); ok {
+		l.missing(r)
 	}
-
-	return rsp, nil
-}
-
-// WrappedRoundTripper lets client-go find the inner transport.
-func (o *rightsObserver) WrappedRoundTripper() http.RoundTripper { return o.next }
-
-// peeked is an answer whose beginning was read.
-type peeked struct {
-	io.Reader
-	io.Closer
 }
 
 // An explainingClient names the right that is missing if an owner reference is refused.

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -21,13 +23,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// checkRefusal is the interval of checks whether a read of the cache waits in vain.
+const checkRefusal = 100 * time.Millisecond
+
 // unfilled has the kinds that the cache cannot hold because the instance may not list or watch
 // them. Without it, a read of such a kind would wait until its deadline, which for a Workspace is
 // --timeout, and nobody would see the reason. It is safe for concurrent use.
 type unfilled struct {
 	mu    sync.Mutex
-	kinds map[reflect.Type]*unfilledKind
-	reads map[*context.CancelCauseFunc]reflect.Type
+	kinds map[reflect.Type]unfilledKind
 }
 
 // An unfilledKind is a kind whose last list or watch was refused.
@@ -36,70 +40,39 @@ type unfilledKind struct {
 	err      error
 }
 
-func newUnfilled() *unfilled {
-	return &unfilled{kinds: map[reflect.Type]*unfilledKind{}, reads: map[*context.CancelCauseFunc]reflect.Type{}}
-}
+func newUnfilled() *unfilled { return &unfilled{kinds: map[reflect.Type]unfilledKind{}} }
 
 // observe records when the informer of the kind of the supplied object is refused.
 func (u *unfilled) observe(i toolscache.SharedIndexInformer, o runtime.Object) error {
 	kind := reflect.TypeOf(o)
 
 	return i.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+
 		if kerrors.IsForbidden(err) {
 			// The missing right is in the log: see rightsLog.
-			u.refuse(kind, i, err)
+			u.kinds[kind] = unfilledKind{informer: i, err: err}
 
 			return
 		}
 
-		u.forget(kind)
+		delete(u.kinds, kind)
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	})
 }
 
-func (u *unfilled) refuse(kind reflect.Type, i toolscache.SharedIndexInformer, err error) {
+// refusal returns the error because of which the kind of an object is missing in the cache, or nil.
+func (u *unfilled) refusal(o client.Object) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	u.kinds[kind] = &unfilledKind{informer: i, err: err}
-
-	for cancel, of := range u.reads {
-		if of == kind {
-			(*cancel)(err)
-		}
-	}
-}
-
-func (u *unfilled) forget(kind reflect.Type) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-
-	delete(u.kinds, kind)
-}
-
-// read returns the context of a read of the kind of the supplied object. It is done as soon as the
-// kind is refused, with that refusal as its cause. A kind that is filled is read without a wait, so
-// that its context does not matter.
-func (u *unfilled) read(ctx context.Context, o client.Object) (context.Context, context.CancelFunc) {
-	kind := reflect.TypeOf(o)
-	ctx, cancel := context.WithCancelCause(ctx)
-
-	u.mu.Lock()
-	defer u.mu.Unlock()
-
-	if k := u.kinds[kind]; k != nil {
-		cancel(k.err)
+	// It may have been filled since.
+	if k, ok := u.kinds[reflect.TypeOf(o)]; ok && !k.informer.HasSynced() {
+		return k.err
 	}
 
-	u.reads[&cancel] = kind
-
-	return ctx, func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-
-		delete(u.reads, &cancel)
-		cancel(nil)
-	}
+	return nil
 }
 
 // err returns the refusals because of which kinds are missing in the cache, or nil.
@@ -110,7 +83,6 @@ func (u *unfilled) err() error {
 	var errs []error
 
 	for _, k := range u.kinds {
-		// It may have been filled since.
 		if !k.informer.HasSynced() {
 			errs = append(errs, k.err)
 		}
@@ -138,15 +110,19 @@ type refusingCache struct {
 	unfilled *unfilled
 }
 
-// Get reads from the cache. The error of a kind that is not filled is a timeout.
+// Get reads from the cache. It waits until the kind is filled, but not if it is refused.
 func (c *refusingCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	ctx, done := c.unfilled.read(ctx, o)
-	defer done()
-
-	err := c.Cache.Get(ctx, key, o, opts...)
-	if refusal := context.Cause(ctx); kerrors.IsTimeout(err) && kerrors.IsForbidden(refusal) {
-		return refusal
+	i, err := c.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
 	}
 
-	return err
+	err = wait.PollUntilContextCancel(ctx, checkRefusal, true, func(context.Context) (bool, error) {
+		return i.HasSynced(), c.unfilled.refusal(o)
+	})
+	if kerrors.IsForbidden(err) {
+		return err
+	}
+
+	return c.Cache.Get(ctx, key, o, opts...)
 }

@@ -42,6 +42,10 @@ func (c *waitingCache) Get(ctx context.Context, _ client.ObjectKey, _ client.Obj
 	return nil
 }
 
+func (c *waitingCache) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return c.informer, nil
+}
+
 // TestUnfilled reads Secrets while they may not be listed, and after that.
 func TestUnfilled(t *testing.T) {
 	t.Parallel()
