@@ -10,30 +10,31 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
+	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
 	"github.com/crossplane-contrib/provider-terraform/internal/drain"
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
-	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
-	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
@@ -96,9 +97,6 @@ type instance struct {
 
 	leases *lease.Observer
 	claims *claim.Claims
-
-	// close closes the connections that the controllers use.
-	close func()
 }
 
 // Run runs an instance until ctx is done. When it returns, no run of the CLI is left and the
@@ -107,8 +105,7 @@ func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	i := &instance{o: o, fail: fail, failedRuns: statelock.NewFailedRuns(), close: func() {}}
-	defer func() { i.close() }()
+	i := &instance{o: o, fail: fail, failedRuns: statelock.NewFailedRuns()}
 
 	for _, step := range []func(context.Context) error{
 		i.setLoggers,
@@ -225,61 +222,6 @@ func (i *instance) addRunnables(context.Context) error {
 	return nil
 }
 
-// addControllers adds the controllers. They start their informers themselves. A manager waits for
-// those that exist before it starts, for ever if they are refused, and even when it has to stop.
-func (i *instance) addControllers(ctx context.Context) error {
-	o, mgr, d := i.o, i.mgr, i.drain
-
-	co, closeOptions, err := controllerOptions(o, metrics.Registry, i.log)
-	if err != nil {
-		return err
-	}
-
-	i.close = closeOptions
-
-	wo := workspacectrl.Options{
-		Options: co,
-		Runs: runner.Options{
-			CLI: i.cli,
-			Fetcher: module.NewFetcher(mgr.GetAPIReader(), module.Options{
-				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
-				Observe:       i.metrics.Cache("module"),
-				SameNamespace: o.NoCrossNamespaceRefs,
-			}),
-			InitCache:      i.initCache,
-			ObservePackage: i.metrics.Cache("plugin"),
-			FirstInits:     &runner.FirstInits{},
-			Environ:        o.Environ,
-			Stop:           d.Runs(),
-		},
-		Root:       i.root,
-		Timeout:    o.Timeout,
-		PollJitter: o.PollJitter,
-		MaxApplies: o.MaxApplies,
-		Metrics:    i.metrics,
-
-		Locks: statelock.Detector{
-			Host:         lease.HostOf(i.identity),
-			Predecessors: i.predecessors,
-			IsServed:     i.isServed,
-			FailedRuns:   i.failedRuns,
-			Users:        statelock.NewStateUsers(),
-		},
-
-		ServedByOtherBefore: i.servedByOtherBefore,
-		Served:              i.served,
-
-		ClaimChanged: claim.Changed(),
-		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
-			claimed, left := i.withClaims(r, kind)
-
-			return d.Reconciler(claimed), left
-		},
-	}
-
-	return setupControllers(ctx, mgr, wo, &i.setups, i.fail)
-}
-
 // run runs the manager until ctx is done.
 func (i *instance) run(ctx context.Context) error {
 	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path(), "cli-version", i.cli.Version(), "root", i.o.Root)
@@ -322,4 +264,40 @@ func (i *instance) run(ctx context.Context) error {
 	}
 
 	return errors.Wrap(err, "cannot run")
+}
+
+// newLogger returns the logger of the process. Every line contains the shard.
+func newLogger(o *Options) logr.Logger {
+	encoder := zap.ConsoleEncoder
+	if o.LogEncoding == "json" {
+		encoder = zap.JSONEncoder
+	}
+
+	return zap.New(zap.UseDevMode(o.Debug), encoder(func(c *zapcore.EncoderConfig) {
+		c.EncodeTime = zapcore.ISO8601TimeEncoder
+	})).WithValues("shard", o.Shard.Value())
+}
+
+// Version returns the version of this program as the Go toolchain recorded it: the version of the
+// module, the commit, and the toolchain.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "provider-terraform (unknown version)"
+	}
+
+	revision, modified := "", ""
+
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = ", commit " + s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = ", modified"
+			}
+		}
+	}
+
+	return fmt.Sprintf("provider-terraform %s (%s%s%s)", info.Main.Version, info.GoVersion, revision, modified)
 }

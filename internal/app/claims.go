@@ -6,17 +6,22 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -85,4 +90,112 @@ func (i *instance) addUnservedWatcher(context.Context) error {
 
 func (i *instance) claimsRecorder() event.Recorder {
 	return event.NewAPIRecorder(i.mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
+}
+
+// addAssigner adds the assigner to the manager, if this instance takes part in its election.
+func (i *instance) addAssigner(context.Context) error {
+	if !i.o.AssignShards {
+		return nil
+	}
+
+	return errors.Wrap(i.mgr.Add(&assigner.Assigner{
+		Config:    i.config,
+		Namespace: i.o.LeaseNamespace,
+		Identity:  i.identity,
+		Kinds:     workspace.GroupVersionKinds(),
+		Live:      i.mgr.GetAPIReader(),
+		Kube:      i.mgr.GetClient(),
+		Leases:    i.leases,
+		Grace:     i.o.ShardGracePeriod,
+		Rate:      i.o.AssignRate,
+		Metrics:   i.metrics,
+		Log:       i.log.WithValues("component", "assigner"),
+	}), "cannot add assigner")
+}
+
+// A scheduler is the reconciler of a kind of Workspace: a schedule.Reconciler.
+type scheduler interface {
+	reconcile.ObjectReconciler[client.Object]
+
+	Waits(o client.Object) (time.Duration, bool)
+}
+
+// withClaims returns a reconciler that reads each Workspace of a kind, and passes it to r if this
+// instance may work on it. The returned function is for Workspaces that have left the cache.
+func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
+	if i.o.Shard.Sharded() {
+		claimed := i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
+
+		return claimed, claimed.Left
+	}
+
+	// The claims of an unsharded instance read each Workspace from the API server. The managed
+	// reconciler need not read it again.
+	claimed := i.claims.Reconciler(reconcile.TypedFunc[client.Object](func(ctx context.Context, o client.Object) (reconcile.Result, error) {
+		return r.Reconcile(statusclient.WithLatest(ctx, o), o)
+	}), kind.GroupVersionKind, kind.Object)
+
+	// Most Workspaces need nothing when the instance starts, and many have to wait when a lot are
+	// created: the cache is enough to know that. One that another instance has claimed must not wait
+	// for a slot: when it got one, it would not use it.
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
+		if !ok {
+			return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", kind.Object))
+		}
+
+		if err := i.mgr.GetCache().Get(ctx, req.NamespacedName, o); err != nil {
+			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get Workspace")
+		}
+
+		if o.GetOwnership().Claim == nil {
+			if after, waits := r.Waits(o); waits {
+				return reconcile.Result{RequeueAfter: after}, nil
+			}
+		}
+
+		return claimed.Reconcile(ctx, req)
+	}), claimed.Left
+}
+
+// predecessors returns the dead predecessors of this instance that worked on a Workspace. Those
+// of a shard are recorded on the Workspace. An unsharded instance records nothing there, but its
+// host is on its Lease.
+func (i *instance) predecessors(o client.Object) statelock.Predecessors {
+	p := statelock.Predecessors{}
+
+	p.Hosts, p.Until = i.claims.Abandoned(o)
+	if i.lock == nil || i.o.Shard.Sharded() {
+		return p
+	}
+
+	hosts, since := i.lock.Predecessors()
+
+	return statelock.Predecessors{Hosts: append(slices.Clone(hosts), p.Hosts...), Until: since}
+}
+
+// served returns when the previous holder of the Lease of this instance last renewed it. It is zero
+// if there was none.
+func (i *instance) served() time.Time {
+	if i.lock == nil {
+		return time.Time{}
+	}
+
+	return i.lock.Served()
+}
+
+// isServed says whether another instance, on the supplied host, has claimed a Workspace and may
+// be alive.
+func (i *instance) isServed(ctx context.Context, o client.Object, host string) bool {
+	ws, ok := o.(workspace.Workspace)
+	if !ok {
+		return false
+	}
+
+	c := ws.GetOwnership().Claim
+	if c == nil || c.Holder == i.identity || lease.HostOf(c.Holder) != host {
+		return false
+	}
+
+	return i.leases.State(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}, c.Holder) != lease.Dead
 }

@@ -6,6 +6,8 @@ package app
 
 import (
 	"context"
+	"path/filepath"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -13,7 +15,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	changelogsv1alpha1 "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -27,13 +30,81 @@ import (
 
 	configctrl "github.com/crossplane-contrib/provider-terraform/internal/controller/config"
 	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// controllerOptions returns the options that all controllers share, and a function that
-// closes the files that it opened. Their metrics are registered with r.
-func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) (controller.Options, func(), error) {
+const (
+	crdGroup    = "apiextensions.k8s.io"
+	crdResource = "customresourcedefinitions"
+)
+
+// addControllers adds a controller for every kind. If the instance may list and watch
+// CustomResourceDefinitions, each controller is added when those of its kind exist. Otherwise all
+// are added at once.
+//
+// Controllers start their informers themselves. A manager waits for those that exist before it
+// starts, for ever if they are refused, and even when it has to stop.
+func (i *instance) addControllers(ctx context.Context) error {
+	co, err := controllerOptions(i.o, metrics.Registry, i.log)
+	if err != nil {
+		return err
+	}
+
+	// Crossplane grants these rights to providers with the capability SafeStart.
+	missing, err := missingRight(ctx, i.kube, authorizationv1.ResourceAttributes{Group: crdGroup, Resource: crdResource}, "list", "watch")
+	if err != nil {
+		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+	}
+
+	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
+
+	if missing != "" {
+		i.log.Info("Starting all controllers at once, because CustomResourceDefinitions may not be watched: if one does not exist, this instance ends", "verb", missing, "group", crdGroup, "resource", crdResource, "remedy", rightsRemedy)
+	} else {
+		g := &xpgate.Gate[schema.GroupVersionKind]{}
+		co.Gate = g
+
+		if err := customresourcesgate.Setup(i.mgr, co); err != nil {
+			return errors.Wrap(err, "cannot set up CRD gate")
+		}
+
+		start = func(setup func() error, needs ...schema.GroupVersionKind) error {
+			g.Register(func() {
+				if err := i.setups.do(setup); err != nil {
+					i.fail(err)
+				}
+			}, needs...)
+
+			return nil
+		}
+	}
+
+	for _, k := range providerconfig.Kinds() {
+		if err := start(func() error { return configctrl.Setup(i.mgr, k, co) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
+			return err
+		}
+	}
+
+	wo := i.workspaceOptions(co)
+	for _, k := range workspace.Kinds() {
+		if err := start(func() error { return workspacectrl.Setup(i.mgr, k, wo) }, k.GroupVersionKind); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// controllerOptions returns the options that all controllers share. Their metrics are registered
+// with r.
+func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) (controller.Options, error) {
 	co := controller.Options{
 		Logger:                  log,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
@@ -48,7 +119,7 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 
 	for _, c := range []prometheus.Collector{co.MetricOptions.MRMetrics, co.MetricOptions.MRStateMetrics} {
 		if err := r.Register(c); err != nil {
-			return controller.Options{}, nil, errors.Wrap(err, "cannot register metrics of managed resources")
+			return co, errors.Wrap(err, "cannot register metrics of managed resources")
 		}
 	}
 
@@ -56,91 +127,100 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 		co.Features.Enable(feature.EnableBetaManagementPolicies)
 	}
 
-	if !o.EnableChangeLogs {
-		return co, func() {}, nil
-	}
-
-	// The socket is local to the pod, so encryption is not necessary.
-	conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return controller.Options{}, nil, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)
-	}
-
-	co.Features.Enable(feature.EnableAlphaChangeLogs)
-	co.ChangeLogOptions = &controller.ChangeLogOptions{
-		ChangeLogger: managed.NewGRPCChangeLogger(changelogsv1alpha1.NewChangeLogServiceClient(conn), managed.WithProviderVersion(Version())),
-	}
-
-	return co, func() { _ = conn.Close() }, nil
-}
-
-// setupControllers adds a controller for every kind. If the instance may list and watch
-// CustomResourceDefinitions, each controller is added when those of its kind exist, as a late setup,
-// and an error of that is passed to fail. Otherwise all are added at once.
-func setupControllers(ctx context.Context, mgr manager.Manager, o workspacectrl.Options, late *setups, fail context.CancelCauseFunc) error {
-	missing, err := missingCRDRight(ctx, mgr.GetClient())
-	if err != nil {
-		return err
-	}
-
-	o.Configs = providerconfig.NewResolver(mgr.GetClient())
-
-	start := func(setup func() error, _ ...schema.GroupVersionKind) error { return setup() }
-
-	if missing != "" {
-		o.Logger.Info("Starting all controllers at once, because CustomResourceDefinitions may not be watched: if one does not exist, this instance ends", "verb", missing, "group", crdGroup, "resource", crdResource, "remedy", rightsRemedy)
-	} else {
-		g := &xpgate.Gate[schema.GroupVersionKind]{}
-		o.Gate = g
-
-		if err := customresourcesgate.Setup(mgr, o.Options); err != nil {
-			return errors.Wrap(err, "cannot set up CRD gate")
-		}
-
-		start = func(setup func() error, needs ...schema.GroupVersionKind) error {
-			g.Register(func() {
-				if err := late.do(setup); err != nil {
-					fail(err)
-				}
-			}, needs...)
-
-			return nil
-		}
-	}
-
-	for _, k := range providerconfig.Kinds() {
-		if err := start(func() error { return configctrl.Setup(mgr, k, o.Options) }, k.Config, k.ProviderConfigKinds.Usage); err != nil {
-			return err
-		}
-	}
-
-	for _, k := range workspace.Kinds() {
-		if err := start(func() error { return workspacectrl.Setup(mgr, k, o) }, k.GroupVersionKind); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-const (
-	crdGroup    = "apiextensions.k8s.io"
-	crdResource = "customresourcedefinitions"
-)
-
-// missingCRDRight returns the verb that this instance lacks to watch CustomResourceDefinitions.
-// Crossplane grants it to providers with the capability SafeStart.
-func missingCRDRight(ctx context.Context, kube client.Client) (string, error) {
-	for _, verb := range []string{"list", "watch"} {
-		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: crdGroup, Resource: crdResource})
+	if o.EnableChangeLogs {
+		// The socket is local to the pod, so encryption is not necessary. The connection lasts until
+		// the process ends.
+		conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
-			return "", errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+			return co, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)
 		}
 
-		if !allowed {
-			return verb, nil
+		co.Features.Enable(feature.EnableAlphaChangeLogs)
+		co.ChangeLogOptions = &controller.ChangeLogOptions{
+			ChangeLogger: managed.NewGRPCChangeLogger(changelogsv1alpha1.NewChangeLogServiceClient(conn), managed.WithProviderVersion(Version())),
 		}
 	}
 
-	return "", nil
+	return co, nil
+}
+
+// workspaceOptions returns the options of the controllers of Workspaces.
+func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options {
+	return workspacectrl.Options{
+		Options: co,
+		Runs: runner.Options{
+			CLI: i.cli,
+			Fetcher: module.NewFetcher(i.mgr.GetAPIReader(), module.Options{
+				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
+				Observe:       i.metrics.Cache("module"),
+				SameNamespace: i.o.NoCrossNamespaceRefs,
+			}),
+			InitCache:      i.initCache,
+			ObservePackage: i.metrics.Cache("plugin"),
+			FirstInits:     &runner.FirstInits{},
+			Environ:        i.o.Environ,
+			Stop:           i.drain.Runs(),
+		},
+		Configs:    providerconfig.NewResolver(i.mgr.GetClient()),
+		Root:       i.root,
+		Timeout:    i.o.Timeout,
+		PollJitter: i.o.PollJitter,
+		MaxApplies: i.o.MaxApplies,
+		Metrics:    i.metrics,
+
+		Locks: statelock.Detector{
+			Host:         lease.HostOf(i.identity),
+			Predecessors: i.predecessors,
+			IsServed:     i.isServed,
+			FailedRuns:   i.failedRuns,
+			Users:        statelock.NewStateUsers(),
+		},
+
+		ServedByOtherBefore: i.claims.ServedByOtherBefore,
+		Served:              i.served,
+		ClaimChanged:        claim.Changed(),
+		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
+			claimed, left := i.withClaims(r, kind)
+
+			return i.drain.Reconciler(claimed), left
+		},
+	}
+}
+
+// Setups add controllers to a manager that runs, when their CRDs exist. The manager does not stop
+// during one of them: if it stops while two runnables are added, the runnable groups of
+// controller-runtime v0.25.2 may block for ever. The one that was added takes the read lock, for
+// which a waiting writer, the stop, goes first, and that waits for the one to be added. Such an
+// instance would have to be killed, and other instances would wait until its Lease expires.
+type setups struct {
+	mu      sync.Mutex
+	stopped bool
+}
+
+// do calls setup unless the manager has to stop.
+func (s *setups) do(setup func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.stopped {
+		return nil
+	}
+
+	return setup()
+}
+
+// stopAfter returns the context of the manager. It is done after ctx is, as soon as no setup is in
+// progress. From then on there are no others.
+func (s *setups) stopAfter(ctx context.Context) (context.Context, context.CancelFunc) {
+	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		s.stopped = true
+		s.mu.Unlock()
+
+		cancel()
+	})
+
+	return stop, cancel
 }

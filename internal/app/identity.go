@@ -10,6 +10,9 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,7 +40,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 		return nil
 	}
 
-	if i.o.HoldsLease, err = mayHoldLease(ctx, i.kube, i.o.LeaseNamespace); err == nil && !i.o.HoldsLease {
+	if i.o.HoldsLease, err = i.mayHoldLease(ctx); err == nil && !i.o.HoldsLease {
 		i.lacksLeaseRight = true
 		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
 	}
@@ -45,17 +48,12 @@ func (i *instance) identify(ctx context.Context) (err error) {
 	return err
 }
 
-// mayHoldLease says whether this instance has the right to create and update Leases
-// in the supplied namespace.
-func mayHoldLease(ctx context.Context, kube client.Client, namespace string) (bool, error) {
-	for _, verb := range []string{"get", "create", "update"} {
-		allowed, err := may(ctx, kube, authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: namespace})
-		if err != nil || !allowed {
-			return false, errors.Wrap(err, "cannot find out whether Leases may be written")
-		}
-	}
+// mayHoldLease says whether this instance has the right to create and update Leases in its
+// namespace.
+func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
+	missing, err := missingRight(ctx, i.kube, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: i.o.LeaseNamespace}, "get", "create", "update")
 
-	return true, nil
+	return missing == "" && err == nil, errors.Wrap(err, "cannot find out whether Leases may be written")
 }
 
 // leaseRight ends this instance, which lacks the right to hold a Lease, when it has that right. Its
@@ -63,21 +61,13 @@ func mayHoldLease(ctx context.Context, kube client.Client, namespace string) (bo
 // which would find a free Lease.
 func (i *instance) leaseRight() periodic.Task {
 	return periodic.Task{Interval: leaseRightInterval, Do: func(ctx context.Context) error {
-		allowed, err := mayHoldLease(ctx, i.kube, i.o.LeaseNamespace)
+		allowed, err := i.mayHoldLease(ctx)
 		if allowed {
 			i.fail(errors.Errorf("Leases in namespace %q may be written now: this instance ends, so that it holds a Lease after its restart", i.o.LeaseNamespace))
 		}
 
 		return err
 	}}
-}
-
-// may says whether this instance has a right.
-func may(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttributes) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
-	err := kube.Create(ctx, review)
-
-	return review.Status.Allowed, err
 }
 
 // newLock makes the Lease of an instance that holds one.
@@ -126,4 +116,26 @@ func checkInit(pid int, o *Options, log logging.Logger) error {
 
 		return nil
 	}
+}
+
+// bindRoot ensures that no other cluster uses the root: each of the two would delete the
+// directories of the other's Workspaces as garbage.
+func (i *instance) bindRoot(ctx context.Context) error {
+	cluster := &metav1.PartialObjectMetadata{}
+	cluster.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+
+	// Every API server makes this ConfigMap at its first start. Unlike the namespace kube-system, a
+	// provider that Crossplane has installed may read it.
+	err := i.kube.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}, cluster)
+	if kerrors.IsForbidden(err) || kerrors.IsNotFound(err) {
+		i.log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", i.root.Path(), "error", err)
+
+		return nil
+	}
+
+	if err != nil {
+		return errors.Wrap(err, "cannot find out which cluster this is")
+	}
+
+	return errors.Wrap(i.root.Bind(string(cluster.GetUID())), "XP_TF_DIR")
 }

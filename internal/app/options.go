@@ -148,36 +148,29 @@ func (o *Options) addFlags(a *kingpin.Application) {
 // complete completes and validates the options. Every error names the flag, its value and the
 // allowed values.
 func (o *Options) complete() error {
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-		zero  bool
+	const positive, nonNegative, one = "greater than 0", "0 or greater", "1 or greater"
+
+	for _, c := range []struct {
+		flag    string
+		value   any
+		ok      bool
+		allowed string
 	}{
-		{flag: "sync", value: o.SyncInterval},
-		{flag: "poll", value: o.PollInterval},
-		{flag: "poll-jitter", value: o.PollJitter, zero: true},
-		{flag: "poll-state-metric", value: o.PollStateMetricInterval},
-		{flag: "timeout", value: o.Timeout},
-		{flag: "gc-interval", value: o.GCInterval, zero: true},
-		{flag: "shutdown-grace", value: o.ShutdownGrace, zero: true},
-		{flag: "shard-grace-period", value: o.ShardGracePeriod, zero: true},
+		{"--sync", o.SyncInterval, o.SyncInterval > 0, positive},
+		{"--poll", o.PollInterval, o.PollInterval > 0, positive},
+		{"--poll-jitter", o.PollJitter, o.PollJitter >= 0, nonNegative},
+		{"--poll-state-metric", o.PollStateMetricInterval, o.PollStateMetricInterval > 0, positive},
+		{"--timeout", o.Timeout, o.Timeout > 0, positive},
+		{"--gc-interval", o.GCInterval, o.GCInterval >= 0, nonNegative},
+		{"--shutdown-grace", o.ShutdownGrace, o.ShutdownGrace >= 0, nonNegative},
+		{"--shard-grace-period", o.ShardGracePeriod, o.ShardGracePeriod >= 0, nonNegative},
+		{"--max-reconcile-rate", o.MaxReconcileRate, o.MaxReconcileRate >= 1, one},
+		{"--max-applies", o.MaxApplies, o.MaxApplies >= 0, nonNegative},
+		{"--assign-rate", o.AssignRate, o.AssignRate >= 1, one},
 	} {
-		if d.value < 0 || (d.value == 0 && !d.zero) {
-			allowed := "greater than 0"
-			if d.zero {
-				allowed = "0 or greater"
-			}
-
-			return errors.Errorf("--%s is %s: it must be %s", d.flag, d.value, allowed)
+		if !c.ok {
+			return errors.Errorf("%s is %v: it must be %s", c.flag, c.value, c.allowed)
 		}
-	}
-
-	if o.MaxReconcileRate < 1 {
-		return errors.Errorf("--max-reconcile-rate is %d: it must be 1 or greater", o.MaxReconcileRate)
-	}
-
-	if o.MaxApplies < 0 {
-		return errors.Errorf("--max-applies is %d: it must be 0 or greater", o.MaxApplies)
 	}
 
 	if o.MaxApplies == 0 || o.MaxApplies > o.MaxReconcileRate {
@@ -191,51 +184,26 @@ func (o *Options) complete() error {
 	return o.completeLease()
 }
 
-func (o *Options) completeShard() error {
-	id, err := o.parseShard()
-	if err != nil {
-		return err
-	}
-
-	if o.AssignShards && !id.Sharded() {
+// completeShard sets the ID of the shard, the catch-all or the range. An instance is one of them.
+func (o *Options) completeShard() (err error) {
+	switch {
+	case o.ShardName != "" && o.ShardCatchAll:
+		return errors.Errorf("--shard-name is %q and --shard-catch-all is set: an instance serves one shard or the Workspaces without one, use one of the two", o.ShardName)
+	case o.ShardRange != "" && (o.ShardName != "" || o.ShardCatchAll || o.AssignShards):
+		return errors.Errorf("--shard-range is %q: it cannot be used together with --shard-name, --shard-catch-all or --assign-shards", o.ShardRange)
+	case o.AssignShards && o.ShardName == "" && !o.ShardCatchAll:
 		return errors.New("--assign-shards is set, and neither --shard-name nor --shard-catch-all: an instance without a shard serves every Workspace, and would keep all shards waiting")
+	case o.ShardCatchAll:
+		o.Shard = shard.CatchAll()
+	case o.ShardRange != "":
+		o.Shard, err = shard.ParseRange(o.ShardRange)
+		err = errors.Wrap(err, "--shard-range")
+	default:
+		o.Shard, err = shard.Parse(o.ShardName)
+		err = errors.Wrap(err, "--shard-name")
 	}
 
-	if o.AssignRate < 1 {
-		return errors.Errorf("--assign-rate is %d: it must be 1 or greater", o.AssignRate)
-	}
-
-	o.Shard = id
-
-	return nil
-}
-
-// parseShard returns the ID of the shard, the catch-all or the range. An instance is one of them.
-func (o *Options) parseShard() (shard.ID, error) {
-	id, err := shard.Parse(o.ShardName)
-	if err != nil {
-		return id, errors.Wrap(err, "--shard-name")
-	}
-
-	if o.ShardCatchAll {
-		if id.Sharded() {
-			return id, errors.Errorf("--shard-name is %q and --shard-catch-all is set: an instance serves one shard or the Workspaces without one, use one of the two", o.ShardName)
-		}
-
-		id = shard.CatchAll()
-	}
-
-	if o.ShardRange == "" {
-		return id, nil
-	}
-
-	if id.Sharded() || o.AssignShards {
-		return id, errors.Errorf("--shard-range is %q: it cannot be used together with --shard-name, --shard-catch-all or --assign-shards", o.ShardRange)
-	}
-
-	id, err = shard.ParseRange(o.ShardRange)
-
-	return id, errors.Wrap(err, "--shard-range")
+	return err
 }
 
 // pauses says whether this instance, when it cannot renew its Lease and nothing is in progress,

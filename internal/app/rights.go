@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,6 +54,25 @@ func rightIn(answer []byte) (right, bool) {
 
 	// The objects of this provider belong to nothing but Workspaces.
 	return right{verb: "update", group: "tf.upbound.io, tf.m.upbound.io", resource: "workspaces/finalizers"}, bytes.Contains(answer, []byte(ownerRefused))
+}
+
+// missingRight returns the first of the supplied verbs that this instance may not use, or an empty
+// text.
+func missingRight(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttributes, verbs ...string) (string, error) {
+	for _, verb := range verbs {
+		a.Verb = verb
+
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
+		if err := kube.Create(ctx, review); err != nil {
+			return "", err
+		}
+
+		if !review.Status.Allowed {
+			return verb, nil
+		}
+	}
+
+	return "", nil
 }
 
 // A rightsLog logs each right whose absence is the reason for a refused request. Some requests of
