@@ -72,9 +72,10 @@ func New(grace, limit time.Duration) *Drain {
 // interrupted still has to record that.
 func (d *Drain) Runs() context.Context { return d.runs }
 
-// Reconciler returns inner, except that its reconciles keep their deadline and values but are not
-// canceled when the manager stops, and that none begins once the manager is stopping. Those that
-// do not begin report success without a requeue: the queue ends with the process.
+// Reconciler returns inner, except that its reconciles are not canceled when the manager stops, and
+// that none begins once the manager is stopping. Those that do not begin report success without a
+// requeue: the queue ends with the process. The controllers have no ReconciliationTimeout: a
+// deadline would be lost.
 func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		// controller-runtime's workers empty their queue after the shutdown
@@ -89,7 +90,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 		}
 		defer d.end()
 
-		ctx, cancel := withoutCancel(ctx)
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(d.reconciles, cancel)()
 
@@ -122,7 +123,7 @@ func (d *Drain) Start(ctx context.Context) error {
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()
-	time.AfterFunc(d.limit, func() { d.cancelReconciles() })
+	time.AfterFunc(d.limit, d.cancelReconciles)
 }
 
 // Wait waits until no reconcile is in progress, and none will ever begin.
@@ -188,17 +189,4 @@ func (d *Drain) stop() {
 	defer d.mu.Unlock()
 
 	d.stopping = true
-}
-
-// withoutCancel keeps the values and the deadline of ctx. context.WithoutCancel alone would drop
-// the deadline.
-func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-
-	ctx = context.WithoutCancel(ctx)
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-
-	return context.WithDeadline(ctx, deadline)
 }

@@ -30,8 +30,6 @@ func TestReconciler(t *testing.T) {
 
 	type key struct{}
 
-	deadline := time.Now().Add(time.Hour)
-
 	type want struct {
 		Called bool
 		Result reconcile.Result
@@ -57,35 +55,6 @@ func TestReconciler(t *testing.T) {
 			inner: func(ctx context.Context) (reconcile.Result, error) {
 				if diff := cmp.Diff("value", ctx.Value(key{})); diff != "" {
 					return reconcile.Result{}, errors.New(diff)
-				}
-
-				return reconcile.Result{}, nil
-			},
-			want: want{Called: true},
-		},
-		"KeepsDeadline": {
-			reason: "The time limit of a reconcile is kept.",
-			ctx: func(ctx context.Context) context.Context {
-				ctx, cancel := context.WithDeadline(ctx, deadline)
-				context.AfterFunc(t.Context(), cancel)
-
-				return ctx
-			},
-			inner: func(ctx context.Context) (reconcile.Result, error) {
-				got, _ := ctx.Deadline()
-				if diff := cmp.Diff(deadline, got); diff != "" {
-					return reconcile.Result{}, errors.New(diff)
-				}
-
-				return reconcile.Result{}, nil
-			},
-			want: want{Called: true},
-		},
-		"NoDeadline": {
-			reason: "No time limit is added.",
-			inner: func(ctx context.Context) (reconcile.Result, error) {
-				if _, ok := ctx.Deadline(); ok {
-					return reconcile.Result{}, errors.New("there is a deadline")
 				}
 
 				return reconcile.Result{}, nil

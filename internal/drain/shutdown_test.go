@@ -198,26 +198,6 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// TestRunsBeforeShutdown ensures that nothing ends CLI runs while the manager runs.
-func TestRunsBeforeShutdown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, shutdown := context.WithCancel(t.Context())
-
-		d := New(grace, limit)
-		go func() { _ = d.Start(ctx) }()
-
-		time.Sleep(24 * time.Hour)
-
-		if err := d.Runs().Err(); err != nil {
-			t.Errorf("CLI runs were canceled without a shutdown: %v", err)
-		}
-
-		shutdown()
-		<-d.Runs().Done()
-	})
-}
-
 // TestNoneBeginsAfterShutdown: a reconcile that begins while Start waits for another would block
 // it for ever, and Start would not wait for one that begins after it returned. The context of the
 // manager's own group may still be alive in both cases.

@@ -86,13 +86,6 @@ func (q *FairQueue[T]) Remove(item T) {
 	}
 }
 
-// Has says whether an item waits.
-func (q *FairQueue[T]) Has(item T) bool {
-	_, ok := q.where[item]
-
-	return ok
-}
-
 // Len returns the number of items.
 func (q *FairQueue[T]) Len() int { return len(q.where) }
 

@@ -5,12 +5,21 @@
 package schedule
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -45,4 +54,82 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 	f.Interval = min(f.Interval, MaxInterval)
 
 	return f
+}
+
+// Desired returns a digest of everything that people write in a Workspace: its generation, which
+// stands for the specification, its labels and its annotations. Each change requires a new plan,
+// even if the plan does not depend on it: people annotate a Workspace to have a module fetched at
+// once, for example.
+//
+// Values that the provider itself writes do not count. Otherwise each creation and each move to
+// another shard would cost a plan.
+func Desired(o client.Object) string {
+	labels, annotations := maps.Clone(o.GetLabels()), maps.Clone(o.GetAnnotations())
+
+	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, workspace.KeyPrefix) })
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		switch key {
+		case meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed:
+			return true
+		default:
+			return strings.HasPrefix(key, workspace.KeyPrefix) && key != workspace.AcceptLostStateAnnotationKey
+		}
+	})
+
+	// The default is written with the finalizer, after the first plan.
+	if annotations[meta.AnnotationKeyExternalName] == o.GetName() {
+		delete(annotations, meta.AnnotationKeyExternalName)
+	}
+
+	// Keys of maps are sorted. An empty map equals none.
+	text, _ := json.Marshal(struct {
+		Generation  int64             `json:"generation"`
+		Labels      map[string]string `json:"labels,omitempty"`
+		Annotations map[string]string `json:"annotations,omitempty"`
+	}{o.GetGeneration(), labels, annotations})
+	sum := sha256.Sum256(text)
+
+	return hex.EncodeToString(sum[:])
+}
+
+// classify returns the class of a Workspace: people wait for Workspaces that are new, changed,
+// requested or being deleted, until the first attempt.
+func classify(ws workspace.Workspace) queue.Class {
+	c := queue.Class{Tenant: tenantOf(ws)}
+
+	if isUrgent(ws) {
+		c.Priority = queue.Urgent
+	}
+
+	return c
+}
+
+func isUrgent(ws workspace.Workspace) bool {
+	synced := ws.GetCondition(xpv2.TypeSynced)
+	tried := synced.Status != corev1.ConditionUnknown && synced.ObservedGeneration == ws.GetGeneration()
+
+	if !tried || isRequested(ws) {
+		return true
+	}
+
+	// A Workspace that failed is retried, but others do not wait for that.
+	return synced.Status == corev1.ConditionTrue && (meta.WasDeleted(ws) || ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue)
+}
+
+// isRequested says whether a person asked for a reconcile that was not handled yet.
+func isRequested(ws workspace.Workspace) bool {
+	token, ok := meta.GetReconcileRequest(ws)
+
+	return ok && token != ws.GetLastHandledReconcileAt()
+}
+
+// tenantOf returns the tenant of a Workspace: its namespace or, without one, its ProviderConfig.
+func tenantOf(ws workspace.Workspace) string {
+	if ns := ws.GetNamespace(); ns != "" {
+		return ns
+	}
+
+	ref, _ := providerconfig.RefOf(ws)
+
+	return ref.Name
 }

@@ -5,12 +5,15 @@
 package schedule
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -18,6 +21,8 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -135,6 +140,161 @@ func TestFacts(t *testing.T) {
 
 			if diff := cmp.Diff(Desired(tc.ws), got.Desired); diff != "" {
 				t.Errorf("\n%s\nFacts(...).Desired: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDesired(t *testing.T) {
+	t.Parallel()
+
+	annotate := func(key string) func(*clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) { meta.AddAnnotations(ws, map[string]string{key: "a"}) }
+	}
+	label := func(key string) func(*clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) { meta.AddLabels(ws, map[string]string{key: "a"}) }
+	}
+
+	cases := map[string]struct {
+		reason string
+		change func(ws *clusterv1beta1.Workspace)
+		want   bool
+	}{
+		"Spec":         {reason: "A field that the plan does not depend on may still require a plan.", change: func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }, want: true},
+		"Annotation":   {reason: "Any annotation of a person requires a plan.", change: annotate("example.org/refresh"), want: true},
+		"Request":      {reason: "So does a request for a reconcile.", change: annotate(meta.AnnotationKeyReconcileRequestedAt), want: true},
+		"ExternalName": {reason: "Another external name means another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
+		"AcceptedLoss": {reason: "A person has accepted a loss that a failure reported.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
+		"Label":        {reason: "Any label of a person requires a plan.", change: label("team"), want: true},
+		"Shard":        {reason: "A move to another shard requires no plan.", change: label("terraform.crossplane.io/shard")},
+		"Serving":      {reason: "A change of the serving instance requires no plan.", change: annotate("terraform.crossplane.io/abandoned-by")},
+		"Creation": {
+			reason: "The provider itself records the progress of a creation.",
+			change: func(ws *clusterv1beta1.Workspace) {
+				meta.SetExternalCreatePending(ws, time.Now())
+				meta.SetExternalCreateSucceeded(ws, time.Now())
+				meta.SetExternalCreateFailed(ws, time.Now())
+			},
+		},
+		"Finalizer": {reason: "Finalizers only matter for the deletion.", change: func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, "a") }},
+		"Status": {
+			reason: "People do not write the status.",
+			change: func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("a") },
+		},
+		"NoAnnotations": {
+			reason: "An empty set of annotations equals none.",
+			change: func(ws *clusterv1beta1.Workspace) { ws.SetAnnotations(map[string]string{}) },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := newWorkspace("a")
+			before := Desired(ws)
+			tc.change(ws)
+
+			if got := Desired(ws) != before; got != tc.want {
+				t.Errorf("\n%s\nDesired(...): want changed %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestDesiredAmbiguity ensures that a label and an annotation of the same key and value have
+// different digests.
+func TestDesiredAmbiguity(t *testing.T) {
+	t.Parallel()
+
+	labelled, annotated := newWorkspace("a"), newWorkspace("a")
+	meta.AddLabels(labelled, map[string]string{"a": "b"})
+	meta.AddAnnotations(annotated, map[string]string{"a": "b"})
+
+	for _, o := range []client.Object{labelled, annotated} {
+		if Desired(o) == Desired(newWorkspace("a")) {
+			t.Errorf("Desired(%v) is that of a Workspace without labels and annotations", o)
+		}
+	}
+
+	if Desired(labelled) == Desired(annotated) {
+		t.Error("Desired(...) is the same with a label and with an annotation")
+	}
+}
+
+func TestUrgent(t *testing.T) {
+	t.Parallel()
+
+	failed := func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.ReconcileError(context.Canceled).WithObservedGeneration(1))
+	}
+	requested := annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   queue.Priority
+	}{
+		"New":     {reason: "A person waits for it.", ws: newWorkspace("a"), want: queue.Urgent},
+		"Settled": {reason: "It is polled.", ws: settled()},
+		"Changed": {reason: "This specification was never tried.", ws: settled(changedSpec), want: queue.Urgent},
+		"Deleted": {reason: "A person waits until it is gone.", ws: settled(beingDeleted), want: queue.Urgent},
+		"NotReady": {
+			reason: "It is being created.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.Creating()) }),
+			want:   queue.Urgent,
+		},
+		"Failed":             {reason: "It was tried, and others do not wait for the retry.", ws: settled(failed)},
+		"FailedDeleted":      {reason: "The same is true when it is being deleted.", ws: settled(failed, beingDeleted)},
+		"FailedChanged":      {reason: "The change may fix it.", ws: settled(failed, changedSpec), want: queue.Urgent},
+		"Requested":          {reason: "A person asked for it.", ws: settled(requested), want: queue.Urgent},
+		"FailedAndRequested": {reason: "A person asked for it.", ws: settled(failed, requested), want: queue.Urgent},
+		"Handled": {
+			reason: "The request was handled.",
+			ws:     settled(requested, func(ws *clusterv1beta1.Workspace) { ws.SetLastHandledReconcileAt("now") }),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Priority); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want priority, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTenant(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		ws     workspace.Workspace
+		want   string
+	}{
+		"Namespace": {
+			reason: "A namespace is one tenant, regardless of ProviderConfigs.",
+			ws:     &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}},
+			want:   "ns",
+		},
+		"ProviderConfig": {
+			reason: "Without a namespace, all Workspaces of one ProviderConfig are a tenant.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetProviderConfigReference(&xpv2.Reference{Name: "config"})
+			}),
+			want: "config",
+		},
+		"None": {reason: "There may be none yet.", ws: settled()},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, classify(tc.ws).Tenant); diff != "" {
+				t.Errorf("\n%s\nclassify(...): -want tenant, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -221,4 +223,96 @@ func (r *Records) change(o client.Object, fn func(rec *Record)) {
 	if rec, ok := r.records[client.ObjectKeyFromObject(o)]; ok && rec.UID == o.GetUID() {
 		fn(rec)
 	}
+}
+
+// An Observation is the result of the last successful run of the CLI for a Workspace.
+type Observation struct {
+	// At is when the run ended. It is zero if there was none.
+	At time.Time
+
+	// Desired is the digest of what people had written in the Workspace at that time: see Facts.
+	Desired string
+
+	// Exists says that the state is not empty, or that the module has no resources.
+	Exists bool
+
+	// UpToDate says that the state and the module agree.
+	UpToDate bool
+
+	// Deleted says that the Terraform workspace was deleted.
+	Deleted bool
+
+	// Locked says that the state was locked. The holder may turn out to be dead.
+	Locked bool
+
+	// Source is the address that the module was fetched from.
+	Source string
+
+	// Plan is the summary of the changes, or nil if there are none.
+	Plan *commonv1beta1.PlanSummary
+
+	// Outputs in the state, sensitive ones included.
+	Outputs map[string]terraform.Output
+
+	// CreatedLineage is the lineage of a state that the first apply of the Workspace made.
+	CreatedLineage string
+
+	// State is the summary of the state, for the status.
+	State *commonv1beta1.StateSummary
+}
+
+// settled says that nothing is to be done until something changes: the infrastructure matches the
+// module, or may not be changed.
+func (o Observation) settled(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
+
+// reported says whether the conditions of a Workspace show the observation.
+func (o Observation) reported(f Facts) bool {
+	if o.UpToDate {
+		return f.Ready && f.Current
+	}
+
+	return f.MayUpdate || !o.Exists || f.Drifted
+}
+
+const (
+	// stallAfter is the number of failures in a row after which a Workspace is stalled. The retries
+	// before that take a quarter of a minute.
+	stallAfter = 5
+
+	// retryBase is the delay after the first failure, and stallBase the one after the failure that
+	// makes a Workspace stalled. Both double with every failure, the latter up to the poll
+	// interval.
+	retryBase = time.Second
+	stallBase = time.Minute
+)
+
+// Failures are the failed reconciles of a Workspace since the last success or the last change by
+// a person.
+type Failures struct {
+	// Count of the failures.
+	Count int
+
+	// Retry is the time of the next retry.
+	Retry time.Time
+
+	// desired and deleted are the Facts of the same names at the time of the failures.
+	desired string
+	deleted bool
+}
+
+// Stalled says whether the Workspace is retried less often than others.
+func (f Failures) Stalled() bool { return f.Count >= stallAfter }
+
+// of says whether the failures are about the current Facts.
+func (f Failures) of(facts Facts) bool {
+	return f.desired == facts.Desired && f.deleted == facts.Deleted
+}
+
+// backoff returns how long a Workspace waits after the supplied number of failures in a row.
+func (p Policy) backoff(failures int) time.Duration {
+	if failures < stallAfter {
+		return retryBase << (failures - 1)
+	}
+
+	return min(stallBase<<min(failures-stallAfter, 10), max(p.Interval, stallBase))
 }

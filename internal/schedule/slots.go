@@ -23,27 +23,29 @@ const ticketTimeout = 30 * time.Second
 // ticket, and is added to the queue when a slot is reserved for it. Slots are safe for concurrent
 // use.
 type Slots struct {
-	// call puts a Workspace into the queue. urgent makes it urgent before that: it would wait behind
-	// the polls that are due, with a slot that no other may use.
-	call, urgent func(reconcile.Request)
+	// call puts a Workspace into the queue.
+	call    func(reconcile.Request)
+	records *Records
 
-	mu      sync.Mutex
-	free    int
-	held    map[reconcile.Request]bool
+	mu   sync.Mutex
+	free int
+	held map[reconcile.Request]bool
+
+	// waiting are the Workspaces that have a ticket or were called. No Workspace has a ticket while a
+	// slot is free.
+	waiting map[reconcile.Request]*waiter
 	tickets *queue.FairQueue[reconcile.Request]
 
-	// called are the Workspaces that have been called, each with a reserved slot: a Workspace that
-	// has just come into the queue must not take it.
-	called map[reconcile.Request]*time.Timer
-
-	// since has the time since which each Workspace waits.
-	since map[reconcile.Request]time.Time
-
-	// changed gets the number of Workspaces that have a slot, and of those that wait for one.
 	changed func(held, waiting int)
+	waited  func(time.Duration)
+}
 
-	// waited gets the time for which a Workspace that gets a slot has waited.
-	waited func(time.Duration)
+// A waiter is a Workspace that waits for a slot.
+type waiter struct {
+	since time.Time
+
+	// called ends the reservation of a slot. It is nil for a Workspace that was not called yet.
+	called *time.Timer
 }
 
 // NewSlots returns n slots. The class of the Workspaces that wait decides their order. changed is
@@ -53,14 +55,13 @@ type Slots struct {
 func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(time.Duration)) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
-		urgent:  r.called,
-		changed: changed,
-		waited:  waited,
-		since:   map[reconcile.Request]time.Time{},
+		records: r,
 		free:    n,
 		held:    map[reconcile.Request]bool{},
+		waiting: map[reconcile.Request]*waiter{},
 		tickets: queue.NewFairQueue(r.class),
-		called:  map[reconcile.Request]*time.Timer{},
+		changed: changed,
+		waited:  waited,
 	}
 }
 
@@ -71,21 +72,26 @@ func (s *Slots) Acquire(req reconcile.Request) bool {
 	defer s.mu.Unlock()
 	defer s.report()
 
-	if !s.available(req) {
+	switch {
+	case s.held[req]:
+		return true
+	case !s.available(req):
 		return false
 	}
 
-	if s.held[req] {
-		return true
-	}
+	took := time.Duration(0)
 
-	// No Workspace waits while a slot is free.
-	if !s.takeCall(req) {
+	if w, ok := s.waiting[req]; ok {
+		w.called.Stop()
+		delete(s.waiting, req)
+
+		took = time.Since(w.since)
+	} else {
 		s.free--
 	}
 
 	s.held[req] = true
-	s.reportWait(req)
+	s.waited(took)
 
 	return true
 }
@@ -101,16 +107,16 @@ func (s *Slots) Available(req reconcile.Request) bool {
 }
 
 func (s *Slots) available(req reconcile.Request) bool {
-	_, called := s.called[req]
+	w, waits := s.waiting[req]
 
 	switch {
-	case s.held[req], called, s.free > 0:
+	case s.held[req], s.free > 0, waits && w.called != nil:
 		return true
-	case s.tickets.Has(req):
+	case waits:
 		s.tickets.Touch(req)
 	default:
 		s.tickets.Push(req)
-		s.since[req] = time.Now()
+		s.waiting[req] = &waiter{since: time.Now()}
 	}
 
 	return false
@@ -128,17 +134,23 @@ func (s *Slots) Release(req reconcile.Request) {
 	}
 }
 
-// Cancel cancels the ticket of a Workspace that does not need a slot any more. A slot that is
-// reserved for it goes to the next Workspace.
+// Cancel ends the wait of a Workspace that does not need a slot any more. A slot that is reserved
+// for it goes to the next Workspace.
 func (s *Slots) Cancel(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.report()
 
-	s.tickets.Remove(req)
-	delete(s.since, req)
+	w, ok := s.waiting[req]
+	if !ok {
+		return
+	}
 
-	if s.takeCall(req) {
+	delete(s.waiting, req)
+	s.tickets.Remove(req)
+
+	if w.called != nil {
+		w.called.Stop()
 		s.passOn()
 	}
 }
@@ -148,34 +160,15 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.tickets.Has(req)
+	w, ok := s.waiting[req]
+
+	return ok && w.called == nil
 }
 
-// reportWait reports the end of the wait of a Workspace, which may have been none.
-func (s *Slots) reportWait(req reconcile.Request) {
-	took := time.Duration(0)
-	if since, ok := s.since[req]; ok {
-		took = time.Since(since)
-	}
+func (s *Slots) report() { s.changed(len(s.held), len(s.waiting)) }
 
-	delete(s.since, req)
-	s.waited(took)
-}
-
-func (s *Slots) report() { s.changed(len(s.held), s.tickets.Len()+len(s.called)) }
-
-// takeCall takes the slot that is reserved for a Workspace, if there is one.
-func (s *Slots) takeCall(req reconcile.Request) bool {
-	timer, ok := s.called[req]
-	if ok {
-		timer.Stop()
-		delete(s.called, req)
-	}
-
-	return ok
-}
-
-// passOn reserves a slot for the next Workspace in the order, or makes it free.
+// passOn reserves a slot for the next Workspace in the order, so that one that has just come into the
+// queue does not take it. Without a next one, the slot is free.
 func (s *Slots) passOn() {
 	if s.tickets.Len() == 0 {
 		s.free++
@@ -184,7 +177,8 @@ func (s *Slots) passOn() {
 	}
 
 	next := s.tickets.Pop()
-	s.called[next] = time.AfterFunc(ticketTimeout, func() { s.Cancel(next) })
-	s.urgent(next)
+	s.waiting[next].called = time.AfterFunc(ticketTimeout, func() { s.Cancel(next) })
+	// It must not wait behind polls with a slot that no other may use.
+	s.records.called(next)
 	s.call(next)
 }
