@@ -228,39 +228,3 @@ func TestObservation(t *testing.T) {
 		})
 	}
 }
-
-func TestLastHandledReconcileAt(t *testing.T) {
-	t.Parallel()
-
-	var (
-		cluster    clusterv1beta1.Workspace
-		namespaced namespacedv1beta1.Workspace
-	)
-
-	cases := map[string]struct {
-		workspace interface {
-			GetLastHandledReconcileAt() string
-			SetLastHandledReconcileAt(token string)
-		}
-		token *string
-	}{
-		"Cluster":    {workspace: &cluster, token: &cluster.Status.LastHandledReconcileAt},
-		"Namespaced": {workspace: &namespaced, token: &namespaced.Status.LastHandledReconcileAt},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			tc.workspace.SetLastHandledReconcileAt("token")
-
-			if diff := cmp.Diff("token", tc.workspace.GetLastHandledReconcileAt()); diff != "" {
-				t.Errorf("GetLastHandledReconcileAt(): -want, +got:\n%s", diff)
-			}
-
-			if diff := cmp.Diff("token", *tc.token); diff != "" {
-				t.Errorf("The token belongs to the status.\n-want, +got:\n%s", diff)
-			}
-		})
-	}
-}

@@ -24,12 +24,9 @@ const (
 
 // Names of the kinds.
 const (
-	WorkspaceKind               = "Workspace"
-	WorkspaceListKind           = "WorkspaceList"
-	ProviderConfigKind          = "ProviderConfig"
-	ProviderConfigListKind      = "ProviderConfigList"
-	ProviderConfigUsageKind     = "ProviderConfigUsage"
-	ProviderConfigUsageListKind = "ProviderConfigUsageList"
+	WorkspaceKind           = "Workspace"
+	ProviderConfigKind      = "ProviderConfig"
+	ProviderConfigUsageKind = "ProviderConfigUsage"
 )
 
 // Group, version and kind of everything in this package.
@@ -37,11 +34,10 @@ var (
 	SchemeGroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
 	WorkspaceGroupVersionKind               = SchemeGroupVersion.WithKind(WorkspaceKind)
-	WorkspaceListGroupVersionKind           = SchemeGroupVersion.WithKind(WorkspaceListKind)
+	WorkspaceListGroupVersionKind           = SchemeGroupVersion.WithKind(WorkspaceKind + "List")
 	ProviderConfigGroupVersionKind          = SchemeGroupVersion.WithKind(ProviderConfigKind)
-	ProviderConfigListGroupVersionKind      = SchemeGroupVersion.WithKind(ProviderConfigListKind)
 	ProviderConfigUsageGroupVersionKind     = SchemeGroupVersion.WithKind(ProviderConfigUsageKind)
-	ProviderConfigUsageListGroupVersionKind = SchemeGroupVersion.WithKind(ProviderConfigUsageListKind)
+	ProviderConfigUsageListGroupVersionKind = SchemeGroupVersion.WithKind(ProviderConfigUsageKind + "List")
 )
 
 // AddToScheme registers the kinds of this package with s.

@@ -25,28 +25,22 @@ const (
 
 // Names of the kinds.
 const (
-	WorkspaceKind                 = "Workspace"
-	WorkspaceListKind             = "WorkspaceList"
-	ProviderConfigKind            = "ProviderConfig"
-	ProviderConfigListKind        = "ProviderConfigList"
-	ClusterProviderConfigKind     = "ClusterProviderConfig"
-	ClusterProviderConfigListKind = "ClusterProviderConfigList"
-	ProviderConfigUsageKind       = "ProviderConfigUsage"
-	ProviderConfigUsageListKind   = "ProviderConfigUsageList"
+	WorkspaceKind             = "Workspace"
+	ProviderConfigKind        = "ProviderConfig"
+	ClusterProviderConfigKind = "ClusterProviderConfig"
+	ProviderConfigUsageKind   = "ProviderConfigUsage"
 )
 
 // Group, version and kind of everything in this package.
 var (
 	SchemeGroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-	WorkspaceGroupVersionKind                 = SchemeGroupVersion.WithKind(WorkspaceKind)
-	WorkspaceListGroupVersionKind             = SchemeGroupVersion.WithKind(WorkspaceListKind)
-	ProviderConfigGroupVersionKind            = SchemeGroupVersion.WithKind(ProviderConfigKind)
-	ProviderConfigListGroupVersionKind        = SchemeGroupVersion.WithKind(ProviderConfigListKind)
-	ClusterProviderConfigGroupVersionKind     = SchemeGroupVersion.WithKind(ClusterProviderConfigKind)
-	ClusterProviderConfigListGroupVersionKind = SchemeGroupVersion.WithKind(ClusterProviderConfigListKind)
-	ProviderConfigUsageGroupVersionKind       = SchemeGroupVersion.WithKind(ProviderConfigUsageKind)
-	ProviderConfigUsageListGroupVersionKind   = SchemeGroupVersion.WithKind(ProviderConfigUsageListKind)
+	WorkspaceGroupVersionKind               = SchemeGroupVersion.WithKind(WorkspaceKind)
+	WorkspaceListGroupVersionKind           = SchemeGroupVersion.WithKind(WorkspaceKind + "List")
+	ProviderConfigGroupVersionKind          = SchemeGroupVersion.WithKind(ProviderConfigKind)
+	ClusterProviderConfigGroupVersionKind   = SchemeGroupVersion.WithKind(ClusterProviderConfigKind)
+	ProviderConfigUsageGroupVersionKind     = SchemeGroupVersion.WithKind(ProviderConfigUsageKind)
+	ProviderConfigUsageListGroupVersionKind = SchemeGroupVersion.WithKind(ProviderConfigUsageKind + "List")
 )
 
 // AddToScheme registers the kinds of this package with s.
