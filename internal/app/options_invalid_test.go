@@ -36,16 +36,6 @@ func TestParseOptionsInvalid(t *testing.T) {
 			env:    map[string]string{"LEADER_ELECTION": "maybe"},
 			want:   []string{"--leader-election", `"maybe"`, "true or false"},
 		},
-		"Rate": {
-			reason: "At least one worker is needed.",
-			args:   []string{"--max-reconcile-rate=0"},
-			want:   []string{"--max-reconcile-rate", "0", "1 or greater"},
-		},
-		"MaxApplies": {
-			reason: "The number of applies cannot be negative.",
-			args:   []string{"--max-applies=-1"},
-			want:   []string{"--max-applies", "-1", "0 or greater"},
-		},
 		"LogEncoding": {
 			reason: "There are two encodings.",
 			args:   []string{"--log-encoding=xml"},
@@ -85,16 +75,6 @@ func TestParseOptionsInvalid(t *testing.T) {
 			reason: "A Workspace that is assigned to a shard is in no range.",
 			args:   []string{"--shard-range=0/3", "--assign-shards", "--lease-namespace=ns"},
 			want:   []string{"--shard-range", `"0/3"`, "--assign-shards"},
-		},
-		"AssignRate": {
-			reason: "Nothing would ever be assigned.",
-			args:   []string{"--assign-rate=0"},
-			want:   []string{"--assign-rate", "0", "1 or greater"},
-		},
-		"ShardGracePeriod": {
-			reason: "A grace period in the past is no grace period.",
-			args:   []string{"--shard-grace-period=-1s"},
-			want:   []string{"--shard-grace-period", "-1s"},
 		},
 		"LeaseDuration": {
 			reason: "The duration of a Lease is in whole seconds.",

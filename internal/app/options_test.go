@@ -6,7 +6,7 @@ package app
 
 import (
 	"io"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -257,37 +257,37 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-func TestParseIntervals(t *testing.T) {
-	const (
-		positive    = "greater than 0"
-		nonNegative = "0 or greater"
-	)
+// TestParseLimits ensures that zero is allowed only where it has a meaning, and a negative value
+// nowhere.
+func TestParseLimits(t *testing.T) {
+	const positive, nonNegative, one = "greater than 0", "0 or greater", "1 or greater"
 
-	cases := map[string]struct {
-		reason  string
-		flag    string
-		allowed string
-	}{
-		"Sync":            {reason: "A constant comparison is a busy loop.", flag: "--sync", allowed: positive},
-		"Poll":            {reason: "So is constant polling.", flag: "--poll", allowed: positive},
-		"PollJitter":      {reason: "Polls may be regular.", flag: "--poll-jitter", allowed: nonNegative},
-		"PollStateMetric": {reason: "A constant count is a busy loop.", flag: "--poll-state-metric", allowed: positive},
-		"Timeout":         {reason: "No reconcile could succeed.", flag: "--timeout", allowed: positive},
-		"GCInterval":      {reason: "Garbage may stay.", flag: "--gc-interval", allowed: nonNegative},
-		"ShutdownGrace":   {reason: "Runs may be interrupted at once.", flag: "--shutdown-grace", allowed: nonNegative},
-	}
+	for flag, allowed := range map[string]string{
+		"--sync":               positive,
+		"--poll":               positive,
+		"--poll-jitter":        nonNegative,
+		"--poll-state-metric":  positive,
+		"--timeout":            positive,
+		"--gc-interval":        nonNegative,
+		"--shutdown-grace":     nonNegative,
+		"--shard-grace-period": nonNegative,
+		"--max-reconcile-rate": one,
+		"--max-applies":        nonNegative,
+		"--assign-rate":        one,
+	} {
+		negative, zero := "-1s", "0s"
+		if slices.Contains([]string{"--max-reconcile-rate", "--max-applies", "--assign-rate"}, flag) {
+			negative, zero = "-1", "0"
+		}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, err := parse(t, tc.flag+"=-1s")
-			if err == nil || !strings.Contains(err.Error(), tc.flag+" is -1s") || !strings.Contains(err.Error(), tc.allowed) {
-				t.Errorf("\n%s\nParseOptions(%s=-1s): want an error that names the flag, its value and %q, got %v", tc.reason, tc.flag, tc.allowed, err)
-			}
+		_, err := parse(t, flag+"="+negative)
+		if want := flag + " is " + negative + ": it must be " + allowed; err == nil || err.Error() != want {
+			t.Errorf("ParseOptions(%s=%s): want %q, got %v", flag, negative, want, err)
+		}
 
-			_, err = parse(t, tc.flag+"=0s")
-			if refused := err != nil; refused != (tc.allowed == positive) {
-				t.Errorf("\n%s\nParseOptions(%s=0s): want it to be %s, got %v", tc.reason, tc.flag, tc.allowed, err)
-			}
-		})
+		_, err = parse(t, flag+"="+zero)
+		if refused := err != nil; refused != (allowed != nonNegative) {
+			t.Errorf("ParseOptions(%s=%s): want it to be %s, got %v", flag, zero, allowed, err)
+		}
 	}
 }

@@ -5,10 +5,10 @@
 package schedule
 
 import (
-	"encoding/binary"
-	"hash/fnv"
+	"fmt"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -72,16 +72,5 @@ func (p Policy) jitterOf(f Facts, n int64) time.Duration {
 
 // spread returns a number in [0, 1) that depends only on the arguments.
 func spread(uid types.UID, what string, n int64) float64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(uid))
-	_, _ = h.Write([]byte(what))
-	_ = binary.Write(h, binary.LittleEndian, n)
-
-	// The last bytes change the bits of FNV too little, so mix them.
-	x := h.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-
-	return float64(x>>11) / (1 << 53)
+	return float64(xxhash.Sum64String(fmt.Sprint(uid, what, n))>>11) / (1 << 53)
 }
