@@ -117,20 +117,9 @@ func (c *cluster) newAccount(t *testing.T, namespaces map[string]string) *accoun
 	return a
 }
 
-// takeAway takes a right away from the named roles of the user.
-func (a *account) takeAway(t *testing.T, r right, from ...string) {
-	t.Helper()
-	a.change(t, r, from, false)
-}
-
-// giveBack gives back what was taken away.
-func (a *account) giveBack(t *testing.T, r right, to ...string) {
-	t.Helper()
-	a.change(t, r, to, true)
-}
-
-// change can be called in a cleanup.
-func (a *account) change(t *testing.T, r right, names []string, granted bool) {
+// change grants rights to the named roles of the user, or takes them away. It can be called in a
+// cleanup.
+func (a *account) change(t *testing.T, rights []right, names []string, granted bool) {
 	t.Helper()
 
 	for _, role := range a.roles {
@@ -139,16 +128,23 @@ func (a *account) change(t *testing.T, r right, names []string, granted bool) {
 		}
 
 		rules := role.rules
+
 		if !granted {
-			rules = without(rules, r)
+			for _, r := range rights {
+				rules = without(rules, r)
+			}
 		}
 
 		a.setRules(t, role, rules)
 	}
 
-	for _, role := range a.roles {
-		// Another role may grant the same in more namespaces.
-		if role.name == r.role && !a.grants(r, names) {
+	for _, r := range rights {
+		for _, role := range a.roles {
+			// Another role may grant the same in more namespaces.
+			if role.name != r.role || a.grants(r, names) {
+				continue
+			}
+
 			ctx := context.WithoutCancel(t.Context())
 			if err := wait.Until(ctx, wait.Soon, func() error { return a.checkAllowed(ctx, r, role.namespace, granted) }); err != nil {
 				t.Fatal(err)

@@ -20,9 +20,7 @@ import (
 func TestSecretsInAddresses(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withMirror(t), withPoll(pollOften))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	expectHidden := func(t *testing.T, ws workspace.Workspace) {
 		t.Helper()
@@ -46,7 +44,7 @@ func TestSecretsInAddresses(t *testing.T) {
 	t.Run("Drift", func(t *testing.T) {
 		t.Parallel()
 
-		ws := newReferring(namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withModule(`
+		ws := newReferring(namespacedScope, ns, secret, inShard(shard), polledOften, withConfig(cfg), withModule(`
 variable "token" {}
 
 resource "time_rotating" "vanishing" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
@@ -26,31 +27,40 @@ func TestUnsharded(t *testing.T) {
 	t.Parallel()
 
 	c := shared.unsharded.started(t)
+	t.Cleanup(c.stop)
+
 	run := func(name string, test func(*testing.T, *cluster)) { t.Run(name, func(t *testing.T) { test(t, c) }) }
 
+	run("ShardRange", testShardRange)
 	run("NextToShards", testUnshardedNextToShards)
 	run("Unserved", testUnserved)
 	run("Outage", testUnshardedOutage)
 	run("Quiet", testQuiet)
 	run("MissingRights", testMissingConfigRights)
-	run("LeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c, "--leader-election") })
-	run("InCluster", func(t *testing.T, c *cluster) { testUnshardedWithLease(t, c) })
+	run("LeaderElection", testUnshardedWithLease)
 	run("NoLeaderElection", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withArgs("--no-leader-election")) })
 	run("LateRight", testLateLeaseRight)
 	run("NoNamespace", func(t *testing.T, c *cluster) { testUnshardedWithoutLease(t, c, withEnv("POD_NAMESPACE", "")) })
 }
 
 // TestSuccession runs instances, at least one of them without a shard, which take over the work of
-// others.
+// others. The first test needs the control plane without CRDs.
 func TestSuccession(t *testing.T) {
 	t.Parallel()
 
 	c := shared.succession.started(t)
+	t.Cleanup(c.stop)
+
 	run := func(name string, test func(*testing.T, *cluster)) { t.Run(name, func(t *testing.T) { test(t, c) }) }
+
+	run("SafeStart", testSafeStart)
+
+	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{filepath.Join(shared.source, "package", "crds")}}); err != nil {
+		t.Fatalf("cannot install CRDs: %v", err)
+	}
 
 	run("Predecessor", testPredecessor)
 	run("StoppedPredecessor", testStoppedPredecessor)
-	run("SamePod", testUnshardedSamePod)
 	run("DeadShard", testDeadShard)
 	run("DeadUnsharded", testDeadUnsharded)
 	run("Elastic", testElastic)
@@ -60,10 +70,10 @@ func TestSuccession(t *testing.T) {
 
 // testUnshardedWithLease expects the default behaviour: one Lease, and all Workspaces with
 // any label. It claims none of them.
-func testUnshardedWithLease(t *testing.T, c *cluster, args ...string) {
+func testUnshardedWithLease(t *testing.T, c *cluster) {
 	t.Helper()
 
-	i := startInstance(t, c, withNamespace(c.namespace(t)), withArgs(args...))
+	i := startInstance(t, c, withNamespace(c.namespace(t)), withArgs("--leader-election"))
 
 	expectLeaseHeld(t, c, i.namespace, leaseName)
 	expectLeases(t, c, i.namespace, leaseName)
@@ -76,7 +86,7 @@ func testUnshardedWithLease(t *testing.T, c *cluster, args ...string) {
 	}
 
 	expectMetric(t, i, `provider_terraform_shard_info{mode="unsharded",shard=""} 1`)
-	expectServesAll(t, c, i)
+	expectServesAll(t, c, i, clusterScope, namespacedScope)
 }
 
 // testUnshardedWithoutLease expects no leader election if it is turned off, or if the
@@ -86,7 +96,7 @@ func testUnshardedWithoutLease(t *testing.T, c *cluster, opt instanceOption) {
 
 	i := startInstance(t, c, withNamespace(c.namespace(t)), opt)
 
-	expectServesAll(t, c, i)
+	expectServesAll(t, c, i, namespacedScope)
 	expectLeases(t, c, i.namespace)
 }
 
@@ -100,7 +110,7 @@ func testLateLeaseRight(t *testing.T, c *cluster) {
 	c.grant(t, name, "", exampleRules(t, roleEverywhere))
 
 	first := startInstance(t, c, withNamespace(ns), withKubeconfig(kubeconfig))
-	expectServesAll(t, c, first)
+	expectServesAll(t, c, first, namespacedScope)
 	expectLeases(t, c, ns)
 
 	c.grant(t, name, ns, exampleRules(t, roleLeases))
@@ -113,12 +123,12 @@ func testLateLeaseRight(t *testing.T, c *cluster) {
 	expectLeaseHeld(t, c, ns, leaseName)
 }
 
-func expectServesAll(t *testing.T, c *cluster, i *instance) {
+func expectServesAll(t *testing.T, c *cluster, i *instance, scopes ...scope) {
 	t.Helper()
 
 	ns := c.namespace(t)
 
-	for _, s := range []scope{clusterScope, namespacedScope} {
+	for _, s := range scopes {
 		cfg := c.createConfig(t, s, ns, withBackend(ns, "unsharded"))
 		text := withModule(moduleFile(t, "outputs.tf"))
 		unlabelled := c.createWorkspace(t, s, ns, withConfig(cfg), text)

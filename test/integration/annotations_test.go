@@ -51,9 +51,7 @@ func TestAnnotations(t *testing.T) {
 
 	const suffix = "annotations"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
 	expectReady(t, c, c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
@@ -62,7 +60,13 @@ func TestAnnotations(t *testing.T) {
 		t.Parallel()
 
 		e := newEvidence(t)
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), onlyHere())
+		meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+		c.create(t, ws)
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+		expectNotServedBy(t, i, ws)
+
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 		expectReady(t, c, ws)
 
 		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")

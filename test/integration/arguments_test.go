@@ -24,10 +24,7 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.terraform())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	args := map[string][]string{
 		"init":    {"-get=false", "-no-color"},
@@ -61,9 +58,7 @@ func TestArguments(t *testing.T) {
 func TestTargetedPlan(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
@@ -81,9 +76,7 @@ output "second" { value = terraform_data.second.output }
 func TestTargetedDestroy(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	module := withModule(`
 variable "dir" {}
@@ -135,10 +128,7 @@ resource "terraform_data" "both" {
 func TestIndependentArguments(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.terraform())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	const missing = "No value for required variable"
 
@@ -172,10 +162,7 @@ output "who" { value = terraform_data.only.output }
 func TestSavedPlan(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "saved"))
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))

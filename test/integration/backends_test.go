@@ -118,9 +118,7 @@ terraform {
 func TestBackendWithoutWorkspaces(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	states := &stateServer{}
 

@@ -146,7 +146,7 @@ func TestBadInput(t *testing.T) {
 				"--metrics-bind-address=0",
 				"--health-probe-bind-address=0",
 			}, tc.args...)...)
-			cmd.Env = environment(t, map[string]string{
+			cmd.Env = environment(t.TempDir(), map[string]string{
 				// An instance that reads its kubeconfig has accepted the bad input. Its
 				// error is a different one.
 				"KUBECONFIG":    filepath.Join(empty, "kubeconfig"),

@@ -5,10 +5,7 @@
 package integration
 
 import (
-	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -18,68 +15,43 @@ import (
 // TestRunBudget counts the runs of the CLI, which are the main cost of a Workspace.
 func TestRunBudget(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		e := newEvidence(t)
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "budget"))
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
+	c, ns, shard, i := useOpenTofu(t)
 
-		runs := []string{"init", "plan", "apply"}
-		expectRuns(t, i, ws, runs...)
-
-		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
-		expectReady(t, c, ws)
-
-		runs = append(runs, "plan", "apply")
-		expectRuns(t, i, ws, runs...)
-
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-
-		expectRuns(t, i, ws, append(runs, "destroy")...)
-
-		// The module and the configuration are known by now. The variables, the name and
-		// the address of the state are not inputs of init.
-		next := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-		expectReady(t, c, next)
-		expectRuns(t, i, next, "plan", "apply")
-
-		c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
-		expectRuns(t, i, next, "plan", "apply", "plan")
-
-		// Another backend is another configuration.
-		other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "other"))),
-			withEvidence(t, "evidence.tf", newEvidence(t)))
-		expectReady(t, c, other)
-		expectRuns(t, i, other, "init", "plan", "apply")
-	})
-}
-
-// TestRunBudgetOfRestart counts the runs after a restart that kept the workdirs.
-func TestRunBudgetOfRestart(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
-
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "restart"))
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+	e := newEvidence(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "budget"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 	expectReady(t, c, ws)
-	i.stop(t)
 
-	again := startInstance(t, c, withShard(shard), withTerraform(), withRoot(i.root))
-	c.request(t, ws)
+	runs := []string{"init", "plan", "apply"}
+	expectRuns(t, i, ws, runs...)
 
-	runs := again.runs.of(string(ws.GetUID()))
-	if len(runs) == 0 || len(runs) > 2 {
-		t.Errorf("first observation after a restart: want 1 or 2 runs, got %q", runs)
-	}
+	c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+	expectReady(t, c, ws)
+
+	runs = append(runs, "plan", "apply")
+	expectRuns(t, i, ws, runs...)
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+
+	expectRuns(t, i, ws, append(runs, "destroy")...)
+
+	// The module and the configuration are known by now. The variables, the name and
+	// the address of the state are not inputs of init.
+	next := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, next)
+	expectRuns(t, i, next, "plan", "apply")
+
+	c.annotate(t, next, meta.AnnotationKeyReconcileRequestedAt, "now")
+	expectRuns(t, i, next, "plan", "apply", "plan")
+
+	// Another backend is another configuration.
+	other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "other"))),
+		withEvidence(t, "evidence.tf", newEvidence(t)))
+	expectReady(t, c, other)
+	expectRuns(t, i, other, "init", "plan", "apply")
 }
 
 // TestRunBudgetOfSharedVolume counts the runs of two shards on one volume: one uses the
@@ -106,29 +78,4 @@ func TestRunBudgetOfSharedVolume(t *testing.T) {
 	upgrade := func(w *workspaceSpec) { w.params.InitArgs = []string{"-upgrade"} }
 	expect(b, two, upgrade, "init", "plan", "apply")
 	expect(a, one, upgrade, "init", "plan", "apply")
-}
-
-// TestRunBudgetOfPolls counts the runs of a Workspace for which there is nothing
-// to do.
-func TestRunBudgetOfPolls(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
-
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "polls"))
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", newEvidence(t)))
-	expectReady(t, c, ws)
-
-	for range 3 {
-		expectAnotherRun(t, i, ws, "plan")
-	}
-
-	runs := i.runs.of(string(ws.GetUID()))
-	polls := slices.Repeat([]string{"plan"}, len(runs)-3)
-
-	if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
-		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -122,70 +123,52 @@ func TestClaims(t *testing.T) {
 		expectReady(t, c, ws)
 		c.request(t, ws)
 		expectServedBy(t, b, ws)
-		expectDone(t, e, "created")
+
+		if meta.GetExternalCreateSucceeded(ws).IsZero() || meta.ExternalCreateIncomplete(ws) {
+			t.Errorf("no record that the creation succeeded: annotations %q", ws.GetAnnotations())
+		}
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
 	})
 }
 
-// TestTakeover ends instances in the middle of an apply in every way there is. Their
-// Workspaces go to another shard, once they are dead and with them their runs.
+// TestTakeover stops the process of an instance in the middle of an apply. Its Workspaces go to another
+// shard, but not before it is killed, and with it its runs, which were not stopped. TestKilledSecrets
+// kills an instance at once.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]struct {
-		reason string
-		scope  scope
-		end    func(t *testing.T, i *instance)
-	}{
-		"Killed": {
-			reason: "The runs of a killed instance die with it.",
-			scope:  clusterScope,
-			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
-		},
-		"Stopped": {
-			reason: "A stopped instance is killed before another one takes its Lease: its runs were not stopped.",
-			scope:  namespacedScope,
-			end: func(t *testing.T, i *instance) {
-				t.Helper()
+	c := shared.sharded.started(t)
+	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
+	b := startInstance(t, c, withShard(two), withTerraform(), withShortLease())
+	a := startInstance(t, c, withShard(one), withTerraform(), withShortLease())
 
-				if err := i.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-					t.Fatalf("cannot stop instance: %v", err)
-				}
-			},
-		},
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "takeover"))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
+
+	c.relabel(t, ws, two)
+	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
+
+	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatalf("cannot stop instance: %v", err)
 	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	// The new one finds the lock on the state that the dead one has left.
+	expectServedBy(t, b, ws)
 
-			c := shared.sharded.started(t)
-			ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-			b := startInstance(t, c, withShard(two), withTerraform(), withShortLease())
+	if a.running() {
+		t.Error("the other instance was still there")
+	}
 
-			a := startInstance(t, c, withShard(one), withTerraform(), withShortLease())
-			cfg := c.createConfig(t, tc.scope, ns, withBackend(ns, "takeover"))
-			ws, e := c.createGated(t, tc.scope, ns, inShard(one), withConfig(cfg))
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	e.write(t, "gate", "")
+	expectReady(t, c, ws)
+	expectClaimed(t, c, ws, leaseName+"-"+two)
 
-			c.relabel(t, ws, two)
-			expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
-			tc.end(t, a)
-
-			// The new one finds the lock on the state that the dead one has left.
-			expectServedBy(t, b, ws)
-
-			if a.running() {
-				t.Errorf("%s\nthe other instance was still there", tc.reason)
-			}
-
-			expectEvent(t, c, ws, "RemovedOrphanLock")
-			e.write(t, "gate", "")
-			expectReady(t, c, ws)
-			expectClaimed(t, c, ws, leaseName+"-"+two)
-
-			if len(ws.GetOwnership().PreviousHosts) == 0 {
-				t.Errorf("%s\nno record of the instance that abandoned the Workspace", tc.reason)
-			}
-		})
+	if len(ws.GetOwnership().PreviousHosts) == 0 {
+		t.Error("no record of the instance that abandoned the Workspace")
 	}
 }
 
@@ -199,9 +182,7 @@ func TestForeignLock(t *testing.T) {
 		info   = `{"ID":"` + id + `","Operation":"OperationTypeApply","Info":"","Who":"alice@laptop","Version":"1.0.0","Created":"2020-01-02T03:04:05.678Z","Path":"x"}`
 	)
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
@@ -232,10 +213,8 @@ func TestForeignLock(t *testing.T) {
 func TestCatchAll(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one := c.namespace(t), unique("shard")
+	c, ns, one, _ := useOpenTofu(t)
 	rest := startInstance(t, c, withArgs("--shard-catch-all"))
-	startInstance(t, c, withShard(one))
 	expectMetric(t, rest, `provider_terraform_shard_info{mode="catch-all",shard=""} 1`)
 
 	eachScope(t, func(t *testing.T, s scope) {

@@ -132,7 +132,10 @@ func (c *cluster) stop() {
 		return
 	}
 
-	if err := c.env.Stop(); err != nil {
+	env := c.env
+	c.env = nil
+
+	if err := env.Stop(); err != nil {
 		complain(errors.Wrap(err, "cannot stop control plane"))
 	}
 }

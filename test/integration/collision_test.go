@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
-	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -34,39 +33,11 @@ func TestCollision(t *testing.T) {
 
 	const suffix = "collision"
 
-	c := shared.sharded.started(t)
-	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, one, shard, i := useTerraform(t)
+	two := c.namespace(t)
 
 	cfg := newClusterConfig(withBackend(one, suffix))
 	c.create(t, cfg)
-
-	t.Run("Refused", func(t *testing.T) {
-		t.Parallel()
-
-		e := newEvidence(t)
-		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e)}
-		first := c.createWorkspace(t, namespacedScope, one, opts...)
-		expectReady(t, c, first)
-
-		second := newTwin(first, two, append(opts, withVar("greeting", "bye"))...)
-		c.create(t, second)
-		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
-		expectOutputs(t, c, second, map[string]string{})
-
-		c.remove(t, second)
-		expectGone(t, c, second)
-
-		expectDone(t, e, "created")
-		expectExists(t, c, stateSecret(first, one, suffix))
-
-		// The first can still do everything.
-		c.changeVars(t, first, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "still here"})
-		expectOutputs(t, c, first, map[string]string{"greeting": `"still here"`})
-		c.remove(t, first)
-		expectGone(t, c, first)
-		expectDone(t, e, "created", "destroyed")
-	})
 
 	t.Run("Observed", func(t *testing.T) {
 		t.Parallel()
@@ -197,9 +168,8 @@ func TestCollisionHalfway(t *testing.T) {
 
 	const suffix = "halfway"
 
-	c := shared.sharded.started(t)
-	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, one, shard, _ := useOpenTofu(t)
+	two := c.namespace(t)
 
 	cfg := newClusterConfig(withBackend(one, suffix))
 	c.create(t, cfg)
@@ -221,21 +191,6 @@ func TestCollisionHalfway(t *testing.T) {
 		expectDone(t, e, "created")
 		expectExists(t, c, stateSecret(first, one, suffix))
 	}
-
-	t.Run("Failed", func(t *testing.T) {
-		t.Parallel()
-
-		e := newEvidence(t)
-		e.write(t, "gate", "")
-
-		opts := []workspaceOption{inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), withMore(t, "broken.tf")}
-		first := c.createWorkspace(t, namespacedScope, one, opts...)
-		expectCondition(t, c, first, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
-
-		second := newTwin(first, two, append(opts, withModule("variable \"dir\" {}\noutput \"instead\" { value = 1 }\n"))...)
-		c.create(t, second)
-		expectFirst(t, e, first, second)
-	})
 
 	t.Run("Applying", func(t *testing.T) {
 		t.Parallel()

@@ -22,9 +22,7 @@ import (
 func TestCredentialSources(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withEnv("CREDENTIALS", "in the environment"))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	file := filepath.Join(t.TempDir(), "credentials")
 	if err := os.WriteFile(file, []byte("in a file"), 0o600); err != nil {
@@ -43,7 +41,7 @@ func TestCredentialSources(t *testing.T) {
 		t.Parallel()
 
 		cfg := newConfig(ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{
-			environment("environment", "CREDENTIALS"),
+			environment("environment", "INHERITED"),
 			environment("unset", "NO_SUCH_VARIABLE"),
 			{Filename: "none", Source: xpv2.CredentialsSourceNone},
 			{
@@ -60,25 +58,23 @@ output "credentials" { value = { for f in ["environment", "unset", "none", "file
 `))
 		expectReady(t, c, ws)
 		expectOutputs(t, c, ws, map[string]string{
-			"credentials": `{"environment": "in the environment", "unset": "", "none": "", "filesystem": "in a file"}`,
+			"credentials": `{"environment": "provider", "unset": "", "none": "", "filesystem": "in a file"}`,
 		})
 	})
 }
 
-// TestCredentialNamespace refers to a Secret in another namespace. The namespace of the
-// Workspace has a Secret of the same name. The ProviderConfig of a namespace reads the
-// latter, and the others read the one that the reference names.
+// TestCredentialNamespace refers to a Secret in another namespace. The ProviderConfig of a
+// namespace reads one of the same name in the namespace of the Workspace, and the others read
+// the one that the reference names.
 func TestCredentialNamespace(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, elsewhere, shard := c.namespace(t), c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
+	elsewhere := c.namespace(t)
 
 	near := &keyReference{Namespace: ns, Name: "credentials", Key: "key"}
 	far := &keyReference{Namespace: elsewhere, Name: near.Name, Key: near.Key}
 
-	c.createSecret(t, near, "near")
 	c.createSecret(t, far, "far")
 
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
@@ -87,12 +83,15 @@ func TestCredentialNamespace(t *testing.T) {
 		cfg := newConfig(ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", far)}})
 		c.create(t, cfg)
 
-		want := `"far"`
-		if s == namespacedScope && cfg.GetNamespace() == ns {
+		ws, want := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "credentials" { value = file("credentials.txt") }`)), `"far"`
+
+		if cfg.GetNamespace() == ns {
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "credentials.txt", "not found")
+			c.createSecret(t, near, "near")
+
 			want = `"near"`
 		}
 
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(`output "credentials" { value = file("credentials.txt") }`))
 		expectReady(t, c, ws)
 		expectOutputs(t, c, ws, map[string]string{"credentials": want})
 	})
@@ -103,9 +102,7 @@ func TestCredentialNamespace(t *testing.T) {
 func TestCLIConfig(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	mirror := func(path string) string {
 		return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", path)

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,61 +16,53 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// TestConnectionSecret takes an output away that is nowhere but in the connection
-// Secret.
+// TestConnectionSecret changes outputs that are nowhere but in the connection Secret.
 func TestConnectionSecret(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
+	output := func(name, value string) string {
+		return fmt.Sprintf("output %q {\n  value     = %q\n  sensitive = true\n}\n", name, value)
+	}
 
-	const one = `
-output "one" {
-  value     = "1"
-  sensitive = true
-}
-`
+	t.Run("VanishedOutput", func(t *testing.T) {
+		t.Parallel()
 
-	const two = `
-output "two" {
-  value     = "2"
-  sensitive = true
-}
-`
+		name := unique("connection")
+		cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "connection"))
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSecret(name), withModule(output("one", "1")+output("two", "2")))
+		expectReady(t, c, ws)
+		expectSecret(t, c, ns, name, map[string]string{"one": "1", "two": "2"})
 
-	eachScope(t, func(t *testing.T, s scope) {
-		t.Run("VanishedOutput", func(t *testing.T) {
-			name := unique("connection")
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(name), withModule(one+two))
-			expectReady(t, c, ws)
-			expectSecret(t, c, ns, name, map[string]string{"one": "1", "two": "2"})
+		c.changeModule(t, ws, output("two", "2"))
+		expectSecret(t, c, ns, name, map[string]string{"two": "2"})
+		expectReady(t, c, ws)
 
-			c.changeModule(t, ws, two)
-			expectSecret(t, c, ns, name, map[string]string{"two": "2"})
-			expectReady(t, c, ws)
+		c.changeModule(t, ws, output("two", "3"))
+		expectSecret(t, c, ns, name, map[string]string{"two": "3"})
+		expectOutputs(t, c, ws, map[string]string{})
 
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
-			c.get(t, secret)
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+		c.get(t, secret)
 
-			if secret.Type != resource.SecretTypeConnection || !metav1.IsControlledBy(secret, ws) {
-				t.Errorf("want a connection Secret that the Workspace controls, got type %q, owners %v", secret.Type, secret.GetOwnerReferences())
-			}
-		})
+		if secret.Type != resource.SecretTypeConnection || !metav1.IsControlledBy(secret, ws) {
+			t.Errorf("want a connection Secret that the Workspace controls, got type %q, owners %v", secret.Type, secret.GetOwnerReferences())
+		}
+	})
 
-		t.Run("OfAnotherOwner", func(t *testing.T) {
-			secret := c.foreignSecret(t, ns, map[string][]byte{"one": []byte("theirs"), "three": []byte("3")})
+	t.Run("OfAnotherOwner", func(t *testing.T) {
+		t.Parallel()
 
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "connection"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(one))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ecret", "controlled")
-			expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
+		secret := c.foreignSecret(t, ns, map[string][]byte{"one": []byte("theirs"), "three": []byte("3")})
 
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
-		})
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "connection"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(output("one", "1")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ecret", "controlled")
+		expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
+
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
 	})
 }
 

@@ -19,9 +19,7 @@ import (
 func TestCreating(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "creating"))

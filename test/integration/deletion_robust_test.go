@@ -25,9 +25,7 @@ func TestDeletionOfFetched(t *testing.T) {
 
 	const suffix = "fetched"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
 
 	files := tree{"main.tf": `
 variable "dir" {
@@ -95,9 +93,7 @@ func TestDeletionOfBroken(t *testing.T) {
 
 	const suffix = "robust"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
 
@@ -109,37 +105,6 @@ func TestDeletionOfBroken(t *testing.T) {
 		c.changeModule(t, ws, `output "unfinished" {`)
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectGone(t, c, stateSecret(ws, ns, suffix))
-	})
-
-	t.Run("VanishedConfigMap", func(t *testing.T) {
-		t.Parallel()
-
-		values := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("values")},
-			Data:       map[string]string{"vars": `text = "given"`},
-		}
-		c.create(t, values)
-
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
-variable "text" {
-  default = ""
-}
-
-output "text" {
-  value = var.text
-}
-`))
-		c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"varFiles": []any{map[string]any{
-			"source":          "ConfigMapKey",
-			"configMapKeyRef": map[string]any{"namespace": ns, "name": values.GetName(), "key": "vars"},
-		}}}}})
-		expectOutputs(t, c, ws, map[string]string{"text": `"given"`})
-		expectReady(t, c, ws)
-
-		c.remove(t, values)
 		c.remove(t, ws)
 		expectGone(t, c, ws)
 		expectGone(t, c, stateSecret(ws, ns, suffix))
@@ -224,18 +189,6 @@ output "text" {
 		expectGone(t, c, ws)
 		expectDone(t, e, "created", "destroyed")
 		expectGone(t, c, stateSecret(ws, elsewhere, suffix))
-	})
-
-	t.Run("FailedCreation", func(t *testing.T) {
-		t.Parallel()
-
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "failing.tf", newEvidence(t)))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
-		expectExists(t, c, stateSecret(ws, ns, suffix))
-
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-		expectGone(t, c, stateSecret(ws, ns, suffix))
 	})
 
 	t.Run("SomethingToDestroy", func(t *testing.T) {

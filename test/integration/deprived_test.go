@@ -6,6 +6,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A deprived instance lacks one right, or its CLI does.
+// A deprived instance lacks rights, or its CLI does.
 type deprived struct {
 	c *cluster
 	i *instance
@@ -30,9 +31,9 @@ type deprived struct {
 	// shard that the instance serves, and the namespace of states and of Flux sources.
 	shard, states string
 
-	// right that it lacks between takeAway and giveBack, in the roles of the names in from.
-	right right
-	from  []string
+	// rights that it lacks between takeAway and giveBack, in the roles of the names in from.
+	rights []right
+	from   []string
 
 	// namespace of the Workspaces of this test.
 	ns string
@@ -51,15 +52,15 @@ func newDeprived(t *testing.T, c *cluster) *deprived {
 	return d
 }
 
-// of returns the instance for the test of one right.
-func (d *deprived) of(t *testing.T, r right, row missingRight) *deprived {
+// of returns the instance for the test of rights of one role.
+func (d *deprived) of(t *testing.T, row missingRight, rights ...right) *deprived {
 	t.Helper()
 
 	one := *d
-	one.right, one.from, one.ns = r, row.from, d.c.namespace(t)
+	one.rights, one.from, one.ns = rights, row.from, d.c.namespace(t)
 
 	if len(one.from) == 0 {
-		one.from = []string{r.role}
+		one.from = []string{rights[0].role}
 	}
 
 	return &one
@@ -81,7 +82,7 @@ func (d *deprived) start(t *testing.T, opts ...instanceOption) {
 	expectServing(t, d.i, "/readyz")
 }
 
-// takeAway takes the right away until giveBack or the end of the test.
+// takeAway takes the rights away until giveBack or the end of the test.
 func (d *deprived) takeAway(t *testing.T) {
 	t.Helper()
 
@@ -94,7 +95,7 @@ func (d *deprived) takeAway(t *testing.T) {
 	t.Cleanup(func() { d.giveBack(t) })
 
 	for _, a := range []*account{d.user, d.cli} {
-		a.takeAway(t, d.right, d.from...)
+		a.change(t, d.rights, d.from, false)
 	}
 }
 
@@ -108,30 +109,28 @@ func (d *deprived) giveBack(t *testing.T) {
 	d.taken = false
 
 	for _, a := range []*account{d.user, d.cli} {
-		a.giveBack(t, d.right, d.from...)
+		a.change(t, d.rights, d.from, true)
 	}
 }
 
-// expectLogged waits until the log of the instance names the right, and has all of the supplied
+// expectLogged waits until the log of the instance names the rights, and has all of the supplied
 // texts.
 func (d *deprived) expectLogged(t *testing.T, texts ...string) {
 	t.Helper()
-
-	verb, resource := fmt.Sprintf(`"verb": %q`, d.right.verb), fmt.Sprintf(`"resource": %q`, d.right.resource)
-
 	eventually(t, func() error {
 		out := d.i.output.String()
 		if !containsAll(out, texts) {
 			return errors.Errorf("the log has not all of %q", texts)
 		}
 
-		for line := range strings.Lines(out) {
-			if containsAll(line, []string{verb, resource, `see \"A right is missing\"`}) {
-				return nil
+		for _, r := range d.rights {
+			want := []string{fmt.Sprintf(`"verb": %q`, r.verb), fmt.Sprintf(`"resource": %q`, r.resource), `see \"A right is missing\"`}
+			if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool { return containsAll(line, want) }) {
+				return errors.Errorf("the log does not say that a right is missing to %s %s", r.verb, r.resource)
 			}
 		}
 
-		return errors.Errorf("the log does not say that a right is missing to %s %s", d.right.verb, d.right.resource)
+		return nil
 	})
 }
 

@@ -20,12 +20,12 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
-// configs creates a ProviderConfig of each kind that the right is about.
+// configs creates a ProviderConfig of each kind that the first right is about.
 func (d *deprived) configs(t *testing.T) []client.Object {
 	t.Helper()
 
 	configs := []client.Object{newClusterConfig(withoutBackend())}
-	if !slices.Contains([]string{"clusterproviderconfigs", "clusterproviderconfigs/status"}, d.right.resource) {
+	if !slices.Contains([]string{"clusterproviderconfigs", "clusterproviderconfigs/status"}, d.rights[0].resource) {
 		configs = []client.Object{newConfig(clusterScope, d.ns, withoutBackend()), newConfig(namespacedScope, d.ns, withoutBackend())}
 	}
 

@@ -25,12 +25,12 @@ func started(s story, opts ...instanceOption) story {
 // Kubernetes 1.34. With later ones they only watch, unless that is refused.
 func withoutStreams() instanceOption { return withEnv("KUBE_FEATURE_WatchListClient", "false") }
 
-// unready cannot list a kind. The instance is not ready until it can.
+// unready cannot list some kinds. The instance is not ready until it can.
 func unready(t *testing.T, d *deprived) {
 	t.Helper()
 	d.takeAway(t)
 	d.launch(t, withoutStreams())
-	d.expectNotReady(t, "caches", "a right is missing", `cannot list resource "`+d.right.resource+`"`)
+	d.expectNotReady(t, "caches", "a right is missing", "cannot list resource")
 	d.expectLogged(t)
 
 	d.giveBack(t)
@@ -38,7 +38,7 @@ func unready(t *testing.T, d *deprived) {
 	d.expectServes(t)
 }
 
-// unwatched cannot watch a kind. The instance lists it again and again.
+// unwatched cannot watch some kinds. The instance lists them again and again.
 func unwatched(t *testing.T, d *deprived) {
 	t.Helper()
 	d.takeAway(t)

@@ -5,9 +5,6 @@
 package integration
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,32 +66,16 @@ func expectPlan(t *testing.T, c *cluster, ws workspace.Workspace, want *commonv1
 	})
 }
 
-// withMirror lets the instance install provider plugins from our directory only.
-func withMirror(t *testing.T) instanceOption {
-	t.Helper()
-
-	rc := filepath.Join(t.TempDir(), "terraformrc")
-	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", shared.mirror)
-
-	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
-		t.Fatalf("cannot write CLI configuration: %v", err)
-	}
-
-	return withEnv("TF_CLI_CONFIG_FILE", rc)
-}
-
 // TestDrift runs a module whose resource vanishes without the module. A Workspace with the
 // policy Update restores it and reports that. One without the policy only reports the
 // drift.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withMirror(t), withPoll(pollOften))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "drift"))
-	opts := []workspaceOption{inShard(shard), withConfig(cfg), withModule(moduleFile(t, "vanishing.tf"))}
+	opts := []workspaceOption{inShard(shard), polledOften, withConfig(cfg), withModule(moduleFile(t, "vanishing.tf"))}
 
 	bound := c.createManaged(t, clusterScope, ns, policyNoUpdate(), opts...)
 	expectCondition(t, c, bound, "Drifted", corev1.ConditionTrue,
@@ -115,15 +96,13 @@ func TestDrift(t *testing.T) {
 func TestDriftOfModule(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	e.write(t, "world", "old")
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "module"))
-	ws := c.createManaged(t, namespacedScope, ns, policyNoUpdate(), inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
+	ws := c.createManaged(t, namespacedScope, ns, policyNoUpdate(), inShard(shard), polledOften, withConfig(cfg), withEvidence(t, "drift.tf", e))
 	expectReady(t, c, ws)
 	expectPlan(t, c, ws, nil)
 

@@ -202,7 +202,7 @@ func (l *legacy) run(t *testing.T, args ...string) {
 
 	cmd := exec.CommandContext(t.Context(), shared.terraform(), args...)
 	cmd.Dir = l.dir
-	cmd.Env = environment(t, map[string]string{"KUBE_CONFIG_PATH": l.c.kubeconfig, "CHECKPOINT_DISABLE": "1"})
+	cmd.Env = environment(t.TempDir(), map[string]string{"KUBE_CONFIG_PATH": l.c.kubeconfig, "CHECKPOINT_DISABLE": "1"})
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("terraform %q: %v: %s", args, err, out)

@@ -58,9 +58,7 @@ func expectStates(t *testing.T, c *cluster, namespace, suffix string, names ...s
 func TestEmptyStates(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	t.Run("ObserveNothing", func(t *testing.T) {
 		t.Parallel()

@@ -35,9 +35,7 @@ resource "terraform_data" "only" {}
 func TestBackendOfVariable(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 	module := backendOfVariable + "# " + unique("module") + "\n"
@@ -75,23 +73,21 @@ func TestBackendOfVariable(t *testing.T) {
 func TestMovedBackendOfVariable(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	first := startInstance(t, c, withShard(shard))
+	c, ns, one, _ := useOpenTofu(t)
+	_, _, two, second := useCommon(t, commonOtherTofu)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
-	create := func() workspace.Workspace {
+	module := backendOfVariable + "# " + unique("module") + "\n"
+	create := func(shard string) workspace.Workspace {
 		return c.createReferring(t, namespacedScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: t.TempDir()}}},
-			inShard(shard), withConfig(cfg), withModule(backendOfVariable))
+			inShard(shard), withConfig(cfg), withModule(module))
 	}
 
-	inherited := create()
+	inherited := create(one)
 	expectReady(t, c, inherited)
-	first.stop(t)
-
-	second := startInstance(t, c, withShard(shard))
-	expectReady(t, c, create())
-
+	expectReady(t, c, create(two))
+	c.relabel(t, inherited, two)
+	expectClaimed(t, c, inherited, leaseName+"-"+two)
 	c.request(t, inherited)
 	expectRuns(t, second, inherited, "plan", "init", "plan")
 	expectReady(t, c, inherited)
@@ -101,11 +97,7 @@ func TestMovedBackendOfVariable(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli),
-		withEnv("INHERITED", "provider"), withEnv("REPLACED", "provider"), withEnv("EMPTIED", "provider"), withEnv("TF_WORKSPACE", "provider"))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	configMap, secret := c.configMapKey(t, ns, "configmap"), c.secretKey(t, ns, "secret")
 
@@ -169,12 +161,8 @@ func TestPluginCache(t *testing.T) {
 
 	const variable = "TF_PLUGIN_CACHE_DIR"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	// The CLI refuses to run when it is not there, so the instance makes it.
-	dir := filepath.Join(t.TempDir(), "plugin-cache")
-	i := startInstance(t, c, withShard(shard), withCLI(rec.cli), withEnv(variable, dir))
+	c, ns, shard, i, rec := useRecorder(t)
+	dir := commonPluginCache(filepath.Dir(i.root))
 
 	enabled, disabled := true, false
 

@@ -9,10 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -22,14 +18,8 @@ import (
 // on the disk of the instance, or is not any more.
 func expectErroredState(t *testing.T, i *instance, ws workspace.Workspace, want bool) {
 	t.Helper()
-	expectErroredStateIn(t, i, ws, ".", want)
-}
-
-// expectErroredStateIn is expectErroredState for a Workspace with an entrypoint.
-func expectErroredStateIn(t *testing.T, i *instance, ws workspace.Workspace, entrypoint string, want bool) {
-	t.Helper()
 	eventually(t, func() error {
-		_, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), entrypoint, "errored.tfstate"))
+		_, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), "errored.tfstate"))
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
@@ -137,32 +127,5 @@ func TestStopWithoutBackend(t *testing.T) {
 	expectEvent(t, c, ws, "SavedState")
 	expectReady(t, c, ws)
 	expectErroredState(t, again, ws, false)
-	expectDone(t, e, "created")
-}
-
-// TestErroredStateElsewhere changes the entrypoint of a Workspace whose state could not be
-// saved. The state is found where the CLI has left it.
-func TestErroredStateElsewhere(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	o := newOutage(t, c, "/secrets")
-	// The timeout limits how long the first apply retries.
-	i := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig), withArgs("--timeout=40s"))
-
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "elsewhere"))
-	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEntrypoint("one"))
-
-	o.begin()
-	e.write(t, "gate", "")
-	expectErroredStateIn(t, i, ws, "one", true)
-	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "two"}}})
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
-	o.end()
-
-	expectEvent(t, c, ws, "SavedState")
-	expectErroredStateIn(t, i, ws, "one", false)
-	expectReady(t, c, ws)
 	expectDone(t, e, "created")
 }

@@ -34,9 +34,7 @@ func controllerOf(s scope) string {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	configComponents := map[scope]string{
 		clusterScope:    "providerconfig/providerconfig.tf.upbound.io",

@@ -31,9 +31,7 @@ import (
 func TestExamples(t *testing.T) {
 	t.Parallel()
 
-	// The names of examples are not unique.
-	c := newCluster(shared.sharded.assets, t.TempDir(), shared.sharded.crds...).started(t)
-	t.Cleanup(c.stop)
+	c := shared.sharded.started(t)
 
 	label := tree{"main.tf": `
 variable "namespace" { type = string }

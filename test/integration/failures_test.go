@@ -33,56 +33,32 @@ func TestBrokenModule(t *testing.T) {
 			module: moduleFile(t, "invalid.tf"),
 			want:   []string{"Reference to undeclared input variable", `An input variable with the name "undeclared" has not been declared`},
 		},
-		"Resource": {
-			reason: "This fails in plan, too, and the error names the resource.",
-			module: `
-locals {
-  size = 1
-}
-
-resource "terraform_data" "demanding" {
-  lifecycle {
-    precondition {
-      condition     = local.size > 1
-      error_message = "One is not enough."
-    }
-  }
-}
-`,
-			want: []string{"Resource precondition failed", "One is not enough.", `resource "terraform_data" "demanding"`},
-		},
 	}
 
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
+	c, ns, shard, _ := useTerraform(t)
 
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "broken"))
-				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(tc.module))
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
-				expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "broken"))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(tc.module))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
+			expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
 
-				other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-				expectReady(t, c, other)
+			other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, other)
 
-				// There is nothing that would have to be destroyed first.
-				c.remove(t, ws)
-				expectGone(t, c, ws)
-			})
-		}
-	})
+			// There is nothing that would have to be destroyed first.
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+		})
+	}
 }
 
 // TestFailingApply creates a resource that fails at first.
 func TestFailingApply(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "failing"))
@@ -104,9 +80,7 @@ func TestFailingApply(t *testing.T) {
 func TestFailingUpdate(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "update"))

@@ -17,57 +17,54 @@ import (
 // the state of the default Terraform workspace there, and another one at that moment would fail.
 func TestFirstInits(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
 
-		// create makes the Workspaces of a new backend, and returns the number of runs of init.
-		create := func(t *testing.T, suffix string, module func(n int) string) int {
-			t.Helper()
+	c, ns, shard, i := useOpenTofu(t)
 
-			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	// create makes the Workspaces of a new backend, and returns the number of runs of init.
+	create := func(t *testing.T, suffix string, module func(n int) string) int {
+		t.Helper()
 
-			var all []workspace.Workspace
-			for n := range 8 {
-				all = append(all, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module(n))))
-			}
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 
-			inits := 0
-
-			for _, ws := range all {
-				expectReady(t, c, ws)
-
-				runs := i.runs.of(string(ws.GetUID()))
-				if runs[0] == "init" {
-					inits++
-					runs = runs[1:]
-				}
-
-				if diff := cmp.Diff([]string{"plan", "apply"}, runs); diff != "" {
-					t.Errorf("runs of the CLI after the first init: -want, +got:\n%s", diff)
-				}
-			}
-
-			return inits
+		var all []workspace.Workspace
+		for n := range 4 {
+			all = append(all, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module(n))))
 		}
 
-		t.Run("SameModule", func(t *testing.T) {
-			t.Parallel()
+		inits := 0
 
-			inits := create(t, "same", func(int) string { return `output "a" { value = 1 }` })
-			if inits != 1 {
-				t.Errorf("want one init, whose result the others use, got %d", inits)
+		for _, ws := range all {
+			expectReady(t, c, ws)
+
+			runs := i.runs.of(string(ws.GetUID()))
+			if runs[0] == "init" {
+				inits++
+				runs = runs[1:]
 			}
-		})
 
-		t.Run("OwnModules", func(t *testing.T) {
-			t.Parallel()
-
-			inits := create(t, "own", func(n int) string { return "output \"a\" { value = 1 }\n" + fmt.Sprintf("# %d\n", n) })
-			if inits != 8 {
-				t.Errorf("want an init of each module, got %d", inits)
+			if diff := cmp.Diff([]string{"plan", "apply"}, runs); diff != "" {
+				t.Errorf("runs of the CLI after the first init: -want, +got:\n%s", diff)
 			}
-		})
+		}
+
+		return inits
+	}
+
+	t.Run("SameModule", func(t *testing.T) {
+		t.Parallel()
+
+		inits := create(t, "same", func(int) string { return `output "a" { value = 1 }` })
+		if inits != 1 {
+			t.Errorf("want one init, whose result the others use, got %d", inits)
+		}
+	})
+
+	t.Run("OwnModules", func(t *testing.T) {
+		t.Parallel()
+
+		inits := create(t, "own", func(n int) string { return "output \"a\" { value = 1 }\n" + fmt.Sprintf("# %d\n", n) })
+		if inits != 4 {
+			t.Errorf("want an init of each module, got %d", inits)
+		}
 	})
 }

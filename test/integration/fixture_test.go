@@ -17,6 +17,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
@@ -46,15 +48,15 @@ func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	}
 }
 
-// eachCLI runs a test with every CLI at the same time. Use it for behaviour that depends
+// eachCLI runs a test with every CLI at the same time, by the name of its common instance. Use it for behaviour that depends
 // on the CLI, and for the few tests of everything. The others use one CLI each.
 func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 	t.Helper()
 
-	for name, path := range shared.clis {
+	for name := range shared.clis {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, path)
+			run(t, name)
 		})
 	}
 }
@@ -62,6 +64,7 @@ func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 // A workspaceSpec has the fields that both kinds of Workspace share.
 type workspaceSpec struct {
 	labels map[string]string
+	polled bool
 	params commonv1beta1.ModuleParameters
 	config client.Object
 	secret string
@@ -73,6 +76,9 @@ type workspaceOption func(*workspaceSpec)
 func inShard(name string) workspaceOption {
 	return func(w *workspaceSpec) { w.labels = map[string]string{shardLabel: name} }
 }
+
+// polledOften polls the Workspace with the interval pollOften.
+func polledOften(w *workspaceSpec) { w.polled = true }
 
 // withModule makes the Workspace run the supplied text as HCL.
 func withModule(text string) workspaceOption {
@@ -93,14 +99,6 @@ func withMore(t *testing.T, name string) workspaceOption {
 	text := moduleFile(t, name)
 
 	return func(w *workspaceSpec) { w.params.Module += "\n" + text }
-}
-
-// withJSONModule makes the Workspace run the supplied text as JSON.
-func withJSONModule(text string) workspaceOption {
-	return func(w *workspaceSpec) {
-		format := commonv1beta1.FileFormatJSON
-		w.params.Module, w.params.InlineFormat = text, &format
-	}
 }
 
 // withVar sets an input variable of the module.
@@ -128,10 +126,13 @@ func newWorkspace(s scope, namespace string, opts ...workspaceOption) workspace.
 		o(w)
 	}
 
-	meta := metav1.ObjectMeta{Name: unique("ws"), Labels: w.labels}
+	om := metav1.ObjectMeta{Name: unique("ws"), Labels: w.labels}
+	if w.polled {
+		om.Annotations = map[string]string{meta.AnnotationKeyPollInterval: pollOften.String()}
+	}
 
 	if s == clusterScope {
-		ws := &clusterv1beta1.Workspace{ObjectMeta: meta}
+		ws := &clusterv1beta1.Workspace{ObjectMeta: om}
 		ws.Spec.ForProvider.ModuleParameters = w.params
 
 		if w.config != nil {
@@ -145,8 +146,8 @@ func newWorkspace(s scope, namespace string, opts ...workspaceOption) workspace.
 		return ws
 	}
 
-	meta.Namespace = namespace
-	ws := &namespacedv1beta1.Workspace{ObjectMeta: meta}
+	om.Namespace = namespace
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: om}
 	ws.Spec.ForProvider.ModuleParameters = w.params
 
 	switch w.config.(type) {

@@ -20,41 +20,40 @@ func gitTools() []string { return []string{"basename", "sed", "uname"} }
 // and takes a fetched module from creation, over a change upstream, to deletion.
 func TestHostTools(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli), withPoll(pollOften), withEnv("PATH", newBin(t, append(gitTools(), "git", cli)...)))
 
-		root := t.TempDir()
-		web := newDoor(t, newGitHandler(t, root))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withPoll(pollOften), withEnv("PATH", newBin(t, append(gitTools(), "git", shared.tofu())...)))
 
-		configuration := withBackend(ns, "tools")
-		*configuration.Configuration += "\nlocals {\n  origin = \"configuration\"\n}\n"
+	root := t.TempDir()
+	web := newDoor(t, newGitHandler(t, root))
 
-		name := unique("repo")
-		repo := newRepository(t, filepath.Join(root, name), fetchedModule("old"))
+	configuration := withBackend(ns, "tools")
+	*configuration.Configuration += "\nlocals {\n  origin = \"configuration\"\n}\n"
 
-		cfg := c.createConfig(t, clusterScope, ns, configuration)
-		far := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::"+web.url+"/"+name), withEntrypoint("live"))
-		near := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("live"))
-		want := map[string]string{"version": `"old"`, "origin": `"configuration"`, "region": `"none"`}
+	name := unique("repo")
+	repo := newRepository(t, filepath.Join(root, name), fetchedModule("old"))
 
-		expectReady(t, c, far)
-		expectReady(t, c, near)
-		expectOutputs(t, c, far, want)
-		expectOutputs(t, c, near, want)
+	cfg := c.createConfig(t, clusterScope, ns, configuration)
+	far := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::"+web.url+"/"+name), withEntrypoint("live"))
+	near := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withEntrypoint("live"))
+	want := map[string]string{"version": `"old"`, "origin": `"configuration"`, "region": `"none"`}
 
-		want["version"] = `"new"`
+	expectReady(t, c, far)
+	expectReady(t, c, near)
+	expectOutputs(t, c, far, want)
+	expectOutputs(t, c, near, want)
 
-		repo.commit(t, fetchedModule("new"))
-		expectOutputs(t, c, far, want)
-		expectOutputs(t, c, near, want)
+	want["version"] = `"new"`
 
-		c.remove(t, far)
-		c.remove(t, near)
-		expectGone(t, c, far)
-		expectGone(t, c, near)
-	})
+	repo.commit(t, fetchedModule("new"))
+	expectOutputs(t, c, far, want)
+	expectOutputs(t, c, near, want)
+
+	c.remove(t, far)
+	c.remove(t, near)
+	expectGone(t, c, far)
+	expectGone(t, c, near)
 }
 
 // newBin makes a directory with the supplied programs, given by path or by a name that is

@@ -22,9 +22,7 @@ func TestAdoption(t *testing.T) {
 
 	const suffix = "adoption"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
@@ -86,13 +84,11 @@ func TestAdoption(t *testing.T) {
 // TestImportBlock imports an existing resource into the state of a new Workspace.
 func TestImportBlock(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
 
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "imported"))
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+	c, ns, shard, _ := useTerraform(t)
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "imported"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
 import {
   to = terraform_data.found
   id = "there-before"
@@ -104,8 +100,7 @@ output "id" {
   value = terraform_data.found.id
 }
 `))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"id": `"there-before"`})
-		expectEvent(t, c, ws, "PlannedChanges", "1 to import")
-	})
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"id": `"there-before"`})
+	expectEvent(t, c, ws, "PlannedChanges", "1 to import")
 }

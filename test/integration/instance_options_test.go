@@ -5,7 +5,12 @@
 package integration
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An instanceConfig says how to start an instance.
@@ -70,4 +75,13 @@ func withEnv(key, value string) instanceOption {
 // withArgs adds command line arguments.
 func withArgs(args ...string) instanceOption {
 	return func(c *instanceConfig) { c.args = append(c.args, args...) }
+}
+
+// mirrorConfig writes a CLI configuration to the directory that has provider plugins from our mirror
+// only, and returns its path.
+func mirrorConfig(dir string) (string, error) {
+	rc := filepath.Join(dir, "terraformrc")
+	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", shared.mirror)
+
+	return rc, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(rc, []byte(text), 0o600))
 }

@@ -71,15 +71,29 @@ func startInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance {
 	t.Helper()
 
+	i, err := newInstance(t.TempDir(), c, opts...)
+	if err != nil {
+		t.Fatalf("cannot start instance: %v", err)
+	}
+
+	t.Cleanup(func() { i.cleanup(t) })
+
+	return i
+}
+
+// newInstance starts an instance whose files are in dir.
+func newInstance(dir string, c *cluster, opts ...instanceOption) (*instance, error) {
 	if err := program.DependOn(shared.source); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 
 	cfg := &instanceConfig{
 		env:           map[string]string{},
 		cli:           shared.tofu(),
+		root:          filepath.Join(dir, "root"),
 		kubeconfig:    c.kubeconfig,
 		cliKubeconfig: c.kubeconfig,
+		namespace:     leaseNamespace,
 		poll:          pollNever,
 		workers:       10,
 	}
@@ -87,26 +101,23 @@ func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance 
 		o(cfg)
 	}
 
-	if cfg.root == "" {
-		cfg.root = t.TempDir()
-	}
-
-	if cfg.namespace == "" {
-		cfg.namespace = leaseNamespace
-	}
-
+	var err error
 	if cfg.runs == nil {
-		cfg.runs = newRunLog(t, cfg.cli)
+		if cfg.runs, err = newRunLog(filepath.Join(dir, "runs"), cfg.cli); err != nil {
+			return nil, err
+		}
 	}
 
-	i := &instance{
-		root:      cfg.root,
-		namespace: cfg.namespace,
-		metrics:   freeAddress(t),
-		probes:    freeAddress(t),
-		runs:      cfg.runs,
-		output:    &output{},
-		ended:     make(chan struct{}),
+	i := &instance{root: cfg.root, namespace: cfg.namespace, runs: cfg.runs, output: &output{}, ended: make(chan struct{})}
+
+	for _, address := range []*string{&i.metrics, &i.probes} {
+		if *address, err = controlplane.FreeAddress(); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := os.MkdirAll(i.root, 0o700); err != nil {
+		return nil, err
 	}
 
 	i.cmd = exec.Command(shared.provider, append([]string{
@@ -120,7 +131,7 @@ func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance 
 	}, cfg.args...)...)
 	i.cmd.Stdout = i.output
 	i.cmd.Stderr = i.output
-	i.cmd.Env = environment(t, map[string]string{
+	i.cmd.Env = environment(dir, map[string]string{
 		"KUBECONFIG":       cfg.kubeconfig,
 		"KUBE_CONFIG_PATH": cfg.cliKubeconfig,
 		"XP_TF_DIR":        cfg.root,
@@ -130,7 +141,7 @@ func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance 
 	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 	if err := i.cmd.Start(); err != nil {
-		t.Fatalf("cannot start instance: %v", err)
+		return nil, err
 	}
 
 	go func() {
@@ -140,21 +151,17 @@ func launchInstance(t *testing.T, c *cluster, opts ...instanceOption) *instance 
 		_ = i.cmd.Wait()
 	}()
 
-	t.Cleanup(func() { i.cleanup(t) })
-
-	return i
+	return i, nil
 }
 
-// environment returns the environment of a process of the provider. It has only the PATH
+// environment returns the environment of a process of the provider. Its temporary files are in dir. It has only the PATH
 // from the environment of the tests: a CLI configuration of the machine, for example,
 // would change the results.
-func environment(t *testing.T, vars ...map[string]string) []string {
-	t.Helper()
-
+func environment(dir string, vars ...map[string]string) []string {
 	all := map[string]string{
 		"PATH":   os.Getenv("PATH"),
-		"HOME":   t.TempDir(),
-		"TMPDIR": t.TempDir(),
+		"HOME":   dir,
+		"TMPDIR": dir,
 		// An instance that finds no Lease waits for two of these.
 		"CROSSPLANE_TERRAFORM_PROVIDER_LEASE_RETRY_PERIOD": "500ms",
 		// Go on after a data race, so that the test ends as it would; the exit code
@@ -186,7 +193,7 @@ func runProvider(t *testing.T, c *cluster, root string, args ...string) (string,
 	out := &bytes.Buffer{}
 	cmd := exec.CommandContext(ctx, shared.provider, append(args, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = environment(t, map[string]string{"KUBECONFIG": c.kubeconfig, "XP_TF_DIR": root, "POD_NAMESPACE": leaseNamespace})
+	cmd.Env = environment(t.TempDir(), map[string]string{"KUBECONFIG": c.kubeconfig, "XP_TF_DIR": root, "POD_NAMESPACE": leaseNamespace})
 
 	err := cmd.Run()
 
@@ -250,33 +257,48 @@ func (i *instance) running() bool {
 func (i *instance) cleanup(t *testing.T) {
 	t.Helper()
 
-	defer func() {
-		if t.Failed() {
-			t.Logf("runs of the CLI by the instance with root %s:\n%s", i.root, i.runs.dump())
-			t.Logf("output of the instance with root %s:\n%s", i.root, i.output.tail(300))
-		}
-	}()
+	defer i.dump(t)
+
+	if err := i.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// dump logs what the instance has done if the test has failed.
+func (i *instance) dump(t *testing.T) {
+	t.Helper()
+
+	if t.Failed() {
+		t.Logf("runs of the CLI by the instance with root %s:\n%s", i.root, i.runs.dump())
+		t.Logf("output of the instance with root %s:\n%s", i.root, i.output.tail(300))
+	}
+}
+
+// end stops the instance if it runs. Its exit code has to be 0 then, and it must not have had a data
+// race.
+func (i *instance) end() error {
+	var errs []error
 
 	if i.running() {
 		_ = i.cmd.Process.Signal(syscall.SIGTERM)
 
-		select {
-		case <-i.ended:
-		case <-time.After(patience):
-			t.Errorf("instance did not stop within %s", patience)
+		if !eventuallyEnded(i) {
+			errs = append(errs, errors.Errorf("instance did not stop within %s", patience))
 
 			_ = i.cmd.Process.Kill()
 			<-i.ended
 		}
 
 		if code := i.cmd.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState)
+			errs = append(errs, errors.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState))
 		}
 	}
 
 	if strings.Contains(i.output.String(), "WARNING: DATA RACE") {
-		t.Errorf("instance has a data race")
+		errs = append(errs, errors.New("instance has a data race"))
 	}
+
+	return errors.Join(errs...)
 }
 
 // get reads one of the instance's endpoints.
@@ -337,18 +359,6 @@ func expectMetric(t *testing.T, i *instance, line string) {
 
 		return errors.Errorf("no metric %s", line)
 	})
-}
-
-// freeAddress returns a loopback address with a free port.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-
-	address, err := controlplane.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return address
 }
 
 // workdir returns the directory in which the instance runs the CLI for the

@@ -105,58 +105,47 @@ func TestHangingAPIServer(t *testing.T) {
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
 }
 
-// TestOutageEndsBeforeRun delays requests until an instance has begun to interrupt an
-// apply that does not end. Then they arrive. The Lease is released after the apply has
+// TestOutageEndsBeforeRun delays requests until an instance, which drains, has begun to interrupt
+// an apply that does not end. Then they arrive. The Lease is released after the apply has
 // ended.
 func TestOutageEndsBeforeRun(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]func(t *testing.T, a *applying){
-		"Running":  func(t *testing.T, _ *applying) { t.Helper() },
-		"Draining": func(t *testing.T, a *applying) { t.Helper(); a.terminate(t) },
-	}
+	a := startApplying(t, withCLI(newStubborn(t)), withArgs("--shutdown-grace=1m"))
+	a.terminate(t)
 
-	for name, before := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	ends := make(chan struct{})
+	a.proxy.become(late(ends))
 
-			a := startApplying(t, withCLI(newStubborn(t)), withArgs("--shutdown-grace=1m"))
-			before(t, a)
+	l := newLease(leaseNamespace, a.lease)
 
-			ends := make(chan struct{})
-			a.proxy.become(late(ends))
+	eventually(t, func() error {
+		a.c.get(t, l)
 
-			l := newLease(leaseNamespace, a.lease)
+		// A second after the renew deadline.
+		if since := time.Since(l.Spec.RenewTime.Time); since < 5*time.Second {
+			return errors.Errorf("the Lease was renewed %s ago", since)
+		}
 
-			eventually(t, func() error {
-				a.c.get(t, l)
+		return nil
+	})
+	close(ends)
 
-				// A second after the renew deadline.
-				if since := time.Since(l.Spec.RenewTime.Time); since < 5*time.Second {
-					return errors.Errorf("the Lease was renewed %s ago", since)
-				}
+	eventually(t, func() error {
+		a.c.get(t, l)
 
-				return nil
-			})
-			close(ends)
+		if have := holder(l); have != "" {
+			return errors.Errorf("the Lease is held by %q", have)
+		}
 
-			eventually(t, func() error {
-				a.c.get(t, l)
-
-				if have := holder(l); have != "" {
-					return errors.Errorf("the Lease is held by %q", have)
-				}
-
-				return nil
-			})
-			a.expectNoRun(t)
-			a.expectGivenUp(t, "could not be renewed")
-		})
-	}
+		return nil
+	})
+	a.expectNoRun(t)
+	a.expectGivenUp(t, "could not be renewed")
 }
 
 // TestDisturbedLease disturbs the Lease of an instance that does not reach the API server
-// for a moment. A standby takes it only when the instance is dead.
+// for a moment, in one way after the other. A standby takes it only when the instance is dead.
 func TestDisturbedLease(t *testing.T) {
 	t.Parallel()
 
@@ -190,68 +179,64 @@ func TestDisturbedLease(t *testing.T) {
 		},
 	}
 
+	a := startApplying(t)
+	who := expectLeaseHeld(t, a.c, leaseNamespace, a.lease)
+
+	var reads atomic.Int32
+
+	p := startProxy(t, a.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+a.lease) && strings.Contains(r.UserAgent(), "leader-election") {
+			reads.Add(1)
+		}
+
+		next.ServeHTTP(w, r)
+	})
+	startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withInterruptibleLease(), withKubeconfig(p.kubeconfig))
+
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		expectMore := func(n int32) {
+			t.Helper()
 
-			a := startApplying(t)
-			who := expectLeaseHeld(t, a.c, leaseNamespace, a.lease)
+			from := reads.Load()
 
-			var reads atomic.Int32
-
-			p := startProxy(t, a.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+a.lease) && strings.Contains(r.UserAgent(), "leader-election") {
-					reads.Add(1)
-				}
-
-				next.ServeHTTP(w, r)
-			})
-			startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withInterruptibleLease(), withKubeconfig(p.kubeconfig))
-
-			expectMore := func(n int32) {
-				t.Helper()
-
-				from := reads.Load()
-
-				eventually(t, func() error {
-					if !isHolder(t, a.c, a.lease, who, "") {
-						t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
-					}
-
-					if reads.Load() < from+n {
-						return errors.New("the standby has not read the Lease")
-					}
-
-					return nil
-				})
-			}
-
-			expectMore(1)
-			a.proxy.become(refuseAll)
-			tc.disturb(t, a.c, a.lease)
-			expectMore(2)
-			a.proxy.become(transparent)
 			eventually(t, func() error {
 				if !isHolder(t, a.c, a.lease, who, "") {
-					t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
+					t.Fatalf("%s: %s\nthe Lease was taken by another instance", name, tc.reason)
 				}
 
-				if !isHolder(t, a.c, a.lease, who) {
-					return errors.New("the Lease has no holder")
+				if reads.Load() < from+n {
+					return errors.New("the standby has not read the Lease")
 				}
 
 				return nil
 			})
-			expectRenewals(t, a.c, a.lease, 3)
+		}
 
-			if !a.running() {
-				t.Errorf("%s\nthe instance has ended", tc.reason)
+		expectMore(1)
+		a.proxy.become(refuseAll)
+		tc.disturb(t, a.c, a.lease)
+		expectMore(2)
+		a.proxy.become(transparent)
+		eventually(t, func() error {
+			if !isHolder(t, a.c, a.lease, who, "") {
+				t.Fatalf("%s: %s\nthe Lease was taken by another instance", name, tc.reason)
 			}
 
-			a.e.write(t, "gate", "")
-			expectReady(t, a.c, a.ws)
+			if !isHolder(t, a.c, a.lease, who) {
+				return errors.New("the Lease has no holder")
+			}
+
+			return nil
 		})
+		expectRenewals(t, a.c, a.lease, 3)
+
+		if !a.running() {
+			t.Fatalf("%s: %s\nthe instance has ended", name, tc.reason)
+		}
 	}
+
+	a.e.write(t, "gate", "")
+	expectReady(t, a.c, a.ws)
 }
 
 // TestRestoredLease puts back the Lease of an earlier incarnation. The instance sees that

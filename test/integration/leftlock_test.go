@@ -5,11 +5,6 @@
 package integration
 
 import (
-	"bytes"
-	"io"
-	"net/http"
-	"strings"
-	"sync"
 	"testing"
 )
 
@@ -17,33 +12,32 @@ import (
 // instance knows that the run is dead, and removes the lock.
 func TestOwnLock(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
-		const suffix = "own-lock"
 
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		o := newOutage(t, c, "/leases/lock-tfstate-")
-		startInstance(t, c, withShard(shard), withCLI(cli), withCLIKubeconfig(o.kubeconfig))
+	const suffix = "own-lock"
 
-		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-		ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	o := newOutage(t, c, "/leases/lock-tfstate-")
+	startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig))
 
-		o.begin()
-		e.write(t, "gate", "")
-		o.expectFelt(t)
-		o.end()
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
 
-		// The next plan takes the lock although it does not need it, and finds the old
-		// one.
-		expectReady(t, c, ws)
-		expectEvent(t, c, ws, "RemovedOrphanLock")
-		expectUnlocked(t, c, ws, ns, suffix)
+	o.begin()
+	e.write(t, "gate", "")
+	o.expectFelt(t)
+	o.end()
 
-		c.changeModule(t, ws, moduleFile(t, "gated.tf")+`output "more" { value = 1 }`)
-		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`, "more": "1"})
-		expectReady(t, c, ws)
-		expectDone(t, e, "created")
-	})
+	// The next plan takes the lock although it does not need it, and finds the old
+	// one.
+	expectReady(t, c, ws)
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	expectUnlocked(t, c, ws, ns, suffix)
+
+	c.changeModule(t, ws, moduleFile(t, "gated.tf")+`output "more" { value = 1 }`)
+	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`, "more": "1"})
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
 }
 
 // TestLeftLock moves a Workspace to another instance, and disconnects the backend when the
@@ -75,48 +69,4 @@ func TestLeftLock(t *testing.T) {
 	expectMetric(t, b, `provider_terraform_claims_waiting 0`)
 	expectMetric(t, b, `provider_terraform_handoff_duration_seconds_count{previous="released"} 1`)
 	expectMetric(t, b, `provider_terraform_orphan_locks_removed_total 1`)
-}
-
-// TestLockBeforeState kills an instance whose CLI has locked a state that does not exist
-// yet. No command of the CLI removes such a lock. The next instance does, with the rights
-// of the example for an installation by hand.
-func TestLockBeforeState(t *testing.T) {
-	t.Parallel()
-
-	const suffix = "before-state"
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	reached := make(chan struct{})
-	reach := sync.OnceFunc(func() { close(reached) })
-	p := startProxy(t, c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-
-		// The state of the workspace default is made by init.
-		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/secrets") || bytes.Contains(body, []byte("tfstate-default-")) {
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			next.ServeHTTP(w, r)
-
-			return
-		}
-
-		reach()
-		<-r.Context().Done()
-	})
-	a := startInstance(t, c, withShard(shard), withShortLease(), withCLIKubeconfig(p.kubeconfig))
-
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-
-	<-reached
-	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
-	a.kill(t)
-
-	startInstance(t, c, withShard(shard), withShortLease(), withKubeconfig(c.exampleUser(t, ns)))
-	expectEvent(t, c, ws, "RemovedOrphanLock")
-	expectReady(t, c, ws)
-	expectUnlocked(t, c, ws, ns, suffix)
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -28,9 +28,7 @@ const finalizer = "finalizer.managedresource.crossplane.io"
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		startInstance(t, c, withShard(shard), withCLI(cli))
+		c, ns, shard, _ := useCommon(t, cli)
 
 		eachScope(t, func(t *testing.T, s scope) {
 			const (
@@ -98,9 +96,7 @@ output "world" {
 func TestDeleteRightAfterCreation(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "deletion"))
@@ -126,9 +122,7 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 func TestNothingToCreate(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "nothing"))
 
@@ -151,27 +145,9 @@ func TestNothingToCreate(t *testing.T) {
 	}
 }
 
-// TestLocalBackend runs a Workspace that says nothing about a backend: its state
-// stays in the workdir.
-func TestLocalBackend(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
-
-	e := newEvidence(t)
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-	expectReady(t, c, ws)
-	expectDone(t, e, "created")
-
-	c.remove(t, ws)
-	expectGone(t, c, ws)
-	expectDone(t, e, "created", "destroyed")
-}
-
-// TestPoll changes a resource outside of the module and waits for the next poll.
+// TestPoll changes a resource outside of the module and waits for the next poll. A poll for which
+// there is nothing to do is one plan, and leaves all files as they are, not merely with the same
+// content.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 
@@ -186,10 +162,24 @@ func TestPoll(t *testing.T) {
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
+	expectAnotherRun(t, i, ws, "plan")
 
-	// An observation without a difference changes nothing.
+	before := lasting(t, i.workdir(string(ws.GetUID())))
+
 	expectAnotherRun(t, i, ws, "plan")
 	expectAnotherRun(t, i, ws, "plan")
+
+	if diff := cmp.Diff(before, lasting(t, i.workdir(string(ws.GetUID())))); diff != "" {
+		t.Errorf("inodes and times of files: -before, +after polls:\n%s", diff)
+	}
+
+	runs := i.runs.of(string(ws.GetUID()))
+	polls := slices.Repeat([]string{"plan"}, len(runs)-3)
+
+	if diff := cmp.Diff(append([]string{"init", "plan", "apply"}, polls...), runs); diff != "" {
+		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
+	}
+
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
 	generation := ws.GetGeneration()
@@ -201,51 +191,4 @@ func TestPoll(t *testing.T) {
 	if ws.GetGeneration() != generation {
 		t.Errorf("generation: want %d as before, got %d", generation, ws.GetGeneration())
 	}
-}
-
-// TestRequestedReconcile requests a reconcile of a Workspace before the next poll.
-func TestRequestedReconcile(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
-
-	e := newEvidence(t)
-	e.write(t, "world", "old")
-
-	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "drift.tf", e))
-	expectReady(t, c, ws)
-
-	e.write(t, "world", "new")
-	c.patch(t, ws, map[string]any{"metadata": map[string]any{"annotations": map[string]any{meta.AnnotationKeyReconcileRequestedAt: "now"}}})
-	expectOutputs(t, c, ws, map[string]string{"world": `"new"`})
-}
-
-// TestPaused holds a Workspace still by its annotation.
-func TestPaused(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
-
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
-	c.create(t, ws)
-	eventually(t, func() error {
-		c.get(t, ws)
-
-		if have := ws.GetCondition("Synced"); have.Reason != "ReconcilePaused" {
-			return errors.Errorf("want a paused Workspace, got %s", describe(have))
-		}
-
-		return nil
-	})
-	expectNotServedBy(t, i, ws)
-
-	c.patch(t, ws, map[string]any{"metadata": map[string]any{"annotations": map[string]any{meta.AnnotationKeyReconciliationPaused: nil}}})
-	expectReady(t, c, ws)
 }

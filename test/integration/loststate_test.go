@@ -55,9 +55,7 @@ func TestLostState(t *testing.T) {
 
 	const suffix = "lost"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 
@@ -109,21 +107,6 @@ func TestLostState(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 
-	t.Run("DeletedUnseen", func(t *testing.T) {
-		t.Parallel()
-
-		ws, e, lineage := lose(t)
-
-		// There was no observation since.
-		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
-		expectExists(t, c, ws)
-		expectDone(t, e, "created")
-
-		c.annotate(t, ws, acceptLostState, lineage)
-		expectGone(t, c, ws)
-	})
-
 	t.Run("OldCopy", func(t *testing.T) {
 		t.Parallel()
 
@@ -165,38 +148,6 @@ func TestLostState(t *testing.T) {
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
 	})
 
-	t.Run("OldCopyAtOnce", func(t *testing.T) {
-		t.Parallel()
-
-		e := newEvidence(t)
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
-		c.annotate(t, ws, requestedAt, "first")
-		expectHandled(t, c, ws, "first")
-		lineage := expectRemembered(t, c, ws)
-
-		backup := stateSecret(ws, ns, suffix)
-		c.get(t, backup)
-
-		// No plan has read the serial that this apply made.
-		again := newEvidence(t)
-		more := fmt.Sprintf(`
-resource "terraform_data" "more" {
-  provisioner "local-exec" {
-    command = "echo created >>'%s/done'"
-  }
-}
-`, again)
-		c.changeModule(t, ws, moduleFile(t, "evidence.tf")+more)
-		expectDone(t, again, "created")
-		expectReady(t, c, ws)
-
-		c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": backup.Data})
-		c.annotate(t, ws, requestedAt, "second")
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy", "expected 2 resources", acceptLostState+"="+lineage)
-		expectDone(t, again, "created")
-	})
-
 	t.Run("Observed", func(t *testing.T) {
 		t.Parallel()
 
@@ -231,36 +182,6 @@ resource "terraform_data" "more" {
 		if now := expectRemembered(t, c, ws); now == lineage {
 			t.Errorf("want another lineage than that of the state that was lost, got %q", now)
 		}
-	})
-
-	t.Run("NothingToLose", func(t *testing.T) {
-		t.Parallel()
-
-		e := newEvidence(t)
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectReady(t, c, ws)
-		c.annotate(t, ws, requestedAt, "first")
-		expectHandled(t, c, ws, "first")
-		expectRemembered(t, c, ws)
-
-		c.changeModule(t, ws, `
-variable "dir" {}
-output "nothing" { value = "left" }
-`)
-		expectOutputs(t, c, ws, map[string]string{"nothing": `"left"`})
-		expectReady(t, c, ws)
-
-		c.annotate(t, ws, requestedAt, "second")
-		expectHandled(t, c, ws, "second")
-
-		if have := ws.GetObservation().State.Resources; have != 0 {
-			t.Errorf("want no resources to be left, got %d", have)
-		}
-
-		c.remove(t, stateSecret(ws, ns, suffix))
-		c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
-		expectDone(t, e, "created", "created")
-		expectReady(t, c, ws)
 	})
 }
 
@@ -325,10 +246,8 @@ func TestLostStateOfRestart(t *testing.T) {
 func TestLostDisk(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one), withTerraform())
-	startInstance(t, c, withShard(two), withTerraform())
+	c, ns, one, _ := useOpenTofu(t)
+	_, _, two, b := useCommon(t, commonOtherTofu)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
@@ -341,6 +260,7 @@ func TestLostDisk(t *testing.T) {
 	c.relabel(t, ws, two)
 	c.annotate(t, ws, requestedAt, "after the move")
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is gone", lineage, "no backend", "on the disk")
+	expectServedBy(t, b, ws)
 
 	c.relabel(t, ws, one)
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)

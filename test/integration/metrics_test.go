@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -15,13 +16,23 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestMetrics reads the metrics of an instance.
+// TestMetrics reads the endpoints of an instance.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--poll-state-metric=1s"))
+
+	for _, probe := range []string{"/healthz", "/readyz", "/readyz/caches", "/readyz/lease"} {
+		expectServing(t, i, probe)
+	}
+
+	if code, _, err := i.get(t, i.metrics, "/debug/pprof/"); err == nil && code == http.StatusOK {
+		t.Errorf("profiles are readable without authorization")
+	}
+
+	expectMetric(t, i, `provider_terraform_shard_info{mode="shard",shard="`+shard+`"} 1`)
 
 	gvks := map[scope]string{
 		clusterScope:    "tf.upbound.io/v1beta1, Kind=Workspace",

@@ -20,9 +20,8 @@ import (
 func TestMissingReference(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, elsewhere, shard := c.namespace(t), c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
+	elsewhere := c.namespace(t)
 
 	// The missing object exists in another namespace, where it must not be found.
 	absent := &keyReference{Namespace: ns, Name: "absent", Key: "key"}
@@ -68,23 +67,10 @@ func TestMissingReference(t *testing.T) {
 		credentials *commonv1beta1.ProviderCredentials
 		want        []string
 	}{
-		"EnvConfigMap":           {references: env(commonv1beta1.EnvVar{ConfigMapKeyReference: absent}), want: []string{`"NEEDED"`, "ConfigMap", `"absent"`, "not found"}},
-		"EnvConfigMapKey":        {references: env(commonv1beta1.EnvVar{ConfigMapKeyReference: configMap}), want: []string{`"NEEDED"`, "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
-		"EnvSecret":              {references: env(commonv1beta1.EnvVar{SecretKeyReference: absent}), want: []string{`"NEEDED"`, "Secret", `"absent"`, "not found"}},
-		"EnvSecretKey":           {references: env(commonv1beta1.EnvVar{SecretKeyReference: secret}), want: []string{`"NEEDED"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
-		"FileConfigMap":          {references: file(configMapVars(absent, nil)), want: []string{"varFiles[1]", "ConfigMap", `"absent"`, "not found"}},
-		"FileConfigMapKey":       {references: file(configMapVars(configMap, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
-		"FileConfigMapBinary":    {references: file(configMapVars(binary, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + binary.Name}},
-		"FileSecret":             {references: file(secretVars(absent, nil)), want: []string{"varFiles[1]", "Secret", `"absent"`, "not found"}},
-		"FileSecretKey":          {references: file(secretVars(secret, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
-		"FileWithoutConfigMap":   {references: file(configMapVars(nil, nil)), want: []string{"varFiles[1]", "configMapKeyRef is not set"}},
-		"FileWithoutSecret":      {references: file(secretVars(nil, nil)), want: []string{"varFiles[1]", "secretKeyRef is not set"}},
-		"CredentialsSecret":      {credentials: credentials(absent), want: []string{`"needed.txt"`, "Secret", `"absent"`, "not found"}},
-		"CredentialsSecretKey":   {credentials: credentials(secret), want: []string{`"needed.txt"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
-		"CredentialsFile":        {credentials: noFile, want: []string{`"needed.txt"`, "/no/such/file", "no such file"}},
-		"CredentialsNoSecretRef": {credentials: noCredentials(xpv2.CredentialsSourceSecret), want: []string{`"needed.txt"`, "secretRef is not set"}},
-		"CredentialsNoEnv":       {credentials: noCredentials(xpv2.CredentialsSourceEnvironment), want: []string{`"needed.txt"`, "env is not set"}},
-		"CredentialsNoFs":        {credentials: noCredentials(xpv2.CredentialsSourceFilesystem), want: []string{`"needed.txt"`, "fs is not set"}},
+		"EnvSecret":            {references: env(commonv1beta1.EnvVar{SecretKeyReference: absent}), want: []string{`"NEEDED"`, "Secret", `"absent"`, "not found"}},
+		"FileConfigMapKey":     {references: file(configMapVars(configMap, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
+		"FileConfigMapBinary":  {references: file(configMapVars(binary, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + binary.Name}},
+		"CredentialsSecretKey": {credentials: credentials(secret), want: []string{`"needed.txt"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},
 	}
 
 	for name, tc := range cases {
@@ -113,9 +99,7 @@ func TestMissingReference(t *testing.T) {
 func TestReferenceAppears(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	late := &keyReference{Namespace: ns, Name: unique("late"), Key: "key"}
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	gocmp "cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -24,8 +25,10 @@ type missingRight struct {
 	// lacks takes the right away from a running instance, and gives it back.
 	lacks story
 
-	// starts does the same with an instance of its own, which it starts.
+	// starts does the same with an instance of its own, which it starts. Rights with the same group
+	// are taken away together.
 	starts story
+	group  string
 
 	// alone does the same where no other instance runs: it would do what the deprived one cannot.
 	alone story
@@ -42,24 +45,24 @@ func inBothRoles() []string { return []string{roleEverywhere, roleLeases} }
 func missingRights() map[string]missingRight {
 	return map[string]missingRight{
 		"provider-terraform: get workspaces":               {lacks: blocked(inLog("Reconciler error"))},
-		"provider-terraform: list workspaces":              {starts: unready},
-		"provider-terraform: watch workspaces":             {starts: unwatched},
+		"provider-terraform: list workspaces":              {starts: unready, group: "list"},
+		"provider-terraform: watch workspaces":             {starts: unwatched, group: "watch"},
 		"provider-terraform: update workspaces":            {lacks: blocked(inSynced("cannot update managed resource", `cannot update resource "workspaces"`))},
 		"provider-terraform: patch workspaces":             {lacks: blocked(inEvent("CannotUpdateManagedResource", `cannot patch resource "workspaces"`))},
 		"provider-terraform: patch workspaces/status":      {lacks: blocked(inEvent("CannotClaim", `cannot patch resource "workspaces/status"`))},
 		"provider-terraform: update workspaces/status":     {lacks: blocked(inEvent("CannotCreateExternalResource", "cannot record that creation begins", `cannot update resource "workspaces/status"`))},
 		"provider-terraform: update workspaces/finalizers": {lacks: blocked(inSynced("the provider needs the right to update workspaces/finalizers"))},
 
-		"provider-terraform: list providerconfigs":                 {starts: unready},
-		"provider-terraform: watch providerconfigs":                {starts: unwatched},
+		"provider-terraform: list providerconfigs":                 {starts: unready, group: "list"},
+		"provider-terraform: watch providerconfigs":                {starts: unwatched, group: "watch"},
 		"provider-terraform: update providerconfigs":               {alone: unfinalizedConfig},
-		"provider-terraform: list clusterproviderconfigs":          {starts: unready},
-		"provider-terraform: watch clusterproviderconfigs":         {starts: unwatched},
+		"provider-terraform: list clusterproviderconfigs":          {starts: unready, group: "list"},
+		"provider-terraform: watch clusterproviderconfigs":         {starts: unwatched, group: "watch"},
 		"provider-terraform: update clusterproviderconfigs":        {alone: unfinalizedConfig},
 		"provider-terraform: update providerconfigs/status":        {alone: uncountedUsers},
 		"provider-terraform: update clusterproviderconfigs/status": {alone: uncountedUsers},
-		"provider-terraform: list providerconfigusages":            {starts: unready},
-		"provider-terraform: watch providerconfigusages":           {starts: unwatched},
+		"provider-terraform: list providerconfigusages":            {starts: unready, group: "list"},
+		"provider-terraform: watch providerconfigusages":           {starts: unwatched, group: "watch"},
 		"provider-terraform: create providerconfigusages":          {lacks: blocked(inSynced("cannot track ProviderConfig usage", `cannot create resource "providerconfigusages"`))},
 		"provider-terraform: update providerconfigusages":          {lacks: movedToOtherConfig},
 		"provider-terraform: delete providerconfigusages":          {alone: staleUsage},
@@ -102,7 +105,7 @@ func missingRights() map[string]missingRight {
 	}
 }
 
-// TestMissingRights takes each right of the manifests away, one at a time. The instance says what
+// TestMissingRights takes each right of the manifests away, most of them one at a time. The instance says what
 // it lacks. With the right back, the Workspace becomes Ready or is deleted, and nothing was created
 // twice or lost. The rights that need an API server without other instances are in TestUnsharded.
 func TestMissingRights(t *testing.T) {
@@ -120,7 +123,7 @@ func TestMissingRights(t *testing.T) {
 		pool <- d
 	}
 
-	have := []string{}
+	have, groups := []string{}, map[string][]right{}
 
 	for _, r := range manifestRights(t) {
 		have = append(have, r.String())
@@ -136,14 +139,21 @@ func TestMissingRights(t *testing.T) {
 				t.Cleanup(func() { pool <- d })
 
 				expectServing(t, d.i, "/readyz")
-				row.lacks(t, d.of(t, r, row))
+				row.lacks(t, d.of(t, row, r))
 			})
 		case row.starts != nil:
-			t.Run(r.String(), func(t *testing.T) {
-				t.Parallel()
-				row.starts(t, newDeprived(t, c).of(t, r, row))
-			})
+			group := gocmp.Or(row.group, r.String())
+			groups[group] = append(groups[group], r)
 		}
+	}
+
+	for group, rights := range groups {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+
+			row := rows[rights[0].String()]
+			row.starts(t, newDeprived(t, c).of(t, row, rights...))
+		})
 	}
 
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(rows)), slices.Sorted(slices.Values(have))); diff != "" {
@@ -160,7 +170,7 @@ func testMissingConfigRights(t *testing.T, c *cluster) {
 
 	for _, r := range manifestRights(t) {
 		if row := missingRights()[r.String()]; row.alone != nil {
-			t.Run(r.String(), func(t *testing.T) { row.alone(t, shared.of(t, r, row)) })
+			t.Run(r.String(), func(t *testing.T) { row.alone(t, shared.of(t, row, r)) })
 		}
 	}
 }

@@ -5,13 +5,10 @@
 package integration
 
 import (
-	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -60,36 +57,12 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestEndpoints reads the endpoints of an instance.
-func TestEndpoints(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withArgs("--poll-state-metric=1s"))
-
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	expectReady(t, c, ws)
-
-	expectServing(t, i, "/healthz")
-	expectServing(t, i, "/readyz")
-	expectServing(t, i, "/readyz/caches")
-	expectServing(t, i, "/readyz/lease")
-	expectMetric(t, i, `provider_terraform_shard_info{mode="shard",shard="`+shard+`"} 1`)
-	expectMetric(t, i, `crossplane_managed_resource_ready{gvk="tf.upbound.io/v1beta1, Kind=Workspace"} 1`)
-
-	if code, _, err := i.get(t, i.metrics, "/debug/pprof/"); err == nil && code == http.StatusOK {
-		t.Errorf("profiles are readable without authorization")
-	}
-}
-
 // TestVersion reads the version of the program.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 
 	cmd := exec.CommandContext(t.Context(), shared.provider, "--version")
-	cmd.Env = environment(t)
+	cmd.Env = environment(t.TempDir())
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -101,20 +74,33 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestLogs reads the log of an instance: every line is JSON and names the shard.
+// TestLogs reads the log of an instance: every line is JSON and names the shard. It has the output of
+// the CLI for one of two Workspaces.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withArgs("--log-encoding=json"))
+	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--log-encoding=json"))
 
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	good := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	module := withModule(`resource "terraform_data" "logged" {}`)
+	loud := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module,
+		withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+	quiet := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module)
 	bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-	expectReady(t, c, good)
+	expectReady(t, c, loud)
+	expectReady(t, c, quiet)
 	expectCondition(t, c, bad, "Synced", "False")
 	i.stop(t)
+
+	if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
+		t.Errorf("want the output of the CLI for %q in the log, got %s", loud.GetName(), have)
+	}
+
+	if have := saidFor(i, quiet); strings.Contains(have, "Apply complete!") {
+		t.Errorf("want nothing that the CLI printed for %q in the log, got %s", quiet.GetName(), have)
+	}
 
 	for line := range strings.Lines(i.output.String()) {
 		entry := struct {
@@ -130,36 +116,6 @@ func TestLogs(t *testing.T) {
 		if entry.Shard != shard {
 			t.Errorf("want shard %q in log line %s", shard, line)
 		}
-	}
-}
-
-// TestCLILog checks that the log has the output of the CLI for one of two Workspaces, with
-// its name.
-func TestCLILog(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform(), withArgs("--log-encoding=json"))
-
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "log"))
-	module := withModule(`resource "terraform_data" "logged" {}`)
-	loud := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module,
-		withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
-	quiet := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), module)
-	expectReady(t, c, loud)
-	expectReady(t, c, quiet)
-
-	eventually(t, func() error {
-		if have := saidFor(i, loud); !strings.Contains(have, "Apply complete! Resources: 1 added") {
-			return errors.Errorf("want the output of the CLI for %q in the log, got %s", loud.GetName(), have)
-		}
-
-		return nil
-	})
-
-	if have := saidFor(i, quiet); strings.Contains(have, "Apply complete!") {
-		t.Errorf("want nothing that the CLI printed for %q in the log, got %s", quiet.GetName(), have)
 	}
 }
 

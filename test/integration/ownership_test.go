@@ -26,9 +26,8 @@ func TestOwner(t *testing.T) {
 
 	const suffix = "owner"
 
-	c := shared.sharded.started(t)
-	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, one, shard, i := useOpenTofu(t)
+	two := c.namespace(t)
 
 	cfg := newClusterConfig(withBackend(one, suffix))
 	c.create(t, cfg)
@@ -178,9 +177,7 @@ func TestLostFirstApply(t *testing.T) {
 func TestNothingCreated(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`

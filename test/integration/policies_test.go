@@ -72,9 +72,7 @@ func TestManagementPolicies(t *testing.T) {
 
 	const suffix = "policies"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
@@ -174,9 +172,7 @@ func TestOrphan(t *testing.T) {
 
 	const suffix = "orphan"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, suffix))
@@ -236,9 +232,7 @@ func TestOrphanWithoutBackend(t *testing.T) {
 func TestOrphanWithPolicies(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "policies"))

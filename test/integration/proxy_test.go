@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -87,16 +86,6 @@ func (p *proxy) become(m middleware) { p.does.Store(&m) }
 
 // transparent leaves everything to the API server.
 func transparent(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
-
-// isOwnerListing says whether the request is one by which the garbage collector
-// finds out which Workspaces there are: a list of nothing but metadata, of all shards.
-func isOwnerListing(r *http.Request) bool {
-	return r.Method == http.MethodGet &&
-		strings.HasSuffix(r.URL.Path, "/workspaces") &&
-		strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList") &&
-		!r.URL.Query().Has("watch") &&
-		!r.URL.Query().Has("labelSelector")
-}
 
 // refuse answers as the API server does when it fails.
 func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {

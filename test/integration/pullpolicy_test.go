@@ -27,134 +27,91 @@ func versions(version string) map[string]string {
 	return map[string]string{"version": `"` + version + `"`}
 }
 
-// eachUpstream runs a test with every kind of upstream that can be counted.
-func eachUpstream(t *testing.T, c *cluster, namespace string, run func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream)) {
-	t.Helper()
-
-	kinds := map[string]func(t *testing.T, files tree) *upstream{
-		"Git":     newGitUpstream,
-		"Archive": newArchiveUpstream,
-		"Flux": func(t *testing.T, files tree) *upstream {
-			t.Helper()
-
-			return newFluxUpstream(t, c, "GitRepository", namespace, files)
-		},
-	}
-
-	for name, newUpstream := range kinds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, newUpstream)
-		})
-	}
-}
-
 // TestPullAlways checks for a new version every time, but downloads only a new one.
 func TestPullAlways(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 
-	eachUpstream(t, c, ns, func(t *testing.T, newUpstream func(t *testing.T, files tree) *upstream) {
-		both := versionFiles("1")
-		both["more.tf"] = `output "more" { value = true }`
-		u := newUpstream(t, both)
+	both := versionFiles("1")
+	both["more.tf"] = `output "more" { value = true }`
+	u := newGitUpstream(t, both)
 
-		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(u))
-		expectReady(t, c, ws)
-		expectOutputs(t, c, ws, map[string]string{"version": `"1"`, "more": "true"})
+	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withUpstream(u))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"version": `"1"`, "more": "true"})
 
-		downloads := u.door.count()
+	downloads := u.door.count()
 
-		for range 2 {
-			c.request(t, ws)
-		}
+	for range 2 {
+		c.request(t, ws)
+	}
 
-		if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
-			t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
-		}
+	if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
+		t.Errorf("downloads while there was nothing new: -want, +got:\n%s", diff)
+	}
 
-		// A change of any annotation fetches a new version, long before the next poll. A
-		// removed file takes no part in the plan.
-		u.publish(t, versionFiles("2"))
-		c.annotate(t, ws, "example.org/refresh", "1")
-		expectOutputs(t, c, ws, versions("2"))
+	// A change of any annotation fetches a new version, long before the next poll. A
+	// removed file takes no part in the plan.
+	u.publish(t, versionFiles("2"))
+	c.annotate(t, ws, "example.org/refresh", "1")
+	expectOutputs(t, c, ws, versions("2"))
 
-		if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {
-			t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
-		}
+	if _, err := os.Lstat(filepath.Join(i.workdir(string(ws.GetUID())), "more.tf")); !os.IsNotExist(err) {
+		t.Errorf("want the file that was deleted upstream to be gone, got %v", err)
+	}
 
-		// An incomplete download does not replace the module.
-		u.door.set(doorBreaks)
-		u.publish(t, versionFiles("3"))
-		c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
-		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
-		expectOutputs(t, c, ws, versions("2"))
+	// An incomplete download does not replace the module.
+	u.door.set(doorBreaks)
+	u.publish(t, versionFiles("3"))
+	c.annotate(t, ws, "crossplane.io/reconcile-requested-at", unique("request"))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
+	expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
+	expectOutputs(t, c, ws, versions("2"))
 
-		have, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), "main.tf"))
-		if diff := cmp.Diff(versionFiles("2")["main.tf"], string(have)); diff != "" || err != nil {
-			t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
-		}
+	have, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), "main.tf"))
+	if diff := cmp.Diff(versionFiles("2")["main.tf"], string(have)); diff != "" || err != nil {
+		t.Errorf("module after a broken download: %v, -want, +got:\n%s", err, diff)
+	}
 
-		// The module is still the requested one.
-		if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
-			t.Errorf("want the Workspace to be ready, got %s", describe(have))
-		}
+	// The module is still the requested one.
+	if have := ws.GetCondition(xpv2.TypeReady); have.Status != corev1.ConditionTrue {
+		t.Errorf("want the Workspace to be ready, got %s", describe(have))
+	}
 
-		u.door.set(doorOpen)
-		expectOutputs(t, c, ws, versions("3"))
-		expectReady(t, c, ws)
-	})
+	u.door.set(doorOpen)
+	expectOutputs(t, c, ws, versions("3"))
+	expectReady(t, c, ws)
 }
 
 // TestPullIfNotPresent fetches a missing module only.
 func TestPullIfNotPresent(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 
 	t.Run("Same", func(t *testing.T) {
 		t.Parallel()
 
-		// The version of an archive is asked for first: other Workspaces may have it.
-		cases := map[string]struct {
-			newUpstream func(t *testing.T, files tree) *upstream
-			downloads   int
-		}{
-			"Git":     {newUpstream: newGitUpstream, downloads: 1},
-			"Archive": {newUpstream: newArchiveUpstream, downloads: 2},
+		u := newGitUpstream(t, versionFiles("1"))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, versions("1"))
+
+		if diff := cmp.Diff(1, u.door.count()); diff != "" {
+			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-
-				u := tc.newUpstream(t, versionFiles("1"))
-				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
-				expectReady(t, c, ws)
-				expectOutputs(t, c, ws, versions("1"))
-
-				if diff := cmp.Diff(tc.downloads, u.door.count()); diff != "" {
-					t.Errorf("downloads: -want, +got:\n%s", diff)
-				}
-
-				// There is no request at all.
-				u.publish(t, versionFiles("2"))
-				u.door.set(doorShut)
-				c.request(t, ws)
-				expectReady(t, c, ws)
-				expectOutputs(t, c, ws, versions("1"))
-			})
-		}
+		// There is no request at all.
+		u.publish(t, versionFiles("2"))
+		u.door.set(doorShut)
+		c.request(t, ws)
+		expectReady(t, c, ws)
+		expectOutputs(t, c, ws, versions("1"))
 	})
 
 	t.Run("AnotherRef", func(t *testing.T) {
@@ -173,26 +130,5 @@ func TestPullIfNotPresent(t *testing.T) {
 		c.changeModule(t, ws, address+"v2")
 		expectOutputs(t, c, ws, versions("2"))
 		expectSource(t, c, ws, address+"v2")
-	})
-
-	t.Run("AnotherArtifact", func(t *testing.T) {
-		t.Parallel()
-
-		// The URL of an artifact is another one when there is another version.
-		u := newFluxUpstream(t, c, "GitRepository", ns, versionFiles("1"))
-		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withUpstream(u), withPullPolicy(commonv1beta1.RemotePullPolicyIfNotPresent))
-		expectReady(t, c, ws)
-
-		downloads := u.door.count()
-
-		c.request(t, ws)
-
-		if diff := cmp.Diff(downloads, u.door.count()); diff != "" {
-			t.Errorf("downloads: -want, +got:\n%s", diff)
-		}
-
-		u.publish(t, versionFiles("2"))
-		c.request(t, ws)
-		expectOutputs(t, c, ws, versions("2"))
 	})
 }

@@ -52,9 +52,7 @@ func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, tex
 func TestReasons(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 	create := func(t *testing.T, opts ...workspaceOption) workspace.Workspace {
@@ -70,12 +68,10 @@ func TestReasons(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"Fetch":      {opts: []workspaceOption{withSource(commonv1beta1.ModuleSourceRemote, "file:///no/such/directory")}, reason: connectReason, text: "cannot fetch module"},
-		"Flux":       {opts: []workspaceOption{withSource(commonv1beta1.ModuleSourceFlux, "GitRepository::"+ns+"/absent")}, reason: connectReason, text: "absent"},
-		"Entrypoint": {opts: []workspaceOption{withModule(`output "a" { value = 1 }`), withEntrypoint("../elsewhere")}, reason: connectReason, text: "../elsewhere"},
-		"Init":       {opts: []workspaceOption{withModule("terraform {\n  backend \"nonsense\" {}\n}\n")}, reason: connectReason, text: "nonsense"},
-		"Var":        {opts: []workspaceOption{withModule(`output "a" { value = 1 }`), withVar("undeclared", "1")}, reason: observeReason, text: `declares no variable "undeclared"`},
-		"Plan":       {opts: []workspaceOption{withModule(moduleFile(t, "invalid.tf"))}, reason: observeReason, text: "cannot plan"},
+		"Fetch": {opts: []workspaceOption{withSource(commonv1beta1.ModuleSourceRemote, "file:///no/such/directory")}, reason: connectReason, text: "cannot fetch module"},
+		"Init":  {opts: []workspaceOption{withModule("terraform {\n  backend \"nonsense\" {}\n}\n")}, reason: connectReason, text: "nonsense"},
+		"Var":   {opts: []workspaceOption{withModule(`output "a" { value = 1 }`), withVar("undeclared", "1")}, reason: observeReason, text: `declares no variable "undeclared"`},
+		"Plan":  {opts: []workspaceOption{withModule(moduleFile(t, "invalid.tf"))}, reason: observeReason, text: "cannot plan"},
 	}
 
 	for name, tc := range cases {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A recorder records the inputs of runs of a CLI: their arguments, environment and files.
@@ -23,15 +25,8 @@ type recorder struct {
 	dir string
 }
 
-func newRecorder(t *testing.T, cli string) *recorder {
-	t.Helper()
-
-	dir := t.TempDir()
+func newRecorder(dir, cli string) (*recorder, error) {
 	r := &recorder{cli: filepath.Join(dir, filepath.Base(cli)), dir: filepath.Join(dir, "runs")}
-
-	if err := os.Mkdir(r.dir, 0o700); err != nil {
-		t.Fatalf("cannot create directory: %v", err)
-	}
 
 	// A record gets its final name when it is complete. Names are in the order of
 	// time. A run that cannot be recorded fails, so that the test does.
@@ -46,11 +41,7 @@ mv "$record" "$record.complete"
 exec '%s' "$@"
 `, r.dir, cli)
 
-	if err := os.WriteFile(r.cli, []byte(script), 0o700); err != nil {
-		t.Fatalf("cannot write script: %v", err)
-	}
-
-	return r
+	return r, errors.Join(os.MkdirAll(r.dir, 0o700), os.WriteFile(r.cli, []byte(script), 0o700))
 }
 
 // A recordedRun has the inputs of one run of the CLI.

@@ -25,9 +25,7 @@ import (
 func TestUsage(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
 		t.Parallel()
@@ -69,9 +67,7 @@ func TestUsage(t *testing.T) {
 func TestUsageOfNamesakes(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	one := newConfig(namespacedScope, ns, withBackend(ns, "usage"))
 	all := newClusterConfig(withBackend(ns, "usage"))
@@ -106,9 +102,7 @@ func usageOf(ws workspace.Workspace) client.Object {
 func TestInterruptedCreation(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "interrupted"))
@@ -125,9 +119,7 @@ func TestInterruptedCreation(t *testing.T) {
 func TestForeignFinalizer(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform(), withPoll(pollOften))
+	c, ns, shard, i := useTerraform(t)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "finalizer"))
@@ -136,7 +128,7 @@ func TestForeignFinalizer(t *testing.T) {
 	c.create(t, ws)
 	expectReady(t, c, ws)
 
-	other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 	expectReady(t, c, other)
 
 	c.remove(t, ws)

@@ -56,9 +56,7 @@ func TestRefusedRecords(t *testing.T) {
 		},
 	}
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "refused"))
 

@@ -7,7 +7,6 @@ package integration
 import (
 	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
@@ -15,15 +14,13 @@ import (
 func TestRelabel(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	a := startInstance(t, c, withShard(one), withTerraform(), withPoll(pollOften))
-	b := startInstance(t, c, withShard(two), withTerraform(), withPoll(pollOften))
+	c, ns, one, a := useOpenTofu(t)
+	_, _, two, b := useCommon(t, commonOtherTofu)
 
 	e := newEvidence(t)
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "relabel"))
-	stays := c.createWorkspace(t, clusterScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	moves := c.createWorkspace(t, clusterScope, ns, inShard(one), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	stays := c.createWorkspace(t, clusterScope, ns, inShard(one), polledOften, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	moves := c.createWorkspace(t, clusterScope, ns, inShard(one), polledOften, withConfig(cfg), withEvidence(t, "evidence.tf", e))
 
 	expectReady(t, c, stays)
 	expectReady(t, c, moves)
@@ -64,10 +61,8 @@ output "owner" {
 func TestRelabelReady(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one))
-	b := startInstance(t, c, withShard(two))
+	c, ns, one, _ := useOpenTofu(t)
+	_, _, two, b := useCommon(t, commonOtherTofu)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "ready"))
 	ws := newWorkspace(namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
@@ -87,51 +82,4 @@ func TestRelabelReady(t *testing.T) {
 	c.changeModule(t, ws, `output "owner" { value = "two" }`)
 	expectOutputs(t, c, ws, map[string]string{"owner": `"two"`})
 	expectServedBy(t, b, ws)
-}
-
-// TestRelabelDuringApply moves a Workspace to another shard while the old one creates its
-// resources. The old shard finishes the apply and records it. Then the new one takes over
-// the resources.
-func TestRelabelDuringApply(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	a := startInstance(t, c, withShard(one), withTerraform())
-	b := startInstance(t, c, withShard(two), withTerraform())
-
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "moving"))
-	ws, e := c.createGated(t, clusterScope, ns, inShard(one), withConfig(cfg))
-	expectServedBy(t, a, ws)
-
-	// The new shard has its chance to interfere: it has served a Workspace that
-	// came after.
-	c.relabel(t, ws, two)
-	later := c.createWorkspace(t, clusterScope, ns, inShard(two), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	expectReady(t, c, later)
-	e.write(t, "gate", "")
-
-	eventually(t, func() error {
-		c.get(t, ws)
-
-		if meta.GetExternalCreateSucceeded(ws).IsZero() {
-			return errors.Errorf("no record that the creation succeeded: annotations %q", ws.GetAnnotations())
-		}
-
-		return nil
-	})
-	// It was Ready when its creation ended: there is nothing to do before the next poll.
-	expectReady(t, c, ws)
-	c.request(t, ws)
-	expectServedBy(t, b, ws)
-	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
-	expectDone(t, e, "created")
-
-	if meta.ExternalCreateIncomplete(ws) {
-		t.Errorf("the creation counts as incomplete: annotations %q", ws.GetAnnotations())
-	}
-
-	c.remove(t, ws)
-	expectGone(t, c, ws)
-	expectDone(t, e, "created", "destroyed")
 }

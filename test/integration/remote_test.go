@@ -68,9 +68,7 @@ func expectSource(t *testing.T, c *cluster, ws workspace.Workspace, want string)
 func TestRemote(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	root := t.TempDir()
 	repo := newRepository(t, filepath.Join(root, "repo"), fetchedModule("old"))
@@ -87,9 +85,7 @@ func TestRemote(t *testing.T) {
 		entrypoint string
 		want       string
 	}{
-		"GitFile":           {reason: "A repository on this machine.", module: "git::file://" + repo.dir, want: "new"},
 		"GitHTTPDirectory":  {reason: "One directory of a tag.", module: "git::" + web.url + "/repo//common?ref=v1.0.0", want: "old"},
-		"Archive":           {reason: "An archive on a server.", module: files.url + "/module.tar.gz", want: "new"},
 		"Directory":         {reason: "A directory on this machine.", module: "file://" + repo.dir, want: "new"},
 		"GitHTTPEntrypoint": {reason: "The CLI runs in a directory and sees its sibling directories.", module: "git::" + web.url + "/repo?ref=v1.0.0", entrypoint: "live", want: "old"},
 		"ArchiveEntrypoint": {reason: "It is the same for an archive.", module: files.url + "/module.tar.gz", entrypoint: "live", want: "new"},
@@ -130,11 +126,8 @@ func TestRemote(t *testing.T) {
 func TestRemoteEntrypoint(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
-	outside := t.TempDir()
 	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{
 		"main.tf":        `output "where" { value = "root" }`,
 		"inner/main.tf":  `output "where" { value = "${local.origin} ${var.where}" }` + "\nvariable \"where\" {}\n",
@@ -149,13 +142,9 @@ func TestRemoteEntrypoint(t *testing.T) {
 		// refused is the reason why there is no run.
 		refused string
 	}{
-		"Link":     {reason: "A link within the module is a directory like any other.", entrypoint: "link", want: `"configuration inner"`},
-		"Inner":    {reason: "The directory is that of the module.", entrypoint: "./inner/../inner", want: `"configuration inner"`},
-		"Missing":  {reason: "A directory that is not there has no module.", entrypoint: "absent", refused: "absent"},
-		"Empty":    {reason: "Without the module, the files that the provider writes would be a module that destroys everything.", entrypoint: "docs", refused: "docs"},
-		"Parent":   {reason: "The directories of other Workspaces are there.", entrypoint: "..", refused: ".."},
-		"Absolute": {reason: "A leading slash means the module.", entrypoint: outside, refused: strings.TrimPrefix(outside, "/")},
-		"Slash":    {reason: "A leading slash means the module.", entrypoint: "/inner/", want: `"configuration inner"`},
+		"Link":   {reason: "A link within the module is a directory like any other.", entrypoint: "link", want: `"configuration inner"`},
+		"Empty":  {reason: "Without the module, the files that the provider writes would be a module that destroys everything.", entrypoint: "docs", refused: "docs"},
+		"Parent": {reason: "The directories of other Workspaces are there.", entrypoint: "..", refused: ".."},
 	}
 
 	// The files beside a module have to be in the working directory of the CLI.
@@ -190,9 +179,7 @@ func TestRemoteEntrypoint(t *testing.T) {
 func TestRemoteEscape(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard))
+	c, ns, shard, i := useOpenTofu(t)
 
 	outside := t.TempDir()
 	filesystem.Write(t, outside, versionFiles("outside"))
@@ -229,9 +216,7 @@ func expectNamedOnce(t *testing.T, ws workspace.Workspace, text string) {
 func TestPrivateRepositories(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	root := t.TempDir()
 	web := newDoor(t, newGitHandler(t, root))
@@ -284,9 +269,7 @@ func TestPrivateRepositories(t *testing.T) {
 func TestPrivateModules(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	root := t.TempDir()
 	web := newDoor(t, newGitHandler(t, root))

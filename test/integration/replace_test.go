@@ -36,10 +36,8 @@ func (c *cluster) replace(t *testing.T, ws workspace.Workspace, shard string) {
 func TestReplaceDuringApply(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	startInstance(t, c, withShard(one))
-	b := startInstance(t, c, withShard(two))
+	c, ns, one, _ := useOpenTofu(t)
+	_, _, two, b := useCommon(t, commonOtherTofu)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "replace"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 
@@ -62,9 +60,7 @@ func TestRemovedDuringApply(t *testing.T) {
 
 	const note = "example.org/note"
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	e := newEvidence(t)
 	ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "removed"))),

@@ -16,19 +16,22 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestCreationRequests counts the requests of an instance for a new Workspace. It is Ready with
-// the status write that ends its creation: there is no other one.
-func TestCreationRequests(t *testing.T) {
+// TestRequests counts the requests of an instance for a new Workspace, and for its deletion. It is
+// Ready with the status write that ends its creation: there is no other one. The finalizer is removed
+// in the same reconcile: the Workspace is not read again, and no status is written that nobody could
+// read.
+func TestRequests(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	n := &requestCounter{namespace: ns, counts: map[string]int{}}
 	p := startProxy(t, c, n.count)
-	i := startInstance(t, c, withShard(shard), withKubeconfig(p.kubeconfig))
+	i := startInstance(t, c, withShard(shard), withKubeconfig(p.kubeconfig), withCLIKubeconfig(p.kubeconfig))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "requests"))
-	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
+	expectReady(t, c, ws)
 
 	want := map[string]int{
 		"PATCH workspaces/status":   1, // The claim.
@@ -54,31 +57,14 @@ func TestCreationRequests(t *testing.T) {
 	if diff := cmp.Diff(want, n.all()); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
-}
 
-// TestDeletionRequests counts the requests of an instance for the deletion of a Workspace. The
-// finalizer is removed in the same reconcile: the Workspace is not read again, and no status is
-// written that nobody could read.
-func TestDeletionRequests(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	n := &requestCounter{namespace: ns, counts: map[string]int{}}
-	p := startProxy(t, c, n.count)
-	startInstance(t, c, withShard(shard), withKubeconfig(p.kubeconfig), withCLIKubeconfig(p.kubeconfig))
-
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "requests"))
-	keeps := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
-	expectReady(t, c, keeps)
-	expectReady(t, c, ws)
-
+	// Another Workspace keeps the state of the default Terraform workspace.
+	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`)))
 	n.reset()
 	c.remove(t, ws)
 	expectGone(t, c, ws)
 
-	want := map[string]int{
+	want = map[string]int{
 		"GET workspaces":        2, // The second finds no claim to release.
 		"GET secrets":           2, // The state, before and after destroy.
 		"PUT workspaces/status": 1, // That nothing is left in the state.

@@ -19,12 +19,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestRollout starts an instance with 200 Workspaces that were Ready when its predecessor
+// TestRollout starts an instance with 20 Workspaces that were Ready when its predecessor
 // stopped. It runs the CLI for none of them before a poll is due.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 
-	const each = 100
+	const each = 10
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")

@@ -9,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A runLog records the runs of a CLI. It is a script in place of the CLI that writes its
@@ -21,10 +22,7 @@ type runLog struct {
 	log string
 }
 
-func newRunLog(t *testing.T, cli string) *runLog {
-	t.Helper()
-
-	dir := t.TempDir()
+func newRunLog(dir, cli string) (*runLog, error) {
 	r := &runLog{cli: filepath.Join(dir, filepath.Base(cli)), log: filepath.Join(dir, "runs")}
 
 	script := fmt.Sprintf(`#!/bin/sh
@@ -35,11 +33,7 @@ esac >>'%s'
 exec '%s' "$@"
 `, r.log, cli)
 
-	if err := os.WriteFile(r.cli, []byte(script), 0o700); err != nil {
-		t.Fatalf("cannot write script: %v", err)
-	}
-
-	return r
+	return r, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(r.cli, []byte(script), 0o700))
 }
 
 // of returns the runs in the workdir of the Workspace with the supplied UID, such

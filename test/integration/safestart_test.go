@@ -15,19 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestSafeStart starts an instance before the CRDs exist. It begins to serve the CRDs of
+// testSafeStart starts an instance before the CRDs exist. It begins to serve the CRDs of
 // each group when they are created, independently of the other group. For that it needs
 // only the rights of the example for an installation by hand.
-func TestSafeStart(t *testing.T) {
-	t.Parallel()
-
-	c := newCluster(shared.sharded.assets, t.TempDir(), t.TempDir())
-	t.Cleanup(c.stop)
-
-	// The plugin for owner references reads the kinds only every 30 seconds, and refuses owners
-	// of a new kind before that. TestRights has the plugin.
-	c.plugins = nil
-	c.started(t)
+func testSafeStart(t *testing.T, c *cluster) {
+	t.Helper()
 
 	ns, shard := c.namespace(t), unique("shard")
 	startInstance(t, c, withShard(shard), withKubeconfig(c.exampleUser(t)))
@@ -48,26 +40,6 @@ func TestSafeStart(t *testing.T) {
 		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, ws)
 		expectUsers(t, c, cfg, 1)
-	})
-}
-
-// TestStartWithoutSightOfCRDs starts an instance that has no right to see CRDs,
-// as one without the capability SafeStart. It works at once.
-func TestStartWithoutSightOfCRDs(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withKubeconfig(c.user(t,
-		rbacv1.PolicyRule{APIGroups: []string{"tf.upbound.io", "tf.m.upbound.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps", "events"}, Verbs: []string{"*"}},
-		rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"*"}},
-	)))
-
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "unsafe"))
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectReady(t, c, ws)
 	})
 }
 

@@ -29,30 +29,17 @@ func withLongLease() instanceOption {
 	return withArgs("--lease-duration=1h", "--lease-renew-deadline=30m", "--lease-retry-period=500ms")
 }
 
-// TestSamePod kills a shard in the middle of an apply, and starts it again in the same pod.
+// TestSamePod kills a shard in the middle of an apply, and starts it again in the same pod. No child
+// of it goes on. The next one takes the Lease before it expires, and the lock that it finds on the
+// state.
 func TestSamePod(t *testing.T) {
 	t.Parallel()
 
-	shard := unique("shard")
-	testSamePod(t, shared.sharded.started(t), leaseNamespace, leaseName+"-"+shard, inShard(shard), withShard(shard), withLongLease())
-}
-
-// testUnshardedSamePod does the same with an unsharded instance.
-func testUnshardedSamePod(t *testing.T, c *cluster) {
-	t.Helper()
-
-	ns := c.namespace(t)
-	testSamePod(t, c, ns, leaseName, func(*workspaceSpec) {}, withNamespace(ns), withLongLease())
-}
-
-// testSamePod kills an instance in the middle of an apply. No child of it goes on. The next one
-// takes the Lease before it expires, and the lock that it finds on the state.
-func testSamePod(t *testing.T, c *cluster, leases, name string, served workspaceOption, opts ...instanceOption) {
-	t.Helper()
-
 	const suffix = "restart"
 
-	ns := c.namespace(t)
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	opts := []instanceOption{withShard(shard), withLongLease()}
 	reached := make(chan struct{})
 	reach := sync.OnceFunc(func() { close(reached) })
 
@@ -76,18 +63,18 @@ func testSamePod(t *testing.T, c *cluster, leases, name string, served workspace
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	e := newEvidence(t)
-	ready := c.createWorkspace(t, namespacedScope, ns, served, withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	ready := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 	expectReady(t, c, ready)
 	expectDone(t, e, "created")
 
 	hangs.Store(true)
 
-	ws := c.createWorkspace(t, namespacedScope, ns, served, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 
 	<-reached
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 
-	before := newLease(leases, name)
+	before := newLease(leaseNamespace, leaseName+"-"+shard)
 	a.freeze(t, c, before)
 	a.kill(t)
 
@@ -180,37 +167,20 @@ func TestSamePodWithoutProof(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		end    func(t *testing.T, i *instance, identity string)
+		end    func(t *testing.T, i *instance)
 
-		// prove ends what the next instance waits for. Without it, the next instance would wait
-		// until the Lease expires.
+		// prove ends what the next instance waits for.
 		prove func(t *testing.T, i *instance, e evidence)
 	}{
 		"Stopped": {
 			reason: "A stopped process may continue.",
-			end:    func(*testing.T, *instance, string) {},
+			end:    func(*testing.T, *instance) {},
 			prove:  func(t *testing.T, i *instance, e evidence) { t.Helper(); i.kill(t); e.write(t, "gate", "") },
 		},
 		"Child": {
 			reason: "A script that a provisioner has started goes on. In a container it would have been killed.",
-			end:    func(t *testing.T, i *instance, _ string) { t.Helper(); i.kill(t) },
+			end:    func(t *testing.T, i *instance) { t.Helper(); i.kill(t) },
 			prove:  func(t *testing.T, _ *instance, e evidence) { t.Helper(); e.write(t, "gate", "") },
-		},
-		"OtherPod": {
-			reason: "A new pod does not have the records of the last one.",
-			end: func(t *testing.T, i *instance, identity string) {
-				t.Helper()
-				i.kill(t)
-
-				records, err := filepath.Glob(filepath.Join(incarnation.Dir, "*"+identity))
-				if err != nil || len(records) != 1 {
-					t.Fatalf("records of %q: %q, %v", identity, records, err)
-				}
-
-				if err := os.Remove(records[0]); err != nil {
-					t.Fatal(err)
-				}
-			},
 		},
 	}
 
@@ -227,7 +197,7 @@ func TestSamePodWithoutProof(t *testing.T) {
 			l := newLease(leaseNamespace, leaseName+"-"+shard)
 			who := expectLeaseHeld(t, c, l.GetNamespace(), l.GetName())
 			a.freeze(t, c, l)
-			tc.end(t, a, who)
+			tc.end(t, a)
 
 			var reads atomic.Int32
 
@@ -252,10 +222,6 @@ func TestSamePodWithoutProof(t *testing.T) {
 
 				return nil
 			})
-
-			if tc.prove == nil {
-				return
-			}
 
 			c.get(t, l)
 			tc.prove(t, a, e)

@@ -5,12 +5,9 @@
 package integration
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -62,55 +59,6 @@ func TestKilledSecrets(t *testing.T) {
 	c.relabel(t, idle, two)
 	expectClaimed(t, c, idle, leaseName+"-"+two)
 	expectNothingOnDisk(t, again, idle, "sesame")
-}
-
-// TestMovedBackend moves a Workspace to a shard with another disk. The values of its
-// partial backend configuration are removed from the first disk. When the Workspace comes
-// back, it works as before.
-func TestMovedBackend(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	a := startInstance(t, c, withShard(one), withArgs("--gc-interval=1s"))
-	b := startInstance(t, c, withShard(two))
-
-	configuration := `terraform {
-  backend "kubernetes" {}
-}`
-	backend := fmt.Sprintf("namespace = %q\nsecret_suffix = \"sesame\"\n", ns)
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withEvidence(t, "evidence.tf", newEvidence(t)),
-		withConfig(c.createConfig(t, namespacedScope, ns, configSpec{Configuration: &configuration, BackendFile: &backend})))
-	expectReady(t, c, ws)
-
-	recorded := filepath.Join(a.workdir(string(ws.GetUID())), ".terraform", "terraform.tfstate")
-	if data, err := os.ReadFile(recorded); err != nil || !strings.Contains(string(data), "sesame") {
-		t.Fatalf("the test expects that init records the values: %v: %s", err, data)
-	}
-
-	c.relabel(t, ws, two)
-	expectClaimed(t, c, ws, leaseName+"-"+two)
-	c.request(t, ws)
-	expectServedBy(t, b, ws)
-
-	// The directory has been unused for some time.
-	past := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(a.workdir(string(ws.GetUID())), past, past); err != nil {
-		t.Fatal(err)
-	}
-
-	expectNothingOnDisk(t, a, ws, "sesame")
-
-	before := len(a.runs.of(string(ws.GetUID())))
-
-	c.relabel(t, ws, one)
-	expectClaimed(t, c, ws, leaseName+"-"+one)
-	c.request(t, ws)
-	expectReady(t, c, ws)
-
-	if len(a.runs.of(string(ws.GetUID()))) == before {
-		t.Error("the first shard has not run the CLI again")
-	}
 }
 
 // TestSharedSecrets starts an instance on the disk of another running one. The files that

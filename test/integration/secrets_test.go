@@ -29,10 +29,7 @@ import (
 func TestSecretFiles(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	i := startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	c, ns, shard, i, rec := useRecorder(t)
 
 	create := func(t *testing.T, module string) workspace.Workspace {
 		t.Helper()
@@ -197,53 +194,49 @@ resource "terraform_data" "failing" {
 		},
 	}
 
-	eachCLI(t, func(t *testing.T, cli string) {
-		c := shared.sharded.started(t)
-		ns, shard := c.namespace(t), unique("shard")
-		i := startInstance(t, c, withShard(shard), withCLI(cli))
+	c, ns, shard, i := useTerraform(t)
 
-		secret := references{
-			env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_token", SecretKeyReference: c.secretKey(t, ns, `sesame "token" <&>\`)}},
-			varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `{"password": "sesame \"password\" <&>\\"}`), inFormat(commonv1beta1.FileFormatJSON))},
-		}
-		cfg := c.createConfig(t, namespacedScope, ns, configSpec{
-			Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame credentials\nsesame on another line"))},
-		})
-
-		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-
-				ws := c.createReferring(t, namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withModule(declarations+tc.module),
-					withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
-
-				// The API server stores the event after the condition.
-				eventually(t, func() error {
-					if have := eventsAbout(t, c, ws); !strings.Contains(have, "(sensitive)") {
-						return errors.Errorf("want an event about the failure, got %s", have)
-					}
-
-					return nil
-				})
-
-				all, err := json.MarshalIndent(ws, "", " ")
-				if err != nil {
-					t.Fatalf("cannot marshal Workspace: %v", err)
-				}
-
-				for place, have := range map[string]string{"the Workspace": string(all), "its events": eventsAbout(t, c, ws), "the log": i.output.String()} {
-					if strings.Contains(have, "sesame") {
-						t.Errorf("%s: want no secret in %s, got %s", tc.reason, place, linesWith(have, "sesame"))
-					}
-				}
-
-				if !strings.Contains(i.output.String(), "(sensitive)") {
-					t.Errorf("%s: want the output of the CLI in the log", tc.reason)
-				}
-			})
-		}
+	secret := references{
+		env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_token", SecretKeyReference: c.secretKey(t, ns, `sesame "token" <&>\`)}},
+		varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `{"password": "sesame \"password\" <&>\\"}`), inFormat(commonv1beta1.FileFormatJSON))},
+	}
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
+		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame credentials\nsesame on another line"))},
 	})
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := c.createReferring(t, namespacedScope, ns, secret, inShard(shard), withConfig(cfg), withModule(declarations+tc.module),
+				withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
+
+			// The API server stores the event after the condition.
+			eventually(t, func() error {
+				if have := eventsAbout(t, c, ws); !strings.Contains(have, "(sensitive)") {
+					return errors.Errorf("want an event about the failure, got %s", have)
+				}
+
+				return nil
+			})
+
+			all, err := json.MarshalIndent(ws, "", " ")
+			if err != nil {
+				t.Fatalf("cannot marshal Workspace: %v", err)
+			}
+
+			for place, have := range map[string]string{"the Workspace": string(all), "its events": eventsAbout(t, c, ws), "the log": i.output.String()} {
+				if strings.Contains(have, "sesame") {
+					t.Errorf("%s: want no secret in %s, got %s", tc.reason, place, linesWith(have, "sesame"))
+				}
+			}
+
+			if !strings.Contains(i.output.String(), "(sensitive)") {
+				t.Errorf("%s: want the output of the CLI in the log", tc.reason)
+			}
+		})
+	}
 }
 
 // eventsAbout returns the messages of all events about the supplied object.
@@ -282,9 +275,7 @@ func linesWith(text, part string) string {
 func TestSecretsOfTenants(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	type tenant struct {
 		evidence

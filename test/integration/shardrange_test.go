@@ -14,15 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestShardRange runs an instance for each half of the hashes, on an API server that selects by
+// testShardRange runs an instance for each half of the hashes, on an API server that selects by
 // ranges. Each gets its half of the Workspaces without a label, and no other.
-func TestShardRange(t *testing.T) {
-	t.Parallel()
-
-	c := newCluster(shared.sharded.assets, t.TempDir(), shared.unsharded.crds...)
-	c.gates = "ShardedListAndWatch=true"
-	t.Cleanup(c.stop)
-	c.started(t)
+func testShardRange(t *testing.T, c *cluster) {
+	t.Helper()
 
 	ns := c.namespace(t)
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "range"))

@@ -25,9 +25,8 @@ func TestSharedLock(t *testing.T) {
 
 	const suffix = "shared-lock"
 
-	c := shared.sharded.started(t)
-	one, two, shard := c.namespace(t), c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, one, shard, _ := useOpenTofu(t)
+	two := c.namespace(t)
 
 	cfg := newClusterConfig(withBackend(one, suffix))
 	c.create(t, cfg)

@@ -243,7 +243,7 @@ func TestRestart(t *testing.T) {
 	expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
 
 	c.annotate(t, ws, requestedAt, "now")
-	expectAnotherRun(t, second, ws, "plan")
+	expectRuns(t, second, ws, "plan")
 	second.stop(t)
 
 	third := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root), withPoll(pollOften))

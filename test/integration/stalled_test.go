@@ -21,9 +21,7 @@ import (
 func TestStalled(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	i := startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "stalled"))
 	healthy := newWorkspace(clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))

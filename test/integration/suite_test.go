@@ -55,6 +55,9 @@ type suite struct {
 	// sharded is the control plane of sharded instances. Tests of the others have unsharded and
 	// succession, and run on each of them one after the other.
 	sharded, unsharded, succession *cluster
+
+	// common are the instances that tests share, by name.
+	common map[string]*commonInstance
 }
 
 // tofu is the default CLI of an instance.
@@ -96,7 +99,13 @@ func run(m *testing.M) int {
 		}
 	}
 
-	return m.Run()
+	code := m.Run()
+
+	if err := s.endCommon(); err != nil {
+		return complain(err)
+	}
+
+	return code
 }
 
 func newSuite(dir string) (*suite, error) {
@@ -135,8 +144,14 @@ func newSuite(dir string) (*suite, error) {
 		mirror:     mirror,
 		sharded:    newCluster(assets, filepath.Join(dir, "sharded"), ours, flux),
 		unsharded:  newCluster(assets, filepath.Join(dir, "unsharded"), ours),
-		succession: newCluster(assets, filepath.Join(dir, "succession"), ours),
+		succession: newCluster(assets, filepath.Join(dir, "succession")),
 	}
+	s.unsharded.gates = "ShardedListAndWatch=true"
+	// The plugin for owner references reads the kinds only every 30 seconds, and refuses owners
+	// of a new kind before that. TestRights has the plugin.
+	s.succession.plugins = nil
+
+	s.common = newCommonInstances(filepath.Join(dir, "common"), s)
 
 	return s, program.Build(root, s.provider, "./cmd/provider", "-race")
 }

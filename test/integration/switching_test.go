@@ -17,10 +17,7 @@ import (
 func TestRemovedInputs(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	startInstance(t, c, withShard(shard), withTerraform(), withCLI(rec.cli))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	inputs := []string{
 		"main.tf",

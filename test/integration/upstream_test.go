@@ -20,7 +20,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -36,19 +35,6 @@ type upstream struct {
 
 	// publish a version of the module that has these files and no others.
 	publish func(t *testing.T, files tree)
-
-	// object of Flux, if it is one.
-	object client.Object
-}
-
-// vanish takes everything away.
-func (u *upstream) vanish(t *testing.T, c *cluster) {
-	t.Helper()
-	u.door.set(doorShut)
-
-	if u.object != nil {
-		c.remove(t, u.object)
-	}
 }
 
 // withUpstream makes the Workspace have the module of the upstream.
@@ -106,7 +92,6 @@ func newFluxUpstream(t *testing.T, c *cluster, kind, namespace string, files tre
 		source: commonv1beta1.ModuleSourceFlux,
 		module: kind + "::" + namespace + "/" + f.object.GetName(),
 		door:   d,
-		object: f.object,
 		publish: func(t *testing.T, files tree) {
 			t.Helper()
 

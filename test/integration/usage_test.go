@@ -22,10 +22,8 @@ import (
 func TestConfigUsedByTwoShards(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	a := startInstance(t, c, withShard(one), withPoll(pollOften))
-	b := startInstance(t, c, withShard(two), withPoll(pollOften))
+	c, ns, one, a := useOpenTofu(t)
+	_, _, two, b := useCommon(t, commonOtherTofu)
 
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
 		t.Parallel()
@@ -34,8 +32,8 @@ func TestConfigUsedByTwoShards(t *testing.T) {
 		c.create(t, cfg)
 
 		text := withModule(moduleFile(t, "outputs.tf"))
-		as := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), text)
-		bs := c.createWorkspace(t, s, ns, inShard(two), withConfig(cfg), text)
+		as := c.createWorkspace(t, s, ns, inShard(one), polledOften, withConfig(cfg), text)
+		bs := c.createWorkspace(t, s, ns, inShard(two), polledOften, withConfig(cfg), text)
 		polls := func() {
 			expectAnotherRun(t, a, as, "plan")
 			expectAnotherRun(t, b, bs, "plan")

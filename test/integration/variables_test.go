@@ -37,9 +37,7 @@ func echo(variables ...string) string {
 func TestVariableTypes(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg),
@@ -100,9 +98,7 @@ func TestUndeclaredVariable(t *testing.T) {
 func TestVariableFiles(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform())
+	c, ns, shard, _ := useTerraform(t)
 
 	r := references{varFiles: []commonv1beta1.VarFile{
 		configMapVars(c.configMapKey(t, ns, "default = [\"format\"]\n"), nil),
@@ -135,9 +131,7 @@ func TestVariableFiles(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
+	c, ns, shard, _ := useOpenTofu(t)
 
 	r := references{
 		env: []commonv1beta1.EnvVar{
@@ -180,10 +174,7 @@ func TestPrecedence(t *testing.T) {
 func TestValuesAreNoArguments(t *testing.T) {
 	t.Parallel()
 
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	rec := newRecorder(t, shared.tofu())
-	startInstance(t, c, withShard(shard), withCLI(rec.cli))
+	c, ns, shard, _, rec := useRecorder(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, configSpec{
 		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame-credentials"))},

@@ -14,9 +14,10 @@ const (
 	// on a slow machine. A test that passes does not wait that long.
 	patience = 90 * time.Second
 
-	// glance is the time between two checks. Each costs the API server and the test some
-	// milliseconds of CPU time, which all tests share.
-	glance = 100 * time.Millisecond
+	// glance is the time between the first two checks. It grows up to pause. Each check costs the
+	// API server and the test some milliseconds of CPU time, which all tests share.
+	glance = 50 * time.Millisecond
+	pause  = 400 * time.Millisecond
 )
 
 // eventually waits until check returns nil.
@@ -33,10 +34,7 @@ func within(t *testing.T, limit time.Duration, check func() error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-
-	for {
+	for next := glance; ; next = min(next+glance, pause) {
 		err := check()
 		if err == nil {
 			return
@@ -47,7 +45,7 @@ func within(t *testing.T, limit time.Duration, check func() error) {
 			t.Fatalf("not within %s: %v", limit, err)
 		case <-t.Context().Done():
 			t.Fatalf("not before the test ended: %v", err)
-		case <-tick.C:
+		case <-time.After(next):
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 
-	const workers = 4
+	const workers = 2
 
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
@@ -41,29 +41,4 @@ func TestWorkers(t *testing.T) {
 		e.write(t, "gate", "")
 		expectReady(t, c, ws)
 	}
-}
-
-// TestSlowWorkspace has a Workspace whose apply does not end, and another worker: all
-// other Workspaces are served.
-func TestSlowWorkspace(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withTerraform(), withWorkers(2))
-
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "slow"))
-	e := newEvidence(t)
-	slow := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
-	expectDone(t, e, "created")
-
-	for range 3 {
-		fast := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectReady(t, c, fast)
-		c.remove(t, fast)
-		expectGone(t, c, fast)
-	}
-
-	e.write(t, "gate", "")
-	expectReady(t, c, slow)
 }
