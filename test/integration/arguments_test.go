@@ -53,24 +53,6 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestTargetedPlan plans a part of a module. The apply covers all of it, because the
-// arguments of plan are not those of apply.
-func TestTargetedPlan(t *testing.T) {
-	t.Parallel()
-
-	c, ns, shard, _ := useOpenTofu(t)
-
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(`
-resource "terraform_data" "first" { input = 1 }
-resource "terraform_data" "second" { input = 2 }
-output "first" { value = terraform_data.first.output }
-output "second" { value = terraform_data.second.output }
-`), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-target=terraform_data.first"} }))
-	expectReady(t, c, ws)
-	expectOutputs(t, c, ws, map[string]string{"first": "1", "second": "2"})
-}
-
 // TestTargetedDestroy destroys a part of the resources. The Workspace stays until all are
 // destroyed.
 func TestTargetedDestroy(t *testing.T) {

@@ -6,7 +6,6 @@ package integration
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -158,64 +157,6 @@ func TestCollision(t *testing.T) {
 		expectExists(t, c, stateSecret(winner, one, suffix))
 		expectAnotherLook(t, c, i, winner)
 		expectReady(t, c, winner)
-	})
-}
-
-// TestCollisionHalfway gives two Workspaces the same state while the first one of them
-// has not created all of it yet, and may never do.
-func TestCollisionHalfway(t *testing.T) {
-	t.Parallel()
-
-	const suffix = "halfway"
-
-	c, one, shard, _ := useOpenTofu(t)
-	two := c.namespace(t)
-
-	cfg := newClusterConfig(withBackend(one, suffix))
-	c.create(t, cfg)
-
-	// expectFirst ensures that the state is that of the first one.
-	expectFirst := func(t *testing.T, e evidence, first, second workspace.Workspace) {
-		t.Helper()
-		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, one+"/"+first.GetName(), "belongs to")
-		expectCondition(t, c, first, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
-		expectDone(t, e, "created")
-
-		e.write(t, "mended", "")
-		c.annotate(t, first, requestedAt, "now")
-		expectReady(t, c, first)
-		expectOutputs(t, c, first, map[string]string{"greeting": `"hello"`})
-
-		c.remove(t, second)
-		expectGone(t, c, second)
-		expectDone(t, e, "created")
-		expectExists(t, c, stateSecret(first, one, suffix))
-	}
-
-	t.Run("Applying", func(t *testing.T) {
-		t.Parallel()
-
-		// The second one begins to create, too, and it is the older one.
-		e := newEvidence(t)
-		opts := []workspaceOption{withConfig(cfg), withEvidence(t, "evidence.tf", e), withMore(t, "broken.tf")}
-		second := c.createWorkspace(t, namespacedScope, two, opts...)
-		eventually(t, func() error {
-			if time.Since(second.GetCreationTimestamp().Time) < 2*time.Second {
-				return errors.New("the new Workspace is not younger, as far as the API server can tell")
-			}
-
-			return nil
-		})
-
-		first := newTwin(second, one, append(opts, inShard(shard))...)
-		c.create(t, first)
-		expectDone(t, e, "created")
-
-		c.relabel(t, second, shard)
-		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "locked")
-
-		e.write(t, "gate", "")
-		expectFirst(t, e, first, second)
 	})
 }
 

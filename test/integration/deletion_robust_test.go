@@ -5,8 +5,6 @@
 package integration
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,76 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
-
-// TestDeletionOfFetched deletes Workspaces whose module is on their disk, and nowhere
-// else any more. It stays there until it has destroyed everything.
-func TestDeletionOfFetched(t *testing.T) {
-	t.Parallel()
-
-	const suffix = "fetched"
-
-	c, ns, shard, i := useOpenTofu(t)
-
-	files := tree{"main.tf": `
-variable "dir" {
-  type = string
-}
-
-variable "greeting" {
-  type = string
-}
-
-resource "terraform_data" "evidence" {
-  input = var.dir
-
-  provisioner "local-exec" {
-    command = "echo created >>'${self.input}/done'"
-  }
-
-  provisioner "local-exec" {
-    when    = destroy
-    command = "test -e '${self.input}/mended' && echo destroyed >>'${self.input}/done'"
-  }
-}
-`}
-
-	e, values := newEvidence(t), c.secretKey(t, ns, `greeting = "bye"`)
-	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), files)
-
-	create := func(opts ...workspaceOption) workspace.Workspace {
-		return c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(values, nil)}}, append(opts, inShard(shard),
-			withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))),
-			withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("dir", string(e)))...)
-	}
-
-	ws := create()
-	expectReady(t, c, ws)
-
-	if err := os.RemoveAll(repo.dir); err != nil {
-		t.Fatal(err)
-	}
-
-	nothing := create()
-	expectCondition(t, c, nothing, xpv2.TypeSynced, corev1.ConditionFalse, "cannot fetch module")
-	c.remove(t, nothing)
-	expectGone(t, c, nothing)
-
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: values.Name}}
-	c.patch(t, secret, map[string]any{"data": map[string]any{values.Key: nil}})
-	c.remove(t, ws)
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "couldn't find key "+values.Key)
-
-	c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "exit status 1")
-	expectAnotherRun(t, i, ws, "destroy")
-
-	e.write(t, "mended", "")
-	expectGone(t, c, ws)
-	expectDone(t, e, "created", "destroyed")
-	expectGone(t, c, stateSecret(ws, ns, suffix))
-}
 
 // TestDeletionOfBroken deletes Workspaces whose inputs are broken. It finishes
 // where there is nothing to destroy, and nowhere else.

@@ -22,40 +22,6 @@ func withEntrypoint(dir string) workspaceOption {
 	return withParameters(func(p *commonv1beta1.ModuleParameters) { p.Entrypoint = dir })
 }
 
-// TestEntrypoint runs an inline module in a subdirectory. All files that the provider
-// writes beside a module are in it.
-func TestEntrypoint(t *testing.T) {
-	t.Parallel()
-
-	c, ns, shard, i := useTerraform(t)
-
-	configuration := "terraform {\n  backend \"local\" {}\n}\n\nlocals {\n  origin = \"configuration\"\n}\n"
-	backend := `path = "partial.tfstate"`
-	cfg := c.createConfig(t, clusterScope, ns, configSpec{
-		Configuration: &configuration,
-		BackendFile:   &backend,
-		Credentials:   []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "open sesame"))},
-	})
-	ws := c.createReferring(t, clusterScope, ns, references{
-		varFiles: []commonv1beta1.VarFile{secretVars(c.secretKey(t, ns, `file = "varFile"`), nil)},
-	}, inShard(shard), withConfig(cfg), withEntrypoint("modules/network"), withVar("var", `"var"`), withModule(echo("var", "file")+`
-output "origin" { value = local.origin }
-output "credentials" { value = file("credentials.txt") }
-output "directory" { value = path.cwd }
-`))
-	expectReady(t, c, ws)
-	expectOutputs(t, c, ws, map[string]string{
-		"var":         `"var"`,
-		"file":        `"varFile"`,
-		"origin":      `"configuration"`,
-		"credentials": `"open sesame"`,
-		"directory":   `"` + filepath.Join(i.workdir(string(ws.GetUID())), "modules", "network") + `"`,
-	})
-
-	c.remove(t, ws)
-	expectGone(t, c, ws)
-}
-
 // TestEntrypointStaysInside tries to leave the directory of the Workspace.
 func TestEntrypointStaysInside(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,11 @@ func withInterruptibleLease() instanceOption {
 	return withArgs("--lease-duration=8s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms")
 }
 
+// withSteadyLease gives the instance a Lease that an outage of some seconds does not end.
+func withSteadyLease() instanceOption {
+	return withArgs("--lease-duration=40s", "--lease-renew-deadline=30s", "--lease-retry-period=500ms")
+}
+
 // applying is an instance in the middle of an apply, behind a proxy.
 type applying struct {
 	*instance
@@ -44,13 +49,13 @@ type applying struct {
 	e         evidence
 }
 
-func startApplying(t *testing.T, opts ...instanceOption) *applying {
+func startApplying(t *testing.T, lease instanceOption, opts ...instanceOption) *applying {
 	t.Helper()
 
 	c := shared.sharded.started(t)
 	shard := unique("shard")
 	a := &applying{c: c, proxy: startProxy(t, c, transparent), lease: leaseName + "-" + shard, namespace: c.namespace(t), suffix: "lease"}
-	a.instance = startInstance(t, c, append(opts, withShard(shard), withInterruptibleLease(), withKubeconfig(a.proxy.kubeconfig))...)
+	a.instance = startInstance(t, c, append(opts, withShard(shard), lease, withKubeconfig(a.proxy.kubeconfig))...)
 
 	cfg := c.createConfig(t, namespacedScope, a.namespace, withBackend(a.namespace, a.suffix))
 	a.ws, a.e = c.createGated(t, namespacedScope, a.namespace, inShard(shard), withConfig(cfg))
@@ -97,7 +102,7 @@ func (a *applying) expectNoRun(t *testing.T) {
 func TestHangingAPIServer(t *testing.T) {
 	t.Parallel()
 
-	a := startApplying(t)
+	a := startApplying(t, withInterruptibleLease())
 	a.proxy.become(hang)
 	a.expectGivenUp(t, "could not be renewed")
 	a.expectNoRun(t)
@@ -111,7 +116,7 @@ func TestHangingAPIServer(t *testing.T) {
 func TestOutageEndsBeforeRun(t *testing.T) {
 	t.Parallel()
 
-	a := startApplying(t, withCLI(newStubborn(t)), withArgs("--shutdown-grace=1m"))
+	a := startApplying(t, withInterruptibleLease(), withCLI(newStubborn(t)), withArgs("--shutdown-grace=1m"))
 	a.terminate(t)
 
 	ends := make(chan struct{})
@@ -179,7 +184,7 @@ func TestDisturbedLease(t *testing.T) {
 		},
 	}
 
-	a := startApplying(t)
+	a := startApplying(t, withSteadyLease())
 	who := expectLeaseHeld(t, a.c, leaseNamespace, a.lease)
 
 	var reads atomic.Int32
@@ -191,7 +196,7 @@ func TestDisturbedLease(t *testing.T) {
 
 		next.ServeHTTP(w, r)
 	})
-	startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withInterruptibleLease(), withKubeconfig(p.kubeconfig))
+	startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withSteadyLease(), withKubeconfig(p.kubeconfig))
 
 	for name, tc := range cases {
 		expectMore := func(n int32) {
@@ -244,7 +249,7 @@ func TestDisturbedLease(t *testing.T) {
 func TestRestoredLease(t *testing.T) {
 	t.Parallel()
 
-	a := startApplying(t)
+	a := startApplying(t, withInterruptibleLease())
 	a.c.patch(t, newLease(leaseNamespace, a.lease), map[string]any{"spec": map[string]any{"holderIdentity": "old_one"}})
 	a.expectGivenUp(t, "old_one")
 	a.expectNoRun(t)

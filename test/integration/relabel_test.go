@@ -10,51 +10,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
-// TestRelabel moves an idle Workspace to another shard.
-func TestRelabel(t *testing.T) {
-	t.Parallel()
-
-	c, ns, one, a := useOpenTofu(t)
-	_, _, two, b := useCommon(t, commonOtherTofu)
-
-	e := newEvidence(t)
-	cfg := c.createConfig(t, clusterScope, ns, withBackend(ns, "relabel"))
-	stays := c.createWorkspace(t, clusterScope, ns, inShard(one), polledOften, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	moves := c.createWorkspace(t, clusterScope, ns, inShard(one), polledOften, withConfig(cfg), withEvidence(t, "evidence.tf", e))
-
-	expectReady(t, c, stays)
-	expectReady(t, c, moves)
-	expectServedBy(t, a, moves)
-
-	c.relabel(t, moves, two)
-	expectServedBy(t, b, moves)
-	expectAnotherRun(t, b, moves, "plan")
-	expectReady(t, c, moves)
-
-	// The old shard has seen the relabel by now, because the new one has. Polls of the old
-	// one that were due already may still have happened.
-	before := len(a.runs.of(string(moves.GetUID())))
-
-	expectAnotherRun(t, a, stays, "plan")
-	expectAnotherRun(t, a, stays, "plan")
-
-	if after := len(a.runs.of(string(moves.GetUID()))); after != before {
-		t.Errorf("the old shard ran the CLI %d times after the Workspace had left", after-before)
-	}
-
-	c.changeModule(t, moves, moduleFile(t, "evidence.tf")+`
-output "owner" {
-  value = "two"
-}
-`)
-	expectOutputs(t, c, moves, map[string]string{"greeting": `"hello"`, "owner": `"two"`})
-	expectDone(t, e, "created")
-
-	c.remove(t, moves)
-	expectGone(t, c, moves)
-	expectDone(t, e, "created", "destroyed")
-}
-
 // TestRelabelReady moves a Workspace that is up to date, and whose next poll is far away.
 // The new shard trusts the status: when the number of shards changes, a great part of all
 // Workspaces moves at once.

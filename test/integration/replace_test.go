@@ -5,14 +5,11 @@
 package integration
 
 import (
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -50,30 +47,4 @@ func TestReplaceDuringApply(t *testing.T) {
 	expectClaimed(t, c, ws, leaseName+"-"+two)
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionTrue)
 	expectDone(t, e, "created")
-}
-
-// TestRemovedDuringApply removes an annotation while an instance creates the resources of
-// a Workspace, which fails. The instance records the failure in annotations before it
-// reads or writes anything else. That write must not restore the removed annotation.
-func TestRemovedDuringApply(t *testing.T) {
-	t.Parallel()
-
-	const note = "example.org/note"
-
-	c, ns, shard, _ := useOpenTofu(t)
-
-	e := newEvidence(t)
-	ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "removed"))),
-		withEvidence(t, "gated.tf", e), withModule(strings.Replace(moduleFile(t, "gated.tf"), "; done\"", "; done; exit 7\"", 1)))
-	meta.AddAnnotations(ws, map[string]string{note: "from a person"})
-	c.create(t, ws)
-	expectDone(t, e, "created")
-
-	c.annotate(t, ws, note, nil)
-	e.write(t, "gate", "")
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exit status 7")
-
-	if have, ok := ws.GetAnnotations()[note]; ok {
-		t.Errorf("an annotation that was removed during the apply is there again: %q", have)
-	}
 }

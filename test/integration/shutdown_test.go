@@ -243,7 +243,13 @@ func TestRestart(t *testing.T) {
 	expectOutputs(t, c, ws, map[string]string{"greeting": `"good morning"`})
 
 	c.annotate(t, ws, requestedAt, "now")
-	expectRuns(t, second, ws, "plan")
+	expectAnotherRun(t, second, ws, "plan")
+
+	// The other path of the CLI takes an init.
+	if runs := second.runs.of(string(ws.GetUID())); len(runs) > 2 {
+		t.Errorf("first observation after a restart: want 1 or 2 runs, got %q", runs)
+	}
+
 	second.stop(t)
 
 	third := startInstance(t, c, withShard(shard), withTerraform(), withRoot(root), withPoll(pollOften))

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -65,34 +62,6 @@ func TestVariableTypes(t *testing.T) {
 	})
 }
 
-// TestUndeclaredVariable sets variables that the module does not declare. That is an error
-// for variables that are set one by one, but not for those in a file, which may serve
-// several modules.
-func TestUndeclaredVariable(t *testing.T) {
-	t.Parallel()
-
-	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard))
-
-	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
-	bad := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(echo("known")),
-		withVar("known", `"here"`), withVar("unknown", "open sesame"))
-	good := c.createReferring(t, clusterScope, ns, references{
-		env:      []commonv1beta1.EnvVar{{Name: "TF_VAR_unknown", Value: "env"}},
-		varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, `unknown = "file"`), nil)},
-	}, inShard(shard), withConfig(cfg), withModule(echo("known")), withVarMap(`{"known": "here", "unknown": "map"}`))
-
-	expectCondition(t, c, bad, xpv2.TypeSynced, corev1.ConditionFalse, `"unknown"`)
-
-	if have := bad.GetCondition(xpv2.TypeSynced); strings.Contains(have.Message, "sesame") {
-		t.Errorf("want no value in %s", describe(have))
-	}
-
-	expectReady(t, c, good)
-	expectOutputs(t, c, good, map[string]string{"known": `"here"`})
-}
-
 // TestVariableFiles sets variables by files from ConfigMaps and Secrets in either
 // format, and by an object.
 func TestVariableFiles(t *testing.T) {
@@ -100,9 +69,10 @@ func TestVariableFiles(t *testing.T) {
 
 	c, ns, shard, _ := useTerraform(t)
 
-	r := references{varFiles: []commonv1beta1.VarFile{
+	// A file may serve several modules: a variable there need not be declared.
+	r := references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_unknown", Value: "env"}}, varFiles: []commonv1beta1.VarFile{
 		configMapVars(c.configMapKey(t, ns, "default = [\"format\"]\n"), nil),
-		configMapVars(c.configMapKey(t, ns, "public = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
+		configMapVars(c.configMapKey(t, ns, "public = {\n  syntax = \"HCL\"\n}\nunknown = \"file\"\n"), inFormat(commonv1beta1.FileFormatHCL)),
 		configMapVars(c.configMapKey(t, ns, `{"open": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
 		secretVars(c.secretKey(t, ns, "private = {\n  syntax = \"HCL\"\n}\n"), inFormat(commonv1beta1.FileFormatHCL)),
 		secretVars(c.secretKey(t, ns, `{"closed": {"syntax": "JSON"}}`), inFormat(commonv1beta1.FileFormatJSON)),
@@ -113,7 +83,7 @@ func TestVariableFiles(t *testing.T) {
 	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
 	ws := c.createReferring(t, namespacedScope, ns, r, inShard(shard), withConfig(cfg),
 		withModule(echo("default", "public", "open", "private", "closed", "object")),
-		withVarMap(`{"object": {"deep": [true, 1.5, {"er": "${text}"}]}}`))
+		withVarMap(`{"object": {"deep": [true, 1.5, {"er": "${text}"}]}, "unknown": "map"}`))
 
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{
