@@ -217,21 +217,19 @@ func TestCatchAll(t *testing.T) {
 	rest := startInstance(t, c, withArgs("--shard-catch-all"))
 	expectMetric(t, rest, `provider_terraform_shard_info{mode="catch-all",shard=""} 1`)
 
-	eachScope(t, func(t *testing.T, s scope) {
-		cfg := c.createConfig(t, s, ns, withBackend(ns, "rest"))
-		ws := c.createWorkspace(t, s, ns, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		labelled := c.createWorkspace(t, s, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "rest"))
+	ws := c.createWorkspace(t, namespacedScope, ns, withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	labelled := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 
-		expectReady(t, c, ws)
-		expectReady(t, c, labelled)
-		expectClaimed(t, c, ws, leaseName+"-catch-all")
-		expectNotServedBy(t, rest, labelled)
+	expectReady(t, c, ws)
+	expectReady(t, c, labelled)
+	expectClaimed(t, c, ws, leaseName+"-catch-all")
+	expectNotServedBy(t, rest, labelled)
 
-		c.patch(t, labelled, map[string]any{"metadata": map[string]any{"labels": map[string]any{shardLabel: nil}}})
-		expectClaimed(t, c, labelled, leaseName+"-catch-all")
-		c.request(t, labelled)
-		expectServedBy(t, rest, labelled)
-	})
+	c.patch(t, labelled, map[string]any{"metadata": map[string]any{"labels": map[string]any{shardLabel: nil}}})
+	expectClaimed(t, c, labelled, leaseName+"-catch-all")
+	c.request(t, labelled)
+	expectServedBy(t, rest, labelled)
 }
 
 // testUnshardedNextToShards starts both kinds of instances: each leaves the Workspaces of

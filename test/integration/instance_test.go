@@ -154,9 +154,9 @@ func newInstance(dir string, c *cluster, opts ...instanceOption) (*instance, err
 	return i, nil
 }
 
-// environment returns the environment of a process of the provider. Its temporary files are in dir. It has only the PATH
-// from the environment of the tests: a CLI configuration of the machine, for example,
-// would change the results.
+// environment returns the environment of a process of the provider, whose temporary files are in
+// dir. It has only the PATH from the environment of the tests: a CLI configuration of the machine,
+// for example, would change the results.
 func environment(dir string, vars ...map[string]string) []string {
 	all := map[string]string{
 		"PATH":   os.Getenv("PATH"),
@@ -294,8 +294,9 @@ func (i *instance) end() error {
 		}
 	}
 
-	if strings.Contains(i.output.String(), "WARNING: DATA RACE") {
-		errs = append(errs, errors.New("instance has a data race"))
+	if _, report, ok := strings.Cut(i.output.String(), "WARNING: DATA RACE"); ok {
+		lines := strings.Split(report, "\n")
+		errs = append(errs, errors.Errorf("instance has a data race: %s", strings.Join(lines[:min(len(lines), 80)], "\n")))
 	}
 
 	return errors.Join(errs...)

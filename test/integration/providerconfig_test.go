@@ -89,18 +89,16 @@ func TestCorrectedBackend(t *testing.T) {
 
 	c, ns, shard, _ := useOpenTofu(t)
 
-	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
-		cfg := newConfig(ns, withBackend("no-such-namespace", suffix))
-		c.create(t, cfg)
+	cfg := newClusterConfig(withBackend("no-such-namespace", suffix))
+	c.create(t, cfg)
 
-		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "no-such-namespace")
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "no-such-namespace")
 
-		c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, suffix).Configuration}})
-		c.request(t, ws)
-		expectReady(t, c, ws)
-		expectExists(t, c, stateSecret(ws, ns, suffix))
-	})
+	c.patch(t, cfg, map[string]any{"spec": map[string]any{"configuration": withBackend(ns, suffix).Configuration}})
+	c.request(t, ws)
+	expectReady(t, c, ws)
+	expectExists(t, c, stateSecret(ws, ns, suffix))
 }
 
 // TestChangedBackend gives a ProviderConfig another backend than the one with the state.

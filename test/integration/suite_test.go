@@ -5,7 +5,8 @@
 // Package integration tests the provider from the outside: real processes of it, built
 // with the race detector, against a real API server, running a real CLI.
 //
-// Each test has its own names, namespaces, directories and shards. Tests of sharded
+// Each test has its own names and namespaces. A test that needs no options of an instance uses a
+// common one. The others have their own instances, directories and shards. Tests of sharded
 // instances share one control plane and run in parallel. An unsharded instance serves all
 // Workspaces, so its tests have other control planes and run on them one after the other.
 package integration

@@ -25,44 +25,40 @@ func TestConfigUsedByTwoShards(t *testing.T) {
 	c, ns, one, a := useOpenTofu(t)
 	_, _, two, b := useCommon(t, commonOtherTofu)
 
-	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
-		t.Parallel()
+	cfg := newClusterConfig(withBackend(ns, "usage"))
+	c.create(t, cfg)
 
-		cfg := newConfig(ns, withBackend(ns, "usage"))
-		c.create(t, cfg)
-
-		text := withModule(moduleFile(t, "outputs.tf"))
-		as := c.createWorkspace(t, s, ns, inShard(one), polledOften, withConfig(cfg), text)
-		bs := c.createWorkspace(t, s, ns, inShard(two), polledOften, withConfig(cfg), text)
-		polls := func() {
-			expectAnotherRun(t, a, as, "plan")
-			expectAnotherRun(t, b, bs, "plan")
-		}
-
-		expectReady(t, c, as)
-		expectReady(t, c, bs)
-		expectUsers(t, c, cfg, 2)
-		polls()
-		expectSettled(t, c, cfg, polls)
-
-		c.remove(t, cfg)
-		expectTerminating(t, c, cfg)
-		polls()
-		expectSettled(t, c, cfg, polls)
-		expectUsers(t, c, cfg, 2)
-
-		c.remove(t, as)
-		expectGone(t, c, as)
-		collectGarbage(t, c, as)
-		expectUsers(t, c, cfg, 1)
+	text := withModule(moduleFile(t, "outputs.tf"))
+	as := c.createWorkspace(t, namespacedScope, ns, inShard(one), polledOften, withConfig(cfg), text)
+	bs := c.createWorkspace(t, namespacedScope, ns, inShard(two), polledOften, withConfig(cfg), text)
+	polls := func() {
+		expectAnotherRun(t, a, as, "plan")
 		expectAnotherRun(t, b, bs, "plan")
-		expectUsers(t, c, cfg, 1)
+	}
 
-		c.remove(t, bs)
-		expectGone(t, c, bs)
-		collectGarbage(t, c, bs)
-		expectGone(t, c, cfg)
-	})
+	expectReady(t, c, as)
+	expectReady(t, c, bs)
+	expectUsers(t, c, cfg, 2)
+	polls()
+	expectSettled(t, c, cfg, polls)
+
+	c.remove(t, cfg)
+	expectTerminating(t, c, cfg)
+	polls()
+	expectSettled(t, c, cfg, polls)
+	expectUsers(t, c, cfg, 2)
+
+	c.remove(t, as)
+	expectGone(t, c, as)
+	collectGarbage(t, c, as)
+	expectUsers(t, c, cfg, 1)
+	expectAnotherRun(t, b, bs, "plan")
+	expectUsers(t, c, cfg, 1)
+
+	c.remove(t, bs)
+	expectGone(t, c, bs)
+	collectGarbage(t, c, bs)
+	expectGone(t, c, cfg)
 }
 
 // expectUsers waits until the ProviderConfig says that it has so many users.
