@@ -93,6 +93,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 	}
 
 	wo := i.workspaceOptions(co)
+
 	for _, k := range workspace.Kinds() {
 		if err := start(func() error { return workspacectrl.Setup(i.mgr, k, wo) }, k.GroupVersionKind); err != nil {
 			return err

@@ -62,7 +62,7 @@ type Drain struct {
 // shutdown began, and reconciles for at most limit after Abort.
 func New(grace, limit time.Duration) *Drain {
 	runs, cancelRuns := context.WithCancel(context.Background())
-	reconciles, cancelReconciles := context.WithCancel(context.Background())
+	reconciles, cancelReconciles := context.WithCancel(context.Background()) //nolint:gosec // Abort calls it.
 
 	return &Drain{grace: grace, limit: limit, runs: runs, cancelRuns: cancelRuns, reconciles: reconciles, cancelReconciles: cancelReconciles}
 }

@@ -212,7 +212,7 @@ func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (schedule.Observation, error) {
 	state := summarizeState(e.prior)
 	// The next observation corrects the rest.
-	state.Resources = max(state.Resources+a.Summary.Add+a.Summary.Import-a.Summary.Destroy, 0)
+	state.Resources = max(state.Resources+a.Add+a.Import-a.Destroy, 0)
 
 	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: a.Outputs, State: &state}
 

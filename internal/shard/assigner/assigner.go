@@ -240,7 +240,6 @@ func (a *Assigner) balance(ctx context.Context, m *membership) error {
 
 			switch {
 			case ctx.Err() != nil:
-				return nil
 			case err != nil:
 				next = again.Step()
 				a.Log.Info("Cannot rebalance, trying again", "error", err, "after", next)
