@@ -39,13 +39,17 @@ type Observer struct {
 type trackedLease struct {
 	observation
 
+	// read is the time of that read.
+	read time.Time
+
 	// renewed says that the current holder was seen to write the Lease, and assignable what the
 	// Lease says.
 	renewed, assignable bool
 }
 
 // NewObserver returns an Observer that reads with live, which must not be a cache: a cache may be
-// older than the Lease in question. t is the timing of the Leases.
+// older than the Lease in question. t is the timing of the Leases. An answer of alive may be as old
+// as its retry period.
 func NewObserver(live client.Reader, namespace string, t Timing, log logging.Logger) *Observer {
 	return &Observer{
 		live:      live,
@@ -78,10 +82,16 @@ func (o *Observer) NeedLeaderElection() bool { return false }
 // Namespace of the Leases.
 func (o *Observer) Namespace() string { return o.namespace }
 
-// State of the instance with the supplied identity and Lease. It reads the Lease from the API
-// server: at an earlier read the instance may not have started yet. The Lease may be in another
-// namespace. Without the right to read it the state is unknown.
+// State of the instance with the supplied identity and Lease. An answer of alive may be a little
+// old: the instance may be dead now. An answer of dead needs a read that started after this call: at
+// an earlier read the instance may not have started yet. The Lease may be in another namespace.
+// There it is read only when its state is requested, and without the right to read it the state is
+// unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
+	if o.recently(lease, identity) {
+		return Alive
+	}
+
 	l, err := o.get(ctx, lease)
 	if err != nil {
 		return Unknown
@@ -91,6 +101,16 @@ func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity s
 	defer o.mu.Unlock()
 
 	return o.track(lease, l).state(identity, o.now())
+}
+
+// recently says whether the instance was alive at the last read of its Lease, a moment ago.
+func (o *Observer) recently(lease client.ObjectKey, identity string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	r, ok := o.leases[lease]
+
+	return ok && o.now().Sub(r.read) < o.timing.RetryPeriod && r.mayLive(identity, o.now())
 }
 
 // unsharded is the Lease of the unsharded instance.
@@ -216,10 +236,18 @@ func (o *Observer) refresh(ctx context.Context) error {
 		}
 	}
 
-	for key := range o.leases {
+	for key, r := range o.leases {
+		if found[key] {
+			continue
+		}
+
 		// Its holder counts as dead one duration after the deletion of the Lease was noticed.
-		if !found[key] && key.Namespace == o.namespace {
+		if key.Namespace == o.namespace {
 			o.track(key, nil)
+		}
+
+		if r.forgettable(o.now()) {
+			delete(o.leases, key)
 		}
 	}
 
@@ -239,6 +267,7 @@ func (o *Observer) track(key client.ObjectKey, l *coordinationv1.Lease) *tracked
 
 	before := r.version
 	r.see(l, o.now())
+	r.read = o.now()
 	r.renewed = r.renewed || (ok && r.version != before)
 
 	if l != nil {

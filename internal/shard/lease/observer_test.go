@@ -28,26 +28,98 @@ func named(name string) leaseOption {
 	return func(l *coordinationv1.Lease) { l.Name = name }
 }
 
-// TestObserver ensures that each answer needs a read: TestObservation has the rules.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 
-	name := named(shard.CatchAll().LeaseName())
+	name := shard.CatchAll().LeaseName()
 	timing := Timing{Duration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second}
+
+	type want struct {
+		State State
+		// Reads is the number of reads for the answer.
+		Reads int
+	}
 
 	cases := map[string]struct {
 		reason string
-		// before is the Lease at the last read, a second ago, and now the current one.
-		before, now *coordinationv1.Lease
-		err         error
-		want        State
+		// before is the Lease at the last read, at time zero.
+		before *coordinationv1.Lease
+		now    *coordinationv1.Lease
+		err    error
+		at     time.Duration
+		want   want
 	}{
-		"Alive":      {reason: "It holds the Lease.", before: newLease(name), now: newLease(name), want: Alive},
-		"DeadSince":  {reason: "It has released the Lease.", before: newLease(name), now: newLease(name, version2, signedBy(me), releasedBy(me)), want: Dead},
-		"BornSince":  {reason: "The current holder was not dead before: it had not started.", before: newLease(name, signedBy(old), releasedBy(old)), now: newLease(name, version2), want: Alive},
-		"Unreadable": {reason: "An instance whose Lease cannot be read may be alive.", before: newLease(name), err: errors.New("boom"), want: Unknown},
-		"Missing":    {reason: "The Lease may have existed when the state was requested.", want: Alive},
-		"Deleted":    {reason: "A deleted Lease counts until its expiry.", before: newLease(name), want: Alive},
+		"AliveRecently": {
+			reason: "An answer of alive may be a little old: many Workspaces wait for one instance.",
+			before: newLease(named(name)),
+			at:     2*time.Second - 1,
+			want:   want{State: Alive},
+		},
+		"AliveTooLongAgo": {
+			reason: "The last read is too old.",
+			before: newLease(named(name)),
+			now:    newLease(named(name), version2, signedBy(me), releasedBy(me)),
+			at:     2 * time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"BornSince": {
+			reason: "The current holder was not dead before: it had not started.",
+			before: newLease(named(name), signedBy(old), releasedBy(old)),
+			now:    newLease(named(name), version2),
+			at:     time.Second,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"SucceededSince": {
+			reason: "Another incarnation held it at the last read.",
+			before: newLease(named(name), heldBy(rival)),
+			now:    newLease(named(name), version2),
+			at:     time.Second,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"Dead": {
+			reason: "Death is final, but only a new read proves it.",
+			before: newLease(named(name), heldBy(rival), signedBy(rival+","+me)),
+			now:    newLease(named(name), heldBy(rival), signedBy(rival+","+me)),
+			at:     time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"Expired": {
+			reason: "It was not renewed since the last read.",
+			before: newLease(named(name)),
+			now:    newLease(named(name)),
+			at:     10 * time.Second,
+			want:   want{State: Dead, Reads: 1},
+		},
+		"Unreadable": {
+			reason: "An instance whose Lease cannot be read may be alive.",
+			before: newLease(named(name)),
+			err:    errors.New("boom"),
+			at:     time.Hour,
+			want:   want{State: Unknown, Reads: 1},
+		},
+		"UnreadableRecently": {
+			reason: "An instance that was alive a moment ago may be alive.",
+			before: newLease(named(name)),
+			err:    errors.New("boom"),
+			at:     time.Second,
+			want:   want{State: Alive},
+		},
+		"Missing": {
+			reason: "The Lease may have existed when the state was requested.",
+			want:   want{State: Alive, Reads: 1},
+		},
+		"Deleted": {
+			reason: "A deleted Lease counts until its expiry.",
+			before: newLease(named(name)),
+			at:     10*time.Second - 1,
+			want:   want{State: Alive, Reads: 1},
+		},
+		"DeletedAfterLong": {
+			reason: "It was not read for its whole duration. Its holder may have renewed it until a moment ago.",
+			before: newLease(named(name)),
+			at:     10 * time.Second,
+			want:   want{State: Alive, Reads: 1},
+		},
 	}
 
 	for testName, tc := range cases {
@@ -63,12 +135,12 @@ func TestObserver(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			now = now.Add(time.Second)
+			now = now.Add(tc.at)
 			l.lease, l.err = tc.now, tc.err
 
-			got := o.State(t.Context(), client.ObjectKey{Namespace: namespace, Name: shard.CatchAll().LeaseName()}, me)
-			if diff := cmp.Diff(tc.want, got); diff != "" || l.gets != 1 {
-				t.Errorf("%s\nState(...): %d reads, -want, +got:\n%s", tc.reason, l.gets, diff)
+			got := want{State: o.State(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, me), Reads: l.gets}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -286,6 +358,21 @@ func TestObserverStart(t *testing.T) {
 
 		if diff := cmp.Diff(Dead, o.State(ctx, client.ObjectKey{Namespace: namespace, Name: name}, me)); diff != "" {
 			t.Errorf("State(...): -want, +got:\n%s", diff)
+		}
+
+		l.mu.Lock()
+		l.lease = nil
+		l.mu.Unlock()
+
+		<-time.After(forgetAfter + time.Minute)
+		synctest.Wait()
+
+		o.mu.Lock()
+		known := len(o.leases)
+		o.mu.Unlock()
+
+		if diff := cmp.Diff(0, known); diff != "" {
+			t.Errorf("Leases that are gone are forgotten: -want, +got:\n%s", diff)
 		}
 
 		cancel()

@@ -252,10 +252,10 @@ func (o *observation) longest() time.Duration { return max(o.duration, o.fallbac
 // state returns the state of the instance with the supplied identity, for a question that is
 // asked now.
 func (o *observation) state(identity string, now time.Time) State {
-	s, known := o.seen[identity]
+	_, known := o.seen[identity]
 
 	switch {
-	case now.Before(s.until):
+	case o.mayLive(identity, now):
 		return Alive
 	case identity == "", known, slices.Contains(o.ended, identity):
 		return Dead
@@ -264,6 +264,12 @@ func (o *observation) state(identity string, now time.Time) State {
 	o.note(identity, sighting{until: now.Add(o.longest()), duration: o.longest(), asked: true})
 
 	return Alive
+}
+
+// mayLive says whether the instance with the supplied identity was seen or asked for recently
+// enough to be alive.
+func (o *observation) mayLive(identity string, now time.Time) bool {
+	return now.Before(o.seen[identity].until)
 }
 
 // alive returns an instance other than the supplied ones that was seen to hold the Lease and may
@@ -283,3 +289,19 @@ func (o *observation) alive(now time.Time, except ...string) (string, time.Time)
 
 	return identity, until
 }
+
+// forgettable says whether an observation of a deleted Lease can be dropped: all of its instances
+// have been dead for so long that no more questions about them are expected.
+func (o *observation) forgettable(now time.Time) bool {
+	for _, s := range o.seen {
+		if now.Before(s.until.Add(forgetAfter)) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// forgetAfter is how long the death of an instance is remembered after its Lease is deleted. After
+// that, the answer for this instance is alive for the duration of another Lease.
+const forgetAfter = time.Hour

@@ -99,11 +99,15 @@ func TestObservation(t *testing.T) {
 	}{
 		"First": {
 			reason: "A Lease that is seen for the first time may have been renewed just now, regardless of its time.",
-			read:   []reading{{lease: newLease()}}, at: 10*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease()}},
+			at:     10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"Expired": {
 			reason: "It did not change for its duration.",
-			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease()}}, at: 10 * time.Second, want: want{State: Dead},
+			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease()}},
+			at:     10 * time.Second,
+			want:   want{State: Dead},
 		},
 		"Renewed": {
 			reason: "The duration of a changed Lease counts from the change.",
@@ -111,7 +115,9 @@ func TestObservation(t *testing.T) {
 		},
 		"RenewedAfterExpiry": {
 			reason: "It was not renewed in time, but no other instance has taken it.",
-			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2)}}, at: time.Minute, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2)}},
+			at:     time.Minute,
+			want:   want{State: Alive, Alive: me},
 		},
 		"Shortened": {
 			reason: "A holder that writes a shorter duration relies on nothing longer.",
@@ -134,16 +140,19 @@ func TestObservation(t *testing.T) {
 		"Succeeded": {
 			reason: "Its successor names me as the previous holder.",
 			read:   []reading{{lease: newLease()}, {at: time.Second, lease: newLease(version2, heldBy(rival), signedBy(rival+","+me))}},
-			at:     time.Second, want: want{State: Dead, Alive: rival},
+			at:     time.Second,
+			want:   want{State: Dead, Alive: rival},
 		},
 		"SucceededLongAgo": {
 			reason: "Later successors keep the name.",
-			read:   []reading{{lease: newLease(heldBy(rival), signedBy(rival+","+old+","+me))}}, want: want{State: Dead, Alive: rival},
+			read:   []reading{{lease: newLease(heldBy(rival), signedBy(rival+","+old+","+me))}},
+			want:   want{State: Dead, Alive: rival},
 		},
 		"AnotherHolder": {
 			reason: "Another instance holds the Lease and does not name me as the previous holder: the Lease may come from a backup.",
 			read:   []reading{{lease: newLease()}, {at: 5 * time.Second, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
-			at:     15*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     15*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"AnotherHolderExpired": {
 			reason: "I may have renewed it until the change was noticed, and not since. Renewals by the other one do not matter.",
@@ -158,58 +167,73 @@ func TestObservation(t *testing.T) {
 		"Released": {
 			reason: "The holder released it, and the Lease says so.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Second, lease: newLease(version2, signedBy(me), releasedBy(me))}},
-			at:     time.Second, want: want{State: Dead},
+			at:     time.Second,
+			want:   want{State: Dead},
 		},
 		"FirstReleased": {
 			reason: "An instance that has just started reads that, too.",
-			read:   []reading{{lease: newLease(signedBy(me), releasedBy(me))}}, want: want{State: Dead},
+			read:   []reading{{lease: newLease(signedBy(me), releasedBy(me))}},
+			want:   want{State: Dead},
 		},
 		"Emptied": {
 			reason: "It was not emptied by the holder.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
-			at:     19*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedAndExpired": {
 			reason: "An emptied Lease is no sign of life.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: 9 * time.Second, lease: newLease(version2, signedBy(me), heldBy(""))}},
-			at:     19 * time.Second, want: want{State: Dead},
+			at:     19 * time.Second,
+			want:   want{State: Dead},
 		},
 		"EmptiedUnsigned": {
 			reason: "The same is true of a holder without signature.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(version2, heldBy(""))}},
-			at:     19*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"FirstEmptied": {
 			reason: "The last holder that signed it may have renewed it just before.",
-			read:   []reading{{lease: newLease(signedBy(me), heldBy(""))}}, at: 10*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease(signedBy(me), heldBy(""))}},
+			at:     10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedByBackup": {
 			reason: "The backup is from a time at which another instance had released it.",
 			read:   []reading{{lease: newLease(signedBy(me + "," + old))}, {at: time.Second, lease: newLease(version2, signedBy(old), releasedBy(old))}},
-			at:     11*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     11*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"Deleted": {
 			reason: "A person has deleted it. Its holder continues and makes it again.",
-			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}}, at: 19*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"DeletedAfterLong": {
 			reason: "This process could not read the Lease for longer than its duration. The holder may have renewed it right before it was deleted.",
-			read:   []reading{{lease: newLease()}, {at: time.Minute}}, at: time.Minute + 10*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease()}, {at: time.Minute}},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"EmptiedAfterLong": {
 			reason: "The same is true of a Lease that was emptied.",
 			read:   []reading{{lease: newLease(signedBy(me))}, {at: time.Minute, lease: newLease(version2, signedBy(me), heldBy(""))}},
-			at:     time.Minute + 10*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"RestoredAfterLong": {
 			reason: "The same is true of a Lease with another holder that does not name me as the previous holder.",
 			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(old), signedBy(old), renewed(0, 9*time.Second))}},
-			at:     time.Minute + 10*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     time.Minute + 10*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"SucceededAfterLong": {
 			reason: "A successor that names me as the previous holder proves my death.",
 			read:   []reading{{lease: newLease()}, {at: time.Minute, lease: newLease(version2, heldBy(rival), signedBy(rival+","+me))}},
-			at:     time.Minute, want: want{State: Dead, Alive: rival},
+			at:     time.Minute,
+			want:   want{State: Dead, Alive: rival},
 		},
 		"EmptiedAfterTenure": {
 			reason: "The Lease was deleted, made again by its holder, and emptied: the last holder that signed it may have renewed it just before.",
@@ -223,20 +247,27 @@ func TestObservation(t *testing.T) {
 		},
 		"DeletedWhenLonger": {
 			reason: "The last renewal may have had a longer duration: up to the longest of any Lease of such instances.",
-			read:   []reading{{lease: newLease(renewed(0, 2*time.Second))}, {at: time.Second}}, at: 6*time.Second - 1, want: want{State: Alive, Alive: me},
+			read:   []reading{{lease: newLease(renewed(0, 2*time.Second))}, {at: time.Second}},
+			at:     6*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"DeletedAndExpired": {
 			reason: "The holder has not made it again in time.",
-			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}}, at: 19 * time.Second, want: want{State: Dead},
+			read:   []reading{{lease: newLease()}, {at: 9 * time.Second}},
+			at:     19 * time.Second,
+			want:   want{State: Dead},
 		},
 		"StillDeleted": {
 			reason: "A later read without a Lease adds nothing.",
-			read:   []reading{{lease: newLease()}, {at: 5 * time.Second}, {at: 10 * time.Second}}, at: 15 * time.Second, want: want{State: Dead},
+			read:   []reading{{lease: newLease()}, {at: 5 * time.Second}, {at: 10 * time.Second}},
+			at:     15 * time.Second,
+			want:   want{State: Dead},
 		},
 		"MadeAgain": {
 			reason: "A new Lease may begin with a version of the old one.",
 			read:   []reading{{lease: newLease()}, {at: 9 * time.Second, lease: newLease(withUID("another"))}},
-			at:     19*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     19*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 		"Dethroned": {
 			reason: "A restored Lease revives a dead instance only for a while.",
@@ -260,7 +291,8 @@ func TestObservation(t *testing.T) {
 		"NoDuration": {
 			reason: "A Lease without a duration lasts as long as mine.",
 			read:   []reading{{lease: newLease(func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = nil })}},
-			at:     5*time.Second - 1, want: want{State: Alive, Alive: me},
+			at:     5*time.Second - 1,
+			want:   want{State: Alive, Alive: me},
 		},
 	}
 
