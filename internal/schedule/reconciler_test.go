@@ -112,6 +112,51 @@ func TestReconciler(t *testing.T) {
 			written: settled(changedSpec, notSynced),
 			want:    outcome{Ran: true, Free: 1, Result: again},
 		},
+		"Updated": {
+			reason: "After an update, the managed reconciler wants no second observation.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+
+				return poll, nil
+			},
+			written: settled(changedSpec),
+			polled:  true,
+			want:    outcome{Ran: true, Free: 1},
+		},
+		"DestroyedElsewhere": {
+			reason: "The Workspace has left the cache during the destroy: another instance observes it.",
+			ws:     settled(beingDeleted),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.ForgetObservation(settled(beingDeleted))
+
+				return again, nil
+			},
+			written: settled(beingDeleted),
+			want:    outcome{Ran: true, Free: 1, Result: again},
+		},
+		"NotDestroyed": {
+			reason: "Something is left.",
+			ws:     settled(beingDeleted),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(beingDeleted), Observation{Exists: true, Deleted: true})
+
+				return again, nil
+			},
+			written: settled(beingDeleted),
+			want:    outcome{Ran: true, Free: 1, Result: again},
+		},
+		"NotCreated": {
+			reason: "There is nothing yet, and nobody has deleted the Workspace.",
+			ws:     settled(changedSpec),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec), Observation{})
+
+				return again, nil
+			},
+			written: settled(changedSpec),
+			want:    outcome{Ran: true, Free: 1, Result: again},
+		},
 		"Failed": {
 			reason: "The time of the retry is that of the record, which the condition shows.",
 			ws:     settled(changedSpec),

@@ -80,20 +80,23 @@ func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.O
 }
 
 func (c *statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	return write(o, func(o client.Object) error { return c.Client.Update(ctx, o, opts...) })
+	return write(ctx, o, func(o client.Object) error { return c.Client.Update(ctx, o, opts...) })
 }
 
 func (c *statusClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-	return write(o, func(o client.Object) error { return c.Client.Patch(ctx, o, p, opts...) })
+	return write(ctx, o, func(o client.Object) error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
 // write writes an object, and takes over only its metadata and its claim from the response. The
 // generation stays that of the specification that was read.
-func write(o client.Object, fn func(o client.Object) error) error {
+func write(ctx context.Context, o client.Object, fn func(o client.Object) error) error {
 	claimable, ok := o.(Claimable)
 	if !ok {
 		return fn(o)
 	}
+
+	// The version in the context is not the latest one any more, and need not have the claim of it.
+	keepLatest(ctx, claimable, false)
 
 	latest := copyOf(claimable)
 

@@ -84,8 +84,8 @@ func isLatest(ctx context.Context, o, latest client.Object) bool {
 	return true
 }
 
-// keepLatest records the version of an object after an update of its status. Without certainty that
-// o is that version, the next Get is a request.
+// keepLatest records the version of an object after a write. Without certainty that o is that
+// version, the next Get is a request.
 func keepLatest(ctx context.Context, o Claimable, certain bool) {
 	l := latestIn(ctx)
 	if l == nil {

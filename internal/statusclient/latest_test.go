@@ -109,6 +109,28 @@ func testLatest(t *testing.T, live client.Client, cached client.Reader) {
 	}
 }
 
+// testWrittenThenPatched patches an object after an update of its status: what was written is not the
+// latest version any more, and another instance may have claimed it.
+func testWrittenThenPatched(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	c, ctx := NewClient(live, cached), WithWritten(t.Context())
+	ws := create(t, live, "patched")
+	ws.SetConditions(xpv2.Available())
+
+	if err := c.Status().Update(ctx, ws); err != nil || Written(ctx) == nil {
+		t.Fatalf("Written(...) after an update: want an object, got %v and error %v", Written(ctx), err)
+	}
+
+	if err := c.Patch(ctx, ws, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := Written(ctx); got != nil {
+		t.Errorf("Written(...) after a patch: want nothing, got %v", got)
+	}
+}
+
 func label(t *testing.T, live client.Client, name string) {
 	t.Helper()
 
