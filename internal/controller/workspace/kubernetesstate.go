@@ -41,6 +41,9 @@ const (
 
 	// maxKubernetesState limits the size of a state. A Secret has 1 MiB at most, compressed.
 	maxKubernetesState = 64 << 20
+
+	// maxEmptyState limits the size of a state that may be empty. It is read after failed plans, too.
+	maxEmptyState = 64 << 10
 )
 
 // backendHere returns the backend of the Workspace, and false if it is not certain that it is a
@@ -55,13 +58,13 @@ func (e *external) backendHere() (runner.KubernetesBackend, bool) {
 // kubernetesState returns the state in the Secret of the named Terraform workspace. The state is nil
 // if the Secret has none that can be read: it may be encrypted, for example. The Secret is nil if
 // there is none.
-func (e *external) kubernetesState(ctx context.Context, b runner.KubernetesBackend, name string) (*corev1.Secret, *terraform.State, error) {
+func (e *external) kubernetesState(ctx context.Context, b runner.KubernetesBackend, name string, limit int64) (*corev1.Secret, *terraform.State, error) {
 	secret := newStateSecret(b, name)
 	if err := e.live.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
 		return nil, nil, errors.Wrap(resource.IgnoreNotFound(err), "cannot get state")
 	}
 
-	state, err := parseSecret(secret)
+	state, err := parseSecret(secret, limit)
 	if err != nil {
 		return secret, nil, nil //nolint:nilerr // See above.
 	}
@@ -78,13 +81,13 @@ func newStateSecret(b runner.KubernetesBackend, name string) *corev1.Secret {
 }
 
 // parseSecret returns the state in a Secret, as the backend compresses it.
-func parseSecret(s *corev1.Secret) (*terraform.State, error) {
+func parseSecret(s *corev1.Secret, limit int64) (*terraform.State, error) {
 	r, err := gzip.NewReader(bytes.NewReader(s.Data["tfstate"]))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot decompress state")
 	}
 
-	data, err := io.ReadAll(io.LimitReader(r, maxKubernetesState))
+	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot decompress state")
 	}
@@ -100,7 +103,7 @@ func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*t
 	}
 
 	if b, here := e.backendHere(); here {
-		if _, state, _ := e.kubernetesState(ctx, b, meta.GetExternalName(ws)); ownsState(ws, state) {
+		if _, state, _ := e.kubernetesState(ctx, b, meta.GetExternalName(ws), maxKubernetesState); ownsState(ws, state) {
 			return state, nil
 		}
 	}
@@ -124,7 +127,7 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 		return false
 	}
 
-	secret, state, err := e.kubernetesState(ctx, b, name)
+	secret, state, err := e.kubernetesState(ctx, b, name, maxKubernetesState)
 	if err != nil || state == nil || state.Resources > 0 {
 		return false
 	}
@@ -207,7 +210,7 @@ func (e *external) removeEmptyState(ctx context.Context, b runner.KubernetesBack
 		return
 	}
 
-	secret, state, err := e.kubernetesState(ctx, b, name)
+	secret, state, err := e.kubernetesState(ctx, b, name, maxEmptyState)
 	if err != nil || (secret != nil && (state == nil || !isBlank(state) || e.deleteVersion(ctx, secret) != nil)) {
 		return
 	}

@@ -182,5 +182,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 func isCreated(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
 		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue &&
-		ws.GetOwnership().CreationSucceeded != nil
+		ws.GetOwnership().CreationSucceeded != nil &&
+		// Something else may have created a part of it since an earlier creation of this Workspace.
+		ws.GetObservation().Plan == nil
 }

@@ -405,6 +405,11 @@ func TestReady(t *testing.T) {
 	t.Parallel()
 
 	created := func(ws *clusterv1beta1.Workspace) { workspace.Succeed(ws, time.Now()) }
+	planned := func(ws *clusterv1beta1.Workspace) {
+		o := ws.GetObservation()
+		o.Plan = &commonv1beta1.PlanSummary{Add: 1}
+		ws.SetObservation(o)
+	}
 	conditions := func(c ...xpv2.Condition) func(ws *clusterv1beta1.Workspace) {
 		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
 	}
@@ -417,6 +422,7 @@ func TestReady(t *testing.T) {
 		"Created":      {reason: "An apply is complete when it ends.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonAvailable},
 		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
 		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonCreating},
+		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonCreating},
 		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
 	}
 
