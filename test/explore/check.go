@@ -36,7 +36,7 @@ func expect(t *testing.T, reason string, got Result, want string) {
 const few = 2_000
 
 // ExpectSafe explores worlds in which nothing may go wrong. With -short, it explores only the
-// first states of each: most broken rules show after few moves, see TestModelWithoutRule.
+// first states of each: more than half of the rules, when broken, show in these.
 func ExpectSafe[S comparable, M any, W Model[S, M]](t *testing.T, worlds map[string]W) {
 	t.Helper()
 

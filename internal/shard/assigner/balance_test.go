@@ -34,10 +34,13 @@ func TestBalance(t *testing.T) {
 		fail int
 		// changes are how often the members change, each after a minute.
 		changes int
-		want    int
+		// during says that the members also change during the first list.
+		during bool
+		want   int
 	}{
 		"Settled": {reason: "One list is enough until the next resync.", want: 2},
 		"Changed": {reason: "Each change of the members needs one.", changes: 2, want: 4},
+		"During":  {reason: "A list that began before a change does not count for it.", during: true, want: 3},
 		"Failed":  {reason: "A list that fails is repeated.", fail: 3, want: 5},
 	}
 
@@ -48,11 +51,15 @@ func TestBalance(t *testing.T) {
 				s := runtime.NewScheme()
 				metav1.AddMetaToScheme(s) //nolint:errcheck // It cannot fail for an empty scheme.
 
-				lists := 0
+				lists, m := 0, &membership{}
 				kube := interceptor.NewClient(fake.NewClientBuilder().WithScheme(s).Build(), interceptor.Funcs{
 					List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 						if lists++; lists <= tc.fail {
 							return errors.New("boom")
+						}
+
+						if tc.during && lists == 1 {
+							m.set(Members{Here: []string{"one"}})
 						}
 
 						return nil
@@ -62,7 +69,6 @@ func TestBalance(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), resync+resync/2)
 				defer cancel()
 
-				m := &membership{}
 				a := &Assigner{Kinds: []schema.GroupVersionKind{kind}, Live: kube, Log: logging.NewNopLogger()}
 
 				go func() {

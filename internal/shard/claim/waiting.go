@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -51,7 +52,7 @@ func (c *Claims) handedOff(r ref, s Situation) {
 // has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
 // is not served.
 func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
-	overdue := c.waits.since(r, s.Claimed) > c.LongestRun
+	overdue := c.waits.since(r, o.GetUID(), s.Claimed) > c.LongestRun
 
 	message, warn := c.reason(a, s, overdue)
 	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
@@ -60,7 +61,7 @@ func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
 		e, again = event.Warning(reasonWaiting, errors.New(message)), repeatWarning
 	}
 
-	if c.waits.due(r, message, again) {
+	if c.waits.due(r, o.GetUID(), message, again) {
 		c.Recorder.Event(o, e)
 	}
 }
@@ -68,7 +69,7 @@ func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
 // reportRefusal records an Event if the API server, or an admission webhook, refuses the claim of
 // this instance. Nothing else on the Workspace shows the reason.
 func (c *Claims) reportRefusal(r ref, o client.Object, err error) {
-	if isRefusal(err) && c.waits.due(r, err.Error(), repeatWarning) {
+	if isRefusal(err) && c.waits.due(r, o.GetUID(), err.Error(), repeatWarning) {
 		c.Recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
@@ -111,12 +112,14 @@ type waits struct {
 
 // A message is the last one about a Workspace.
 type message struct {
+	uid  types.UID
 	text string
 	sent time.Time
 }
 
 // A stay is the wait of a Workspace for other instances.
 type stay struct {
+	uid   types.UID
 	began time.Time
 
 	// claim that it waits for, and the time since which it waits for that one.
@@ -129,13 +132,14 @@ func newWaits(changed func(waiting int)) *waits {
 }
 
 // since records that a Workspace waits for the holder of a claim, and returns for how long.
-func (l *waits) since(r ref, c Claim) time.Duration {
+func (l *waits) since(r ref, uid types.UID, c Claim) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	// Another Workspace may have had the name, and its wait have been recorded after it was gone.
 	w, ok := l.waiting[r]
-	if !ok {
-		w.began = l.now()
+	if ok = ok && w.uid == uid; !ok {
+		w = stay{uid: uid, began: l.now()}
 	}
 
 	if !ok || w.claim != c {
@@ -149,16 +153,16 @@ func (l *waits) since(r ref, c Claim) time.Duration {
 
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If
 // again is zero, it is never repeated.
-func (l *waits) due(r ref, text string, again time.Duration) bool {
+func (l *waits) due(r ref, uid types.UID, text string, again time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	last := l.messages[r]
-	if last.text == text && (again == 0 || l.now().Sub(last.sent) < again) {
+	if last.uid == uid && last.text == text && (again == 0 || l.now().Sub(last.sent) < again) {
 		return false
 	}
 
-	l.messages[r] = message{text: text, sent: l.now()}
+	l.messages[r] = message{uid: uid, text: text, sent: l.now()}
 
 	return true
 }

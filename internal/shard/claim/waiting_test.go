@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestWaits(t *testing.T) {
@@ -20,6 +22,7 @@ func TestWaits(t *testing.T) {
 			after   time.Duration
 			message string
 			again   time.Duration
+			uid     types.UID
 			want    bool
 		}{
 			{reason: "It is new.", message: "a", want: true},
@@ -27,10 +30,11 @@ func TestWaits(t *testing.T) {
 			{reason: "It was sent long ago, and a person has to act on it.", message: "a", again: time.Hour, want: true},
 			{reason: "It was sent not long ago.", after: time.Hour - 1, message: "a", again: time.Hour},
 			{reason: "Another message is new.", message: "b", again: time.Hour, want: true},
+			{reason: "Another Workspace has the name.", message: "b", again: time.Hour, uid: "another", want: true},
 		} {
 			time.Sleep(step.after)
 
-			if got := w.due(ref{}, step.message, step.again); got != step.want {
+			if got := w.due(ref{}, step.uid, step.message, step.again); got != step.want {
 				t.Errorf("%s\ndue(...): want %t, got %t", step.reason, step.want, got)
 			}
 		}
