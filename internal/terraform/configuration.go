@@ -94,21 +94,23 @@ func exceedsLimits(tokens hclsyntax.Tokens) bool {
 		hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
 	}
 
-	var open []hclsyntax.TokenType // The tokens that close what is open.
+	// What is open: the token that closes it, and the operators around it.
+	type opened struct {
+		closedBy  hclsyntax.TokenType
+		operators int
+	}
 
+	open := []opened{{closedBy: hclsyntax.TokenEOF}}
 	operators, lines := 0, 0
 
-	for _, t := range tokens {
-		// A token of another type closes nothing.
-		if last := len(open) - 1; last >= 0 && t.Type == open[last] {
-			open = open[:last]
-		} else if closer, ok := closers[t.Type]; ok {
-			open = append(open, closer)
-		}
-
+	for i, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenStringLit:
 			lines++
+		case hclsyntax.TokenQuotedLit: // A lone "$" or "%" splits a string, with the same effect.
+			if i > 0 && tokens[i-1].Type == t.Type {
+				lines++
+			}
 		// A splat and an index nest although they are closed, and so does the text after a directive.
 		case hclsyntax.TokenOBrack, hclsyntax.TokenTemplateControl,
 			hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent,
@@ -116,6 +118,15 @@ func exceedsLimits(tokens hclsyntax.Tokens) bool {
 			hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenQuestion:
 			operators++
 		default:
+		}
+
+		// A token of another type closes nothing.
+		if last := open[len(open)-1]; t.Type == last.closedBy {
+			operators, open = last.operators, open[:len(open)-1]
+		} else if t.Type == hclsyntax.TokenComma {
+			operators = last.operators
+		} else if closer, ok := closers[t.Type]; ok {
+			open = append(open, opened{closer, operators})
 		}
 
 		if len(open) > maxDepth || operators > maxOperators || lines > maxLines {

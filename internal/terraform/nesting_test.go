@@ -47,6 +47,8 @@ func TestNesting(t *testing.T) {
 			expression: "{\n" + few("a = -f(1)[0] # A comment.\n") + "}",
 			want:       true,
 		},
+		"Pairs":   {reason: "Operators of one item are not around the next.", expression: "[" + many("[-1.5, -2.5],\n") + "]", want: true},
+		"Pieces":  {reason: "The parser would need minutes.", expression: `"` + strings.Repeat("$ ", 100_000) + `"`},
 		"Heredoc": {reason: "Neither is a long text.", expression: "<<EOT\n" + many("text\n") + "EOT\n", want: true},
 		"Hours":   {reason: "The parser would need hours.", expression: "<<EOT\n" + strings.Repeat("\n", 1_000_000) + "EOT\n"},
 	}
@@ -67,7 +69,7 @@ func TestNesting(t *testing.T) {
 		t.Error("blocks may be nested without limit")
 	}
 
-	if _, ok := ParseFile([]byte(many("a \"b\" {\n c = 1\n}\n")), "a.tf"); !ok {
+	if _, ok := ParseFile([]byte(many("a \"b\" {\n c = [-1]\n}\n")), "a.tf"); !ok {
 		t.Error("a long file is refused")
 	}
 
