@@ -35,6 +35,9 @@ const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\
 // commitID matches the full name of a commit, which never changes.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
+// remoteName matches the names that a clone gives to the refs of its remote. No remote lists them.
+var remoteName = regexp.MustCompile(`^(refs/)?(remotes/)?origin/`)
+
 // Immutable reports whether an address with this revision has it for ever: the address contains
 // the full name of the commit.
 func Immutable(address, revision string) bool {
@@ -111,7 +114,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 		return err
 	}
 
-	revision, err := resolve(g.Context(), u)
+	revision, listed, err := resolve(g.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -124,8 +127,9 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 		return err
 	}
 
-	// The ref may have changed during the clone.
-	if now, err := resolve(g.Context(), u); err != nil || now != revision {
+	// The ref may have changed during the clone. Or the clone is of a mirror that lags behind the one
+	// that listed the ref: its tree must not count as the new revision until the ref changes again.
+	if now, _, err := resolve(g.Context(), u); err != nil || now != revision || !isListed(g.Context(), dst, listed) {
 		return g.check.found("")
 	}
 
@@ -156,23 +160,43 @@ func without(u *url.URL, parameters ...string) *url.URL {
 }
 
 // resolve returns the revision of the ref in u. It changes when the ref stands for another commit,
-// and may change when other refs do.
-func resolve(ctx context.Context, u *url.URL) (string, error) {
-	ref := u.Query().Get("ref")
+// and may change when other refs do. If the ref has a name in the repository, resolve also returns
+// the commits that are listed for this name.
+func resolve(ctx context.Context, u *url.URL) (revision, listed string, err error) {
+	ref := cmp.Or(u.Query().Get("ref"), "HEAD")
 	if commitID.MatchString(ref) {
-		return commitPrefix + ref, nil
+		return commitPrefix + ref, "", nil
 	}
 
 	address := without(u, "ref", "depth").String()
 
-	refs, err := listRefs(ctx, address, cmp.Or(ref, "HEAD"))
-	if err == nil && refs == "" {
+	// A name of a clone only, like origin/main, would match the end of other names.
+	if !remoteName.MatchString(ref) {
+		// An annotated tag has a line for its commit, too.
+		if listed, err = listRefs(ctx, address, ref, ref+"^{}"); err != nil {
+			return "", "", err
+		}
+	}
+
+	refs := listed
+	if refs == "" {
 		// It may be the beginning of a commit's name, or an expression. In both cases its value
 		// does not change as long as no ref changes.
 		refs, err = listRefs(ctx, address)
 	}
 
-	return fmt.Sprintf("refs %x", sha256.Sum256([]byte(refs))), err
+	return fmt.Sprintf("refs %x", sha256.Sum256([]byte(refs))), listed, err
+}
+
+// isListed says whether the commit that is checked out in dir is one of those that were listed.
+func isListed(ctx context.Context, dir, listed string) bool {
+	if listed == "" {
+		return true
+	}
+
+	head, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "HEAD").Output() //nolint:gosec // The caller has made the directory.
+
+	return err == nil && strings.Contains(listed, strings.TrimSpace(string(head)))
 }
 
 // listRefs returns all refs of the repository, with their commits, whose names end in one of the
