@@ -172,8 +172,12 @@ func (d *Dir) Forget() error {
 		case e.IsDir() && e.Name() == gitDir:
 			return fs.SkipDir
 		case e.IsDir() && e.Name() == dataDir:
-			if err := d.dir.RemoveAll(name); err != nil {
-				return fmt.Errorf("cannot remove backend configuration: %w", err)
+			// The addresses of modules may contain tokens. Other files may be the states of a local
+			// backend.
+			for _, written := range []string{"terraform.tfstate", "modules"} {
+				if err := d.dir.RemoveAll(filepath.Join(name, written)); err != nil {
+					return fmt.Errorf("cannot remove backend configuration: %w", err)
+				}
 			}
 
 			return fs.SkipDir

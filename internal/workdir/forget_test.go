@@ -41,6 +41,11 @@ func TestForget(t *testing.T) {
 			present: files{"envs/prod/.terraform/terraform.tfstate": `{"backend": {}}`, "envs/prod/main.tf": "m"},
 			want:    files{"envs/prod/main.tf": "m"},
 		},
+		"LocalBackend": {
+			reason:  "It may keep states anywhere.",
+			present: files{".terraform/states/prod.tfstate": "state"},
+			want:    files{".terraform/states/prod.tfstate": "state"},
+		},
 		"Nothing": {
 			reason: "The directory may be empty.",
 			want:   files{},

@@ -86,8 +86,11 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 // removeDeleted removes the directories that are marked for deletion.
 func (r *Root) removeDeleted() error {
-	// The pattern is well-formed, so there is no error.
-	names, _ := fs.Glob(r.dir.FS(), deleting+"*")
+	names, err := namesWith(r.dir, deleting)
+	if err != nil {
+		return err
+	}
+
 	for _, name := range names {
 		if !isUID(strings.TrimPrefix(name, deleting)) {
 			continue

@@ -207,3 +207,22 @@ func reason(err error) error {
 
 	return err
 }
+
+// namesWith returns the names in a directory that begin with the supplied prefix. Unlike fs.Glob, it
+// does not hide an error of the disk.
+func namesWith(dir *os.Root, prefix string) ([]string, error) {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot list working directory: %w", err)
+	}
+
+	var names []string
+
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+
+	return names, nil
+}

@@ -46,8 +46,11 @@ func (d *Dir) TempDir() (string, error) {
 
 // sweepTempDirs removes all temporary directories.
 func (d *Dir) sweepTempDirs() error {
-	// The pattern is well-formed, so there is no error.
-	names, _ := fs.Glob(d.dir.FS(), fetchPrefix+"*")
+	names, err := namesWith(d.dir, fetchPrefix)
+	if err != nil {
+		return err
+	}
+
 	for _, name := range names {
 		if err := d.dir.RemoveAll(name); err != nil {
 			return fmt.Errorf("cannot remove temporary directory: %w", err)
