@@ -5,7 +5,7 @@
 // Package app contains one instance of the provider: it parses the options, and connects all parts.
 // Run is a list of steps, each of which sets fields of the instance. The reconcilers of Workspaces
 // are from the package controller/workspace. This package puts the drain and the claims in front of
-// them: see addControllers and withClaims.
+// them: see workspaceOptions and withClaims.
 package app
 
 import (
@@ -99,8 +99,8 @@ type instance struct {
 	claims *claim.Claims
 }
 
-// Run runs an instance until ctx is done. When it returns, no run of the CLI is left and the
-// Lease is released.
+// Run runs an instance until ctx is done. When it returns, no run of the CLI is left, and the
+// Lease is released if the API server answers.
 func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

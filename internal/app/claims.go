@@ -145,6 +145,13 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Recon
 		}
 
 		if err := i.mgr.GetCache().Get(ctx, req.NamespacedName, o); err != nil {
+			if client.IgnoreNotFound(err) == nil {
+				// It may have begun to wait while it left the cache.
+				o.SetNamespace(req.Namespace)
+				o.SetName(req.Name)
+				claimed.Left(o)
+			}
+
 			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get Workspace")
 		}
 

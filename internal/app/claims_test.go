@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -42,7 +45,7 @@ type cacheManager struct {
 
 func (m cacheManager) GetCache() cache.Cache { return m.cache }
 
-// A singleCache has one Workspace.
+// A singleCache has one Workspace, or none.
 type singleCache struct {
 	*informertest.FakeInformers
 
@@ -50,6 +53,10 @@ type singleCache struct {
 }
 
 func (c singleCache) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if c.ws == nil {
+		return kerrors.NewNotFound(schema.GroupResource{}, "a")
+	}
+
 	if ws, ok := o.(*clusterv1beta1.Workspace); ok {
 		c.ws.DeepCopyInto(ws)
 	}
@@ -67,6 +74,52 @@ func (s stubScheduler) Waits(client.Object) (time.Duration, bool) { return time.
 
 func (s stubScheduler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	return reconcile.Result{}, s.managed.Get(ctx, client.ObjectKeyFromObject(o), &clusterv1beta1.Workspace{})
+}
+
+// aliveLeases says that every instance is alive.
+type aliveLeases struct{ claim.Leases }
+
+func (aliveLeases) State(context.Context, client.ObjectKey, string) lease.State { return lease.Alive }
+
+// A waitingGauge has the last number of Workspaces that wait.
+type waitingGauge struct {
+	claim.Metrics
+
+	waiting int
+}
+
+func (g *waitingGauge) ClaimsWaiting(n int) { g.waiting = n }
+
+// TestGoneWhileWaiting removes a Workspace from the cache while it is decided that it waits: the event
+// about that came too early to end the wait.
+func TestGoneWhileWaiting(t *testing.T) {
+	t.Parallel()
+
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "uid"}}
+	ws.SetOwnership(commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "crossplane-leader-election-provider-terraform-a", Holder: "another"}})
+
+	gauge := &waitingGauge{}
+	informers := &informertest.FakeInformers{Scheme: scheme}
+	i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: informers, ws: ws}}}
+	i.claims = claim.New(shard.ID{}, "", aliveLeases{}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).Build(), claim.Options{Recorder: event.NewNopRecorder(), Metrics: gauge})
+	r, _ := i.withClaims(stubScheduler{}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
+
+	for _, want := range []int{1, 0} {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}); err != nil {
+			t.Fatal(err)
+		}
+
+		if gauge.waiting != want {
+			t.Errorf("waiting: want %d, got %d", want, gauge.waiting)
+		}
+
+		i.mgr = cacheManager{cache: singleCache{FakeInformers: informers}}
+	}
 }
 
 // TestReads counts the requests of an unsharded instance for a Workspace.

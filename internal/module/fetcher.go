@@ -97,8 +97,8 @@ type source struct {
 }
 
 // Ensure updates the module in the working directory to the one of the request, according to the
-// pull policy, and returns its address. It is called before every run, and before inputs are
-// written to the directory. For an inline module it removes the files of an earlier fetch.
+// pull policy, and returns its address. It is called before the first run of a reconcile, and before
+// inputs are written to the directory. For an inline module it removes the files of an earlier fetch.
 //
 // A fetch either completes or changes nothing. If the error is not nil, the module of an earlier
 // fetch is unchanged.

@@ -105,7 +105,8 @@ func (r *Runner) Source() string { return r.source }
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 
 // Prepare makes the directory ready for a run: it writes the inputs, and initializes the
-// directory unless that was done with the same inputs before. Each run begins with it.
+// directory unless that was done with the same inputs before. All runs but an apply, which follows a
+// plan, begin with it. Only the first one does anything.
 func (r *Runner) Prepare(ctx context.Context) error {
 	// The preparation of the first run needs the module, too, but no variables.
 	if r.run == nil && (r.Inputs.incomplete == nil || r.stateOnly) {

@@ -38,7 +38,8 @@ func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, o
 
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
 // returns the delay of its next reconcile. The Workspace may be an older version than the one that
-// Reconcile gets: a later version causes another event.
+// Reconcile gets: a later version causes another event. A Workspace that waits for a slot keeps its
+// ticket for one, and gets one if it has none. A Workspace with nothing to do loses its ticket.
 func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

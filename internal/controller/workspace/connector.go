@@ -63,7 +63,7 @@ type connector struct {
 // Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
 // opens its working directory and observes it.
 //
-// Observe only returns the result. A failure to fetch the module, to initialize the directory or to
+// Observe only records and returns the result. A failure to fetch the module, to initialize the directory or to
 // reach the state must be a failure of Connect, because alerts select by the reason of the
 // condition. These are UnpreparedErrors, and only a plan shows them: the module is fetched and the
 // directory initialized when a run needs that.

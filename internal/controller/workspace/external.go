@@ -78,7 +78,7 @@ func nothingFollows(ws workspace.Workspace, o managed.ExternalObservation) bool 
 // an Event nor writes the status.
 var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, "", errors.New("all apply slots are in use"))
 
-// observe makes a plan, unless the last observation of the Workspace still holds.
+// observe makes a plan, unless the Workspace is being deleted or its last observation still holds.
 func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
 		return e.observeDeleted(ctx, ws)

@@ -9,10 +9,13 @@
 //
 //  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
 //  2. The drain passes it on unless this instance is stopping or paused.
-//  3. The claim.Reconciler reads it, and passes it on unless another instance has claimed it.
+//  3. The claim.Reconciler reads it. In a shard it takes the claim, and passes on what it holds. In an
+//     unsharded instance it passes on what no live instance has claimed, and the cache shows whether
+//     step 4 would pass it on, before anything is read from the API server.
 //  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
 //  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
-//     a plan, unless the last observation still holds. Observe returns the result.
+//     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
+//     records and returns the result.
 //  6. It calls Create or Update, which apply the plan, or Delete, which destroys.
 //  7. It writes the status. After a creation or deletion, step 4 passes the Workspace on once more.
 package workspace

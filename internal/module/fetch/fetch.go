@@ -113,8 +113,8 @@ type answer struct {
 }
 
 // Run fetches a module. program is the path of this program, or of another one that calls Main.
-// env is the environment of the fetch. Run only adds settings that keep git from asking for
-// input.
+// env is the environment of the fetch. Run only replaces what would make git ask for input, or use
+// other directories, repositories or credentials than those of this fetch.
 //
 // When ctx ends, the process is killed, and with it git and all other programs that it started.
 // The same happens when this process dies. The error is one line, without credentials.

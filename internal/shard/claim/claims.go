@@ -298,8 +298,8 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	return hosts, c.holding(o).taken
 }
 
-// ServedByOtherBefore says whether this instance holds a Workspace that an earlier incarnation
-// of it did not hold.
+// ServedByOtherBefore says whether this instance holds a Workspace without a claim, or with that of
+// another instance, before. It is false in an unsharded instance, which holds none.
 func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o).previousWasOther }
 
 // holding returns the holding of a Workspace, or the zero value if this instance does not hold

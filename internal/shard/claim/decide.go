@@ -41,7 +41,7 @@ type Situation struct {
 	Me Claim
 
 	// Serves says whether the instance is to serve the Workspace, according to the labels that it
-	// has last read.
+	// has last read, or to the range of its UID.
 	Serves bool
 
 	// Holds says that the instance has taken the Workspace and has not begun to release it since.

@@ -25,7 +25,7 @@ type holding struct {
 	// taken is the time since which it is held.
 	taken time.Time
 
-	// previousWasOther says that an earlier incarnation of this instance did not hold it before.
+	// previousWasOther says that it had no claim of an earlier incarnation of this instance before.
 	previousWasOther bool
 
 	// claimed says that its claim has been written.
