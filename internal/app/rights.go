@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -100,7 +101,10 @@ func (l *rightsLog) missing(r right) {
 
 	now := l.now()
 
-	if at, ok := l.logged[r]; ok && now.Sub(at) < repeatMissingRight {
+	// Tenants choose the namespaces of references.
+	maps.DeleteFunc(l.logged, func(_ right, at time.Time) bool { return now.Sub(at) >= repeatMissingRight })
+
+	if _, ok := l.logged[r]; ok {
 		return
 	}
 
