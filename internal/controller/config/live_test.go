@@ -87,11 +87,16 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 	f.start(t)
 	f.expectUsers(t, pc, 1)
 
-	if c := pc.GetCondition("Terminating"); c.Status != corev1.ConditionTrue || c.Reason != "InUse" || c.Message != "Blocking deletion while usages still exist" {
-		t.Errorf("condition of a ProviderConfig that is deleted and in use: %+v", c)
-	}
-
 	f.eventually(t, func() error {
+		if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+			return err
+		}
+
+		// The first list of a cache may be older than the deletion.
+		if c := pc.GetCondition("Terminating"); c.Status != corev1.ConditionTrue || c.Reason != "InUse" || c.Message != "Blocking deletion while usages still exist" {
+			return errors.Errorf("condition of a ProviderConfig that is deleted and in use: %+v", c)
+		}
+
 		events := &corev1.EventList{}
 		if err := f.kube.List(t.Context(), events, client.MatchingFields{"involvedObject.uid": string(pc.GetUID())}); err != nil {
 			return err
