@@ -12,9 +12,9 @@ bin      := _output/bin
 provider := $(bin)/crossplane-terraform-provider
 
 # The packages and flags of the tests: make test PACKAGES=./internal/shard/...
-# TESTFLAGS='-run TestName -v'. The first package takes the longest and mostly waits: the others
-# run beside it.
-PACKAGES  ?= ./test/integration ./...
+# TESTFLAGS='-run TestName -v'. The first packages take the longest and mostly wait: the others
+# run beside them.
+PACKAGES  ?= ./test/integration ./test/deploy ./test/chaos ./internal/module ./...
 TESTFLAGS ?=
 
 # How long to fuzz each target.
