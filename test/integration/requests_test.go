@@ -59,7 +59,10 @@ func TestRequests(t *testing.T) {
 	}
 
 	// Another Workspace keeps the state of the default Terraform workspace.
-	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`)))
+	other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "it" {}`))
+	expectReady(t, c, other)
+	// Events are sent later than the status.
+	expectEvent(t, c, other, "CreatedExternalResource")
 	n.reset()
 	c.remove(t, ws)
 	expectGone(t, c, ws)
