@@ -6,13 +6,12 @@ package periodic
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestTask(t *testing.T) {

@@ -10,10 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 )
@@ -32,8 +28,7 @@ type subject struct {
 	credentials map[string][]byte
 }
 
-// gather returns the inputs of the subject after the changes. A ConfigMap and a Secret exist, each with the key k.
-// The Secret also has a large one.
+// gather returns the inputs of the subject after the changes, which may refer to the objects of kube.
 func gather(t *testing.T, change ...func(s *subject)) (*Inputs, error) {
 	t.Helper()
 
@@ -45,13 +40,7 @@ func gather(t *testing.T, change ...func(s *subject)) (*Inputs, error) {
 		fn(s)
 	}
 
-	meta := metav1.ObjectMeta{Namespace: "ns", Name: "o"}
-	kube := fake.NewClientBuilder().WithObjects(
-		&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"k": "from-config-map"}},
-		&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"k": []byte("sesame-sesame"), "large": make([]byte, 1<<20)}},
-	).Build()
-
-	return Gather(t.Context(), kube, s.WorkspaceParameters, s.config, s.credentials)
+	return Gather(t.Context(), kube(), s.WorkspaceParameters, s.config, s.credentials)
 }
 
 // stubbed returns the Runner of a Workspace with the supplied UID, whose CLI is a stub. Nothing is

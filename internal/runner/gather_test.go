@@ -125,14 +125,14 @@ func TestGatherErrors(t *testing.T) {
 		"LargeEnv": {
 			reason: "Its values would not fit into memory.", err: `cannot resolve variables: environment variable "A": all values together`,
 			change: func(s *subject) {
-				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "large"}
+				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
 				s.Env = slices.Repeat([]commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}}, 20)
 			},
 		},
 		"LargeVarFiles": {
 			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[8]: all values together have more than 8.0 MiB",
 			change: func(s *subject) {
-				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "large"}
+				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
 				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 20)
 			},
 		},

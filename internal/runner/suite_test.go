@@ -7,8 +7,14 @@ package runner
 import (
 	"context"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
@@ -21,3 +27,16 @@ func TestMain(m *testing.M) {
 
 	os.Exit(m.Run())
 }
+
+// kube returns a client of a ConfigMap and a Secret, each with the key k, and of a large Secret. Gather
+// only reads them: all tests share it.
+var kube = sync.OnceValue(func() client.Client {
+	o := metav1.ObjectMeta{Namespace: "ns", Name: "o"}
+	large := metav1.ObjectMeta{Namespace: "ns", Name: "large"}
+
+	return fake.NewClientBuilder().WithObjects(
+		&corev1.ConfigMap{ObjectMeta: o, Data: map[string]string{"k": "from-config-map"}},
+		&corev1.Secret{ObjectMeta: o, Data: map[string][]byte{"k": []byte("sesame-sesame")}},
+		&corev1.Secret{ObjectMeta: large, Data: map[string][]byte{"k": make([]byte, 1<<20)}},
+	).Build()
+})

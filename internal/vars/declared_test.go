@@ -165,8 +165,8 @@ func TestDeclared(t *testing.T) {
 		"Nested": {
 			reason: "Files that the parser has no stack for are left out. They would end the process.",
 			module: map[string]string{
-				"a.tf":      "a = " + strings.Repeat("(", 1<<20),
-				"b.tf.json": strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20),
+				"a.tf":      "a = " + strings.Repeat("(", 200_000),
+				"b.tf.json": strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000),
 			},
 			want: Declarations{expressions: map[string]bool{}},
 		},

@@ -111,7 +111,7 @@ func TestRender(t *testing.T) {
 		"ExpressionNested": {
 			reason:   "An expression that the parser has no stack for is refused. It would end the process.",
 			declared: declared,
-			vars:     []commonv1beta1.Var{{Key: "list", Value: strings.Repeat("(", 1<<20)}},
+			vars:     []commonv1beta1.Var{{Key: "list", Value: strings.Repeat("(", 200_000)}},
 			want:     want{Err: cmpopts.AnyError},
 		},
 		"NotUTF8": {

@@ -6,6 +6,7 @@
 package filesystem
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +15,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Other returns a new directory in another file system than that of temporary directories:

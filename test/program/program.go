@@ -7,6 +7,7 @@ package program
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Find returns the absolute path that the named environment variable holds. The supplied
@@ -23,11 +22,11 @@ import (
 func Find(env, target string) (string, error) {
 	path := os.Getenv(env)
 	if path == "" {
-		return "", errors.Errorf("%s is not set: run `make %s`, which builds the programs of this test", env, target)
+		return "", fmt.Errorf("%s is not set: run `make %s`, which builds the programs of this test", env, target)
 	}
 
 	if _, err := os.Stat(path); err != nil { //nolint:gosec // The user who runs the test has set the path.
-		return "", errors.Wrapf(err, "%s names a missing file: run `make %s`, which builds the programs of this test", env, target)
+		return "", fmt.Errorf("%s names a missing file: run `make %s`, which builds the programs of this test: %w", env, target, err)
 	}
 
 	return filepath.Abs(path)
@@ -68,9 +67,11 @@ func Build(root, out, pkg string, flags ...string) error {
 	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec,noctx // Tests choose the package.
 	build.Dir = root
 
-	text, err := build.CombinedOutput()
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build %q: %s: %w", pkg, text, err)
+	}
 
-	return errors.Wrapf(err, "cannot build %q: %s", pkg, text)
+	return nil
 }
 
 // FirstLine returns the first line that a program prints. The PATH is the whole
@@ -78,10 +79,15 @@ func Build(root, out, pkg string, flags ...string) error {
 func FirstLine(ctx context.Context, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // The caller chooses the program.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CHECKPOINT_DISABLE=1"}
+
 	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("cannot run %q: %s: %w", path, out, err)
+	}
+
 	line, _, _ := strings.Cut(string(out), "\n")
 
-	return line, errors.Wrapf(err, "cannot run %q: %s", path, out)
+	return line, nil
 }
 
 // DependOn reads the names of all source files of the module in the directory root. Each
@@ -91,7 +97,7 @@ func FirstLine(ctx context.Context, path string, args ...string) (string, error)
 func DependOn(root string) error {
 	for _, dir := range []string{"apis", "cmd", "internal", "test", "go.mod"} {
 		if err := filepath.WalkDir(filepath.Join(root, dir), func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
-			return errors.Wrap(err, "cannot read the source")
+			return fmt.Errorf("cannot read the source: %w", err)
 		}
 	}
 

@@ -7,9 +7,8 @@ package wait
 
 import (
 	"context"
+	"fmt"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -35,11 +34,11 @@ func Until(ctx context.Context, limit time.Duration, check func() error) error {
 		}
 
 		if time.Now().After(deadline) {
-			return errors.Wrapf(err, "not within %s", limit)
+			return fmt.Errorf("not within %s: %w", limit, err)
 		}
 
 		if For(ctx, Glance) != nil {
-			return errors.Wrap(err, "not before the test ended")
+			return fmt.Errorf("not before the test ended: %w", err)
 		}
 	}
 }
@@ -51,7 +50,7 @@ func UntilTrue(ctx context.Context, what string, condition func() bool) error {
 			return nil
 		}
 
-		return errors.Errorf("it is not true that %s", what)
+		return fmt.Errorf("it is not true that %s", what)
 	})
 }
 
@@ -70,7 +69,7 @@ func Within(limit time.Duration, fn func()) error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return errors.Errorf("it did not return within %s", limit)
+		return fmt.Errorf("it did not return within %s", limit)
 	}
 }
 
