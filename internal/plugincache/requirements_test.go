@@ -93,7 +93,7 @@ func TestNeeds(t *testing.T) {
 		},
 		"Nested": {
 			reason: "Neither does one that the parser has no stack for. It would end the process.",
-			files:  map[string]string{"a.tf": "a = " + strings.Repeat("(", 1<<20), "b.tf": `resource "b_x" "this" {}`},
+			files:  map[string]string{"a.tf": "a = " + strings.Repeat("(", 200_000), "b.tf": `resource "b_x" "this" {}`},
 			want:   requirements{"r/hashicorp/b": nil},
 		},
 	}

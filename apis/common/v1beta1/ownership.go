@@ -21,8 +21,9 @@ type Ownership struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// Claim names the instance that may run the CLI for the Workspace now. It is
-	// absent if there is none, and for an instance that serves all Workspaces.
+	// Claim names the instance that may run the CLI for the Workspace. The claim of an
+	// instance that died stays until another one takes the Workspace. It is absent if
+	// no instance has the Workspace, or if one instance serves all Workspaces.
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
 
