@@ -49,10 +49,6 @@ const (
 	// which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
-	// useGrace is the time that a working directory may be in use beyond --timeout: an
-	// interrupted run ends, and its files are removed.
-	useGrace = time.Minute
-
 	// initCacheDir, below the root of the working directories, is not a UID, so that it is not
 	// collected as garbage.
 	initCacheDir = ".initialized"
@@ -153,7 +149,7 @@ func (i *instance) registerMetrics(context.Context) error {
 
 // openRoot opens the directories that the runs need.
 func (i *instance) openRoot(context.Context) (err error) {
-	if i.root, err = workdir.Open(i.o.Root, i.o.Timeout+useGrace); err != nil {
+	if i.root, err = workdir.Open(i.o.Root, i.o.Timeout+reconcileMargin); err != nil {
 		return errors.Wrap(err, "XP_TF_DIR")
 	}
 
