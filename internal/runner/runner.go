@@ -108,7 +108,7 @@ func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 // directory unless that was done with the same inputs before. All runs but an apply, which follows a
 // plan, begin with it. Only the first one does anything.
 func (r *Runner) Prepare(ctx context.Context) error {
-	// The preparation of the first run needs the module, too, but no variables.
+	// Without the module no variables are needed, but the preparation begins with the module.
 	if r.run == nil && (r.Inputs.incomplete == nil || r.stateOnly) {
 		if err := r.prepareDir(ctx); err != nil {
 			return UnpreparedError{err}

@@ -38,7 +38,7 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 	return q
 }
 
-// changed accepts updates that people have made. The annotations of a creation do not count:
+// changed accepts updates that people have made, and all changes of labels. The annotations of a creation do not count:
 // otherwise each Workspace would be reconciled once more as soon as it is created.
 func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

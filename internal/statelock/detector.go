@@ -17,10 +17,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// Predecessors are the instances that worked on a Workspace before this one and died. They may
-// have left a lock on its state.
+// Predecessors are the instances that worked on a Workspace before this one, and died or released
+// it. They may have left a lock on its state.
 type Predecessors struct {
-	// Hosts are the names of their hosts. The first one is that of the latest, if there was any.
+	// Hosts are the names of their hosts.
 	Hosts []string
 
 	// Until is when this instance took over. Later locks on this host belong to this instance or
@@ -47,8 +47,8 @@ type Detector struct {
 	IsServed func(ctx context.Context, o client.Object, host string) bool
 }
 
-// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance that is
-// dead, or by a run of this instance that has ended. All other holders may be alive.
+// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance that no
+// longer works on it, or by a run of this instance that has ended. All other holders may be alive.
 func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
 	host := l.Host()
 	if host == "" {

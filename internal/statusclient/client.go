@@ -36,10 +36,10 @@ type Claimable interface {
 // NewClient returns a client that behaves like c except for Claimable objects, which c must read
 // from the API server.
 //
-// An update or a patch does not change the status of the supplied object. Otherwise the stored
-// status from the API server would replace a status that was not written yet. If another instance
-// has claimed the object, the update or patch is written, and then reported as a conflict, so that
-// the reconcile ends.
+// An update or a patch does not change the status of the supplied object, apart from the claim with
+// the hosts of earlier instances. Otherwise the stored status from the API server would replace a
+// status that was not written yet. If another instance has claimed the object, the update or patch
+// is written, and then reported as a conflict, so that the reconcile ends.
 //
 // An update of the status that conflicts is repeated on the latest version of the object. No
 // other instance writes the status of an object that is reconciled, so the conflict comes from

@@ -32,10 +32,9 @@ type Ownership struct {
 	ClaimedAt *metav1.Time `json:"claimedAt,omitempty"`
 
 	// PreviousHosts are the hosts of the last instances that ended without releasing
-	// the Workspace, or that may have left a lock on its state, the latest first. No
-	// process holds a lock on the state that one of them made. If the instance that
-	// serves the Workspace now is on the same host, this is true of locks from before
-	// it took over.
+	// the Workspace, or that may have left a lock on its state. No process holds a lock
+	// on the state that one of them made. If the instance that serves the Workspace now
+	// is on the same host, this is true of locks from before it took over.
 	// +optional
 	PreviousHosts []string `json:"previousHosts,omitempty"`
 

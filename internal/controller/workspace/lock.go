@@ -169,7 +169,8 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 	return e.locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
-// recordFailedRun calls run and records its time if it may have left a lock behind.
+// recordFailedRun calls run and records its time if it may have left a lock behind: after every
+// failure, unless another run held the lock.
 func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
 

@@ -70,8 +70,8 @@ type Options struct {
 	// Metrics count the applies, and what reconciles have achieved.
 	Metrics Metrics
 
-	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one,
-	// served a Workspace before.
+	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one, may
+	// have served a Workspace before: this one took it with another claim, or without any.
 	ServedByOtherBefore func(o client.Object) bool
 
 	// Served returns when the previous instance last served the Workspaces that this one finds at

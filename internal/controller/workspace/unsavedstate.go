@@ -28,8 +28,8 @@ const (
 )
 
 // A run that could not save its state repeats the attempt at this interval, until this timeout or
-// that of the reconcile, but at least for minSaveTimeout. Then the Workspace is released, and later
-// reconciles try again.
+// that of the reconcile, but at least for minSaveTimeout unless the instance ends. Later reconciles
+// try again.
 const (
 	saveInterval   = 2 * time.Second
 	saveTimeout    = 2 * time.Minute

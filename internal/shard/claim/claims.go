@@ -256,7 +256,8 @@ func (c *Claims) write(ctx context.Context, o Object) error {
 	return err
 }
 
-// maxHosts is the number of hosts of instances that are remembered.
+// maxHosts is the number of claimants whose hosts are remembered, beside those of unsharded
+// instances.
 const maxHosts = 5
 
 // addHost returns a list of hosts with one more in front: the latest host is first.
@@ -281,7 +282,7 @@ func (c *Claims) patch(ctx context.Context, o Object, own commonv1beta1.Ownershi
 }
 
 // Abandoned returns the hosts of the instances that worked on the supplied Workspace and are
-// dead. It also returns the time since which this instance holds it, or zero if it does not.
+// dead, or have released it. It also returns the time since which this instance holds it, or zero if it does not.
 func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	ws, ok := o.(Object)
 	if !ok {
@@ -298,8 +299,8 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	return hosts, c.holding(o).taken
 }
 
-// ServedByOtherBefore says whether this instance holds a Workspace without a claim, or with that of
-// another instance, before. It is false in an unsharded instance, which holds none.
+// ServedByOtherBefore says whether a Workspace had the claim of another instance, or none, before
+// this instance took it. It is false in an unsharded instance, which takes none.
 func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o).previousWasOther }
 
 // holding returns the holding of a Workspace, or the zero value if this instance does not hold

@@ -42,8 +42,8 @@ type trackedLease struct {
 	// read is the time of that read.
 	read time.Time
 
-	// renewed says that the current holder was seen to write the Lease, and assignable what the
-	// Lease says.
+	// renewed says that the Lease was seen to appear or to change, and assignable what the Lease
+	// says.
 	renewed, assignable bool
 }
 
