@@ -112,6 +112,12 @@ func TestCreate(t *testing.T) {
 			change: func(r *attempt) { r.runner.remakes = true },
 			want:   outcome{err: `belongs to the Workspace "ns/other"`, ready: xpv2.ReasonCreating, begun: true},
 		},
+		"PlansAgainAlone": {
+			reason: "Between its own plan and that of the apply, another Workspace may have applied to the state.",
+			prior:  blank,
+			change: func(r *attempt) { r.runner.remakes = true },
+			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+		},
 		"Sensitive": {
 			reason: "The CLI does not print sensitive outputs: they are in the state.",
 			change: func(r *attempt) {

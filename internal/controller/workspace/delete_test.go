@@ -126,6 +126,16 @@ func TestDelete(t *testing.T) {
 			want:      outcome{ran: []string{pull, pull}, err: "broken", lineage: ownLineage},
 			resources: 2,
 		},
+		"BrokenEverywhere": {
+			reason: "The error with the module is the one that a person can do something about.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.stateErr, r.runner.optional, r.runner.bareErr = errors.New("broken"), true, errors.New("no backend")
+			},
+			want:      outcome{ran: []string{pull, pull}, err: "broken", lineage: ownLineage},
+			resources: 2,
+		},
 		"BrokenWithoutResources": {
 			reason: "A module that was broken from the start must not block the deletion.",
 			ws:     with(deleted),
@@ -248,6 +258,29 @@ func TestDelete(t *testing.T) {
 				t.Errorf("\n%s\nresources: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestDeletingConditions ensures that the write that records a destroy has the conditions of the
+// managed reconciler, which then has nothing to write.
+func TestDeletingConditions(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(deleted, owner))
+	s := ownState()
+	r.runner.state, r.runner.destroyed = &s, 2
+	r.ws.SetGeneration(3)
+
+	if _, err := r.Delete(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, want := range []xpv2.Condition{xpv2.Deleting(), xpv2.ReconcileSuccess()} {
+		got := r.recorded(t).GetCondition(want.Type)
+
+		if diff := cmp.Diff([]any{want.Status, want.Reason, int64(3)}, []any{got.Status, got.Reason, got.ObservedGeneration}); diff != "" {
+			t.Errorf("status, reason, generation of %s: -want, +got:\n%s", want.Type, diff)
+		}
 	}
 }
 

@@ -43,6 +43,16 @@ func anotherCreatingThere() client.Object {
 	return ws
 }
 
+// anotherCreatingSomewhere is another Workspace that has begun before all others. Its status does not
+// name the state.
+func anotherCreatingSomewhere() client.Object {
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+	meta.SetExternalName(ws, "ws")
+	workspace.BeginCreation(ws, commonv1beta1.StateSummary{}, time.Now().Add(-time.Hour))
+
+	return ws
+}
+
 func TestObserve(t *testing.T) {
 	t.Parallel()
 
@@ -157,6 +167,13 @@ func TestObserve(t *testing.T) {
 			others: []client.Object{anotherCreatingThere()},
 			change: func(r *attempt) { r.planned(changes(), otherState()) },
 			want:   outcome{ran: []string{"plan"}, err: `may have been created by the Workspace "ns/other" of tf.m.upbound.io`, begun: true},
+		},
+		"Uncertain": {
+			reason: "Another one has begun first, perhaps in another state: what this one has begun is still recorded.",
+			ws:     with(creates),
+			others: []client.Object{anotherCreatingSomewhere()},
+			change: func(r *attempt) { r.planned(changes(), otherState()) },
+			want:   outcome{ran: []string{"plan"}, err: `may belong to the Workspace "ns/other"`, begun: true},
 		},
 		"NotRecorded": {
 			reason: "Nothing is taken over unless it is recorded.",
@@ -371,6 +388,44 @@ func TestObserveLocked(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, r.runner.locking); diff != "" {
 				t.Errorf("\n%s\nplans that checked for a lock: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObservedChecksum ensures that the status has a checksum only of a Workspace that was reconciled
+// with its state.
+func TestObservedChecksum(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		plan   terraform.Plan
+		want   bool
+	}{
+		"UpToDate": {reason: "It is as specified.", ws: with(owner), want: true},
+		"Changes":  {reason: "It is not as specified.", ws: with(owner), plan: changes()},
+		"Observed": {reason: "To observe a state is not to own it.", ws: with(policies(xpv2.ManagementActionObserve))},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			r.planned(tc.plan, ownState())
+
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if _, err := r.Observe(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := r.ws.GetObservation().Checksum == checksum(r.ws); got != tc.want {
+				t.Errorf("\n%s\nwant the checksum in the status: %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

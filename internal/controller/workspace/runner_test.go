@@ -66,6 +66,9 @@ type fakeRunner struct {
 	optional bool
 	leftOut  bool
 
+	// bareErr is the error of State without the module.
+	bareErr error
+
 	// pulled is called after the state was read. It may be nil.
 	pulled func()
 
@@ -127,6 +130,10 @@ func (r *fakeRunner) State(context.Context) (*terraform.State, error) {
 	r.ran = append(r.ran, "state pull")
 	if r.stateErr != nil && !r.leftOut {
 		return nil, r.stateErr
+	}
+
+	if r.bareErr != nil && r.leftOut {
+		return nil, r.bareErr
 	}
 
 	s := r.state

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // A claimantActor is a Workspace that wants the state with the lineage "l". It does one step at a
@@ -175,6 +176,13 @@ func testOwnState(t *testing.T, order uint) {
 
 	if got := countOwners(all); got == 2 {
 		t.Fatal("both Workspaces own the state")
+	}
+
+	// The record of a begin would keep other Workspaces from the state.
+	for _, a := range actors {
+		if foreign := (foreignStateError{}); errors.As(a.err, &foreign) && workspace.HasBegun(all[a.key]) {
+			t.Errorf("the status of the Workspace that gave up says that it has begun: %v", a.err)
+		}
 	}
 
 	// Each is reconciled twice more, one after the other.
