@@ -14,7 +14,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -150,8 +149,8 @@ func (c *cluster) namespace(t *testing.T) string {
 	return name
 }
 
-// create creates the supplied object. At the end of the test it removes the object and all
-// its finalizers.
+// create creates the supplied object. At the end of the test it removes all finalizers of the
+// object, and the object.
 func (c *cluster) create(t *testing.T, o client.Object) {
 	t.Helper()
 
@@ -163,12 +162,20 @@ func (c *cluster) create(t *testing.T, o client.Object) {
 		ctx, cancel := cleanupContext(t)
 		defer cancel()
 
-		err := c.kube.Delete(ctx, o)
+		unfinalize := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+
+		// Without finalizers it is gone at once, so that no instance begins to destroy anything.
+		// An instance that is at work may add them again.
+		err := c.kube.Patch(ctx, o, unfinalize)
 		if err == nil {
-			err = c.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			err = c.kube.Delete(ctx, o)
 		}
 
-		if !kerrors.IsNotFound(err) && err != nil {
+		if err == nil {
+			err = c.kube.Patch(ctx, o, unfinalize)
+		}
+
+		if client.IgnoreNotFound(err) != nil {
 			t.Errorf("cannot remove %T %q: %v", o, o.GetName(), err)
 		}
 	})
