@@ -178,12 +178,7 @@ func testOwnState(t *testing.T, order uint) {
 		t.Fatal("both Workspaces own the state")
 	}
 
-	// The record of a begin would keep other Workspaces from the state.
-	for _, a := range actors {
-		if foreign := (foreignStateError{}); errors.As(a.err, &foreign) && workspace.HasBegun(all[a.key]) {
-			t.Errorf("the status of the Workspace that gave up says that it has begun: %v", a.err)
-		}
-	}
+	expectGivenUp(t, actors, all)
 
 	// Each is reconciled twice more, one after the other.
 	for i := range 4 {
@@ -206,6 +201,18 @@ func testOwnState(t *testing.T, order uint) {
 	for _, a := range actors {
 		if a.err != nil && !strings.Contains(a.err.Error(), "belongs to the Workspace") {
 			t.Errorf("want an error of the other one that names the owner of the state, got %v", a.err)
+		}
+	}
+}
+
+// expectGivenUp fails the test if the status of a Workspace says that it has begun, after it gave up:
+// this record would keep other Workspaces from the state.
+func expectGivenUp(t *testing.T, actors []*claimantActor, all map[client.ObjectKey]*namespacedv1beta1.Workspace) {
+	t.Helper()
+
+	for _, a := range actors {
+		if foreign := (foreignStateError{}); errors.As(a.err, &foreign) && workspace.HasBegun(all[a.key]) {
+			t.Errorf("the status of the Workspace that gave up says that it has begun: %v", a.err)
 		}
 	}
 }
