@@ -231,12 +231,12 @@ func TestTime(t *testing.T) {
 	}
 
 	many := &strings.Builder{}
-	for i := range 20_000 {
+	for i := range 95_000 {
 		fmt.Fprintf(many, "AAAAAA%05d\n", i)
 	}
 
 	steps := &strings.Builder{}
-	for i := range 700 {
+	for i := range 1400 {
 		fmt.Fprintf(steps, "%s0\n", strings.Repeat("A", i))
 	}
 
@@ -251,7 +251,7 @@ func TestTime(t *testing.T) {
 			s := newSecrets(secret)
 			done := make(chan string)
 
-			go func() { done <- s.Text(strings.Repeat("A", 128<<10) + "A00077 ") }()
+			go func() { done <- s.Text(strings.Repeat("A", 512<<10) + "A00077 ") }()
 
 			select {
 			case <-done:
