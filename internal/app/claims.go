@@ -25,11 +25,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// reconcileMargin is longer than the time that a reconcile takes beyond --timeout: the managed
-// reconciler adds half a minute, and an interrupted run takes its grace period. Then there is a minute
-// to save its state, and the grace period of the last attempt.
-const reconcileMargin = 2 * time.Minute
-
 // addClaims adds the claims of this instance to the manager, and the observer of the Leases of
 // other instances, on which they depend. An unsharded instance needs both, too: it works on no
 // Workspace that a live instance has claimed.
