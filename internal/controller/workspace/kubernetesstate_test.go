@@ -79,20 +79,14 @@ func TestDeleteInCluster(t *testing.T) {
 		"NeverApplied": {
 			reason: "A plan has made the state.",
 			had:    pristine,
-			change: func(r *attempt) {
-				r.ws.Status = with().Status
-				r.runner.state.Lineage = ""
-				r.runner.state.Resources = 0
-			},
-			want: []string{pull},
+			change: neverApplied,
+			want:   []string{pull},
 		},
 		"NeverAppliedShared": {
 			reason: "Another Workspace may be about to create something in it.",
 			had:    pristine,
 			change: func(r *attempt) {
-				r.ws.Status = with().Status
-				r.runner.state.Lineage = ""
-				r.runner.state.Resources = 0
+				neverApplied(r)
 				r.locks.Users.Use("ws")
 				r.locks.Users.Use("ws")
 			},
@@ -178,6 +172,13 @@ func TestDeleteDefaultInCluster(t *testing.T) {
 			t.Error("want the state to be kept")
 		}
 	}
+}
+
+// neverApplied makes the Workspace one that has planned only.
+func neverApplied(r *attempt) {
+	r.ws.Status = with().Status
+	r.runner.state.Lineage = ""
+	r.runner.state.Resources = 0
 }
 
 // forgetResources makes the status of a Workspace say that its state has no resources.
