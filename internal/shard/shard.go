@@ -139,9 +139,19 @@ func withoutLabel() labels.Selector {
 }
 
 // Serves reports whether the instance serves a Workspace that has these labels and this UID. It is
-// the same rule as Selector and ShardSelector, for one Workspace.
+// the same rule as Selector and ShardSelector, for one Workspace. An instance asks for each pair of a
+// Workspace and an instance, and a selector, which is made and validated each time, takes a microsecond.
 func (id ID) Serves(l map[string]string, uid types.UID) bool {
-	return id.Selector().Matches(labels.Set(l)) && id.inRange(uid)
+	name, labelled := l[LabelKey]
+
+	switch {
+	case id.catchAll, id.ranges > 0:
+		return !labelled && id.inRange(uid)
+	case id.Sharded():
+		return name == id.name
+	default:
+		return true
+	}
 }
 
 // LeaseName is the name of the Lease that the instance holds. No two IDs have the same one.

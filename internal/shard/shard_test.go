@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -202,6 +203,10 @@ func TestServes(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, tc.id.Serves(tc.labels, "")); diff != "" {
 				t.Errorf("%s\n%s.Serves(%v): -want, +got:\n%s", tc.reason, tc.id, tc.labels, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, tc.id.Selector().Matches(labels.Set(tc.labels))); diff != "" {
+				t.Errorf("%s\n%s.Selector().Matches(%v): -want, +got:\n%s", tc.reason, tc.id, tc.labels, diff)
 			}
 		})
 	}
