@@ -12,6 +12,7 @@ package config
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -33,9 +34,14 @@ import (
 )
 
 const (
-	// settle is the delay after a change of the users of a ProviderConfig. During the creation of
-	// a thousand Workspaces, each shard counts them once a second, not a thousand times.
+	// settle is the interval of counts. During the creation of a thousand Workspaces, each shard
+	// counts them once a second, not a thousand times.
 	settle = time.Second
+
+	// spread separates the instances of several shards, which see an event at the same time. Without
+	// it, all of them would write the same, and all but one would have a conflict; during the
+	// deletion of a ProviderConfig all of them would list the Workspaces of its kind.
+	spread = settle / 4
 
 	// retryInterval limits the delay of the reconciler after a conflict with another instance, or
 	// for a Workspace without a usage, whose deletion no watch reports. The reconciler itself
@@ -54,8 +60,8 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) 
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(kind.Object).
-		Watches(kind.Usage, enqueue(kind)).
+		Watches(kind.Object, delayed(&handler.EnqueueRequestForObject{}, soon)).
+		Watches(kind.Usage, delayed(&resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}, settled)).
 		Complete(newReconciler(mgr, kind, recorder, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
 }
 
@@ -84,28 +90,39 @@ type guardedManager struct {
 // GetClient returns the guard.
 func (m *guardedManager) GetClient() client.Client { return m.guard }
 
-// A settlingQueue adds requests after a delay, once for all changes in that time.
-type settlingQueue struct {
+// soon is the delay after a change of a ProviderConfig. Its finalizer is there before a Workspace can
+// have applied anything with it.
+func soon() time.Duration { return rand.N(spread) } //nolint:gosec // No secret.
+
+// settled is the delay after a change of the users of a ProviderConfig. It ends after the next full
+// second: the first instance then writes the count for all, and the others find it in their caches.
+func settled() time.Duration {
+	now := time.Now()
+
+	return now.Truncate(settle).Add(settle + soon()).Sub(now)
+}
+
+// A delayedQueue adds requests after a delay, once for all changes in that time.
+type delayedQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	delay func() time.Duration
 }
 
 // Add a request after the delay.
-func (q settlingQueue) Add(req reconcile.Request) { q.AddAfter(req, settle) }
+func (q delayedQueue) Add(req reconcile.Request) { q.AddAfter(req, q.delay()) }
 
-// enqueue returns a handler that enqueues the ProviderConfig of a usage that is created, changed
-// or deleted.
-func enqueue(kind providerconfig.Kind) handler.EventHandler {
-	stock := &resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}
-
+// delayed returns a handler that adds its requests after a delay.
+func delayed(h handler.EventHandler, delay func() time.Duration) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e kevent.CreateEvent, q resource.RateLimitingInterface) {
-			stock.Create(ctx, e, settlingQueue{q})
+			h.Create(ctx, e, delayedQueue{q, delay})
 		},
 		UpdateFunc: func(ctx context.Context, e kevent.UpdateEvent, q resource.RateLimitingInterface) {
-			stock.Update(ctx, e, settlingQueue{q})
+			h.Update(ctx, e, delayedQueue{q, delay})
 		},
 		DeleteFunc: func(ctx context.Context, e kevent.DeleteEvent, q resource.RateLimitingInterface) {
-			stock.Delete(ctx, e, settlingQueue{q})
+			h.Delete(ctx, e, delayedQueue{q, delay})
 		},
 	}
 }
