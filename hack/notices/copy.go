@@ -5,13 +5,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/mod/module"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An origin has the sources of all modules.
@@ -39,7 +39,7 @@ func (o origin) copy(modules []module.Version, to string) error {
 
 	for _, m := range modules {
 		if err := o.copyModule(m, filepath.Join(to, filepath.FromSlash(m.Path+"@"+m.Version))); err != nil {
-			failed = append(failed, errors.Wrapf(err, "module %s@%s", m.Path, m.Version))
+			failed = append(failed, fmt.Errorf("module %s@%s: %w", m.Path, m.Version, err))
 		}
 	}
 
@@ -94,7 +94,7 @@ func terms(m module.Version, tree fs.FS) ([]string, error) {
 func (o origin) dir(m module.Version) (string, error) {
 	if m.Path == std {
 		if m.Version != o.goversion {
-			return "", errors.Errorf("the go command on PATH has version %s: use the one that has built the binary", o.goversion)
+			return "", fmt.Errorf("the go command on PATH has version %s: use the one that has built the binary", o.goversion)
 		}
 
 		return o.goroot, nil
@@ -111,9 +111,11 @@ func (o origin) dir(m module.Version) (string, error) {
 	}
 
 	dir := filepath.Join(o.cache, filepath.FromSlash(path)+"@"+version)
-	_, err = os.Stat(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("the module is not in the module cache: run `go mod download` where the go.mod of the binary is: %w", err)
+	}
 
-	return dir, errors.Wrap(err, "the module is not in the module cache: run `go mod download` where the go.mod of the binary is")
+	return dir, nil
 }
 
 // copyFile copies a file of a module. Everybody can read the copy.

@@ -10,14 +10,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func main() {
@@ -59,12 +58,12 @@ func newOrigin(ctx context.Context) (origin, error) {
 
 	out, err := cmd.Output()
 	if err != nil {
-		return origin{}, errors.Wrap(err, "go env")
+		return origin{}, fmt.Errorf("go env: %w", err)
 	}
 
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(lines) != 3 {
-		return origin{}, errors.Errorf("go env: want three lines, got %q", out)
+		return origin{}, fmt.Errorf("go env: want three lines, got %q", out)
 	}
 
 	return origin{cache: lines[0], goroot: lines[1], goversion: lines[2]}, nil

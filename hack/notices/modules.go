@@ -6,12 +6,11 @@ package main
 
 import (
 	"debug/buildinfo"
+	"fmt"
 	"runtime/debug"
 	"slices"
 
 	"golang.org/x/mod/module"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // project is the module of this repository. Its license is not copied: the image has it already.
@@ -27,12 +26,12 @@ func modulesOf(binaries ...string) ([]module.Version, error) {
 	for _, path := range binaries {
 		info, err := buildinfo.ReadFile(path)
 		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read the modules in %q", path)
+			return nil, fmt.Errorf("cannot read the modules in %q: %w", path, err)
 		}
 
 		found, err := modulesIn(info)
 		if err != nil {
-			return nil, errors.Wrapf(err, "binary %q", path)
+			return nil, fmt.Errorf("binary %q: %w", path, err)
 		}
 
 		modules = append(modules, found...)
@@ -57,7 +56,7 @@ func modulesIn(info *debug.BuildInfo) ([]module.Version, error) {
 
 		// Only a module of the module cache has a checksum.
 		if m.Sum == "" {
-			return nil, errors.Errorf("module %q was built from a directory, and not from the module cache", m.Path)
+			return nil, fmt.Errorf("module %q was built from a directory, and not from the module cache", m.Path)
 		}
 
 		modules = append(modules, module.Version{Path: m.Path, Version: m.Version})

@@ -6,6 +6,7 @@ package image
 
 import (
 	"archive/tar"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -18,8 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // write a file.

@@ -8,14 +8,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // essential are the packages of the Debian image that programs expect everywhere.
@@ -86,8 +86,11 @@ func command(ctx context.Context, name string, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 
 	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %s: %w", name, strings.Join(args, " "), stderr.String(), err)
+	}
 
-	return string(out), errors.Wrapf(err, "%s %s: %s", name, strings.Join(args, " "), stderr.String())
+	return string(out), nil
 }
 
 // unpack adds the files of a Debian package to the layer, and calls see with the name and the
@@ -111,7 +114,11 @@ func (l *layer) unpack(ctx context.Context, pkg string, certificate func([]byte)
 	err = l.merge(tar.NewReader(out), certificate)
 	_, rest := io.Copy(io.Discard, out)
 
-	return errors.Wrapf(errors.Join(err, rest, cmd.Wait()), "cannot unpack %s: %s", pkg, stderr.String())
+	if err := errors.Join(err, rest, cmd.Wait()); err != nil {
+		return fmt.Errorf("cannot unpack %s: %s: %w", pkg, stderr.String(), err)
+	}
+
+	return nil
 }
 
 // merge adds the entries of an archive to the layer, without documentation.

@@ -6,14 +6,13 @@ package image
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An instruction of a Dockerfile.
@@ -34,7 +33,7 @@ func stages(path string) (build, shipped stage, err error) {
 
 	s := parse(string(text))
 	if len(s) != 2 {
-		return nil, nil, errors.Errorf("%s has %d stages, want one that builds and one that is shipped", path, len(s))
+		return nil, nil, fmt.Errorf("%s has %d stages, want one that builds and one that is shipped", path, len(s))
 	}
 
 	return s[0], s[1], nil
@@ -84,7 +83,7 @@ func (s stage) packages() ([]string, error) {
 
 	found := regexp.MustCompile(install+` --yes --no-install-recommends ([a-z0-9. -]+?) &&`).FindAllStringSubmatch(s.run(), -1)
 	if len(found) != 1 || strings.Count(s.run(), install) != 1 {
-		return nil, errors.Errorf("want packages to be installed once, got %q", s.run())
+		return nil, fmt.Errorf("want packages to be installed once, got %q", s.run())
 	}
 
 	return strings.Fields(found[0][1]), nil
@@ -101,7 +100,7 @@ func (s stage) users() ([]user, error) {
 	home := regexp.MustCompile(`--home-dir (\S+)`).FindStringSubmatch(s.run())
 
 	if loop == nil || home == nil {
-		return nil, errors.Errorf("want a loop that adds users, got %q", s.run())
+		return nil, fmt.Errorf("want a loop that adds users, got %q", s.run())
 	}
 
 	var users []user
@@ -111,7 +110,7 @@ func (s stage) users() ([]user, error) {
 
 		n, err := strconv.Atoi(id)
 		if err != nil {
-			return nil, errors.Wrapf(err, "user %q", word)
+			return nil, fmt.Errorf("user %q: %w", word, err)
 		}
 
 		users = append(users, user{name: name, home: home[1], id: n})
@@ -123,7 +122,7 @@ func (s stage) users() ([]user, error) {
 func (s stage) directories() (paths []string, mode int64, err error) {
 	found := regexp.MustCompile(`install --directory --mode=([0-7]+) ([a-z/ -]+)`).FindStringSubmatch(s.run())
 	if found == nil {
-		return nil, 0, errors.Errorf("want directories to be created, got %q", s.run())
+		return nil, 0, fmt.Errorf("want directories to be created, got %q", s.run())
 	}
 
 	mode, err = strconv.ParseInt(found[1], 8, 64)
@@ -155,12 +154,12 @@ func (s stage) config() (v1.Config, error) {
 			}
 		case "ENTRYPOINT":
 			if err := json.Unmarshal([]byte(i.args), &c.Entrypoint); err != nil {
-				return c, errors.Wrapf(err, "ENTRYPOINT %s starts a shell, which hands on no signals", i.args)
+				return c, fmt.Errorf("ENTRYPOINT %s starts a shell, which hands on no signals: %w", i.args, err)
 			}
 		case "FROM", "RUN", "COPY":
 			// They make the files.
 		default:
-			return c, errors.Errorf("the Dockerfile has a new instruction: %s %s", i.name, i.args)
+			return c, fmt.Errorf("the Dockerfile has a new instruction: %s %s", i.name, i.args)
 		}
 	}
 

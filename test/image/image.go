@@ -9,6 +9,7 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -21,8 +22,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // documents is the directory of the documents that hack/documents.sh writes.

@@ -6,6 +6,8 @@ package image
 
 import (
 	"archive/tar"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,8 +19,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A layer is an archive in the making. The same calls write the same bytes: no time and no user of
@@ -50,7 +50,7 @@ func newLayer(path string, fill func(*layer) error) (v1.Layer, error) {
 
 	l := &layer{tar: tar.NewWriter(z), added: map[string]bool{}, links: map[string]string{}}
 	if err := errors.Join(fill(l), l.tar.Close(), z.Close(), f.Close()); err != nil {
-		return nil, errors.Wrapf(err, "cannot write layer %q", path)
+		return nil, fmt.Errorf("cannot write layer %q: %w", path, err)
 	}
 
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -69,7 +69,7 @@ func (l *layer) add(h tar.Header, contents io.Reader) error {
 	}
 
 	if l.added[h.Name] {
-		return errors.Errorf("%s is there already", h.Name)
+		return fmt.Errorf("%s is there already", h.Name)
 	}
 
 	l.added[h.Name] = true

@@ -6,6 +6,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
@@ -13,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A Process is a program that was started here. It dies with this process, however
@@ -71,7 +71,11 @@ func StartOn(host, name string, out io.Writer, env []string, path string, args .
 		close(p.ended)
 	}()
 
-	return p, errors.Wrapf(<-started, "cannot start %q", path)
+	if err := <-started; err != nil {
+		return p, fmt.Errorf("cannot start %q: %w", path, err)
+	}
+
+	return p, nil
 }
 
 // enterHost puts the thread, and the processes that it starts, on a host of the supplied
@@ -135,7 +139,7 @@ func (p *Process) Terminate(patience time.Duration) error {
 	}
 
 	if how := p.How(); how != "exit status 0" {
-		return errors.Errorf("%s ended with %s", p.Name, how)
+		return fmt.Errorf("%s ended with %s", p.Name, how)
 	}
 
 	return nil

@@ -17,8 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -133,7 +131,7 @@ func TestOrphan(t *testing.T) {
 
 	if err := wait.Until(t.Context(), wait.Soon, func() error {
 		if stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err == nil && !strings.Contains(string(stat), ") Z ") {
-			return errors.Errorf("process %d is still there", pid)
+			return fmt.Errorf("process %d is still there", pid)
 		}
 
 		return nil

@@ -10,6 +10,7 @@
 package repo
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -23,8 +24,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // root of the repository, from the directory of this package.
@@ -129,8 +128,11 @@ func goFiles(fsys fs.FS) ([]file, error) {
 
 		return nil
 	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read Go files: %w", err)
+	}
 
-	return files, errors.Wrap(err, "cannot read Go files")
+	return files, nil
 }
 
 func skipped(fsys fs.FS, dir string) bool {

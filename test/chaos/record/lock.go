@@ -5,13 +5,12 @@
 package record
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // maxPID is more than any process id.
@@ -31,12 +30,12 @@ func Hold(dir, uid string) ([]int, error) {
 	// Not os.Open: the file has to stay open when this process becomes the CLI.
 	fd, err := unix.Open(filepath.Join(dir, uid), unix.O_RDWR|unix.O_CREAT, 0o600)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open lock file")
+		return nil, fmt.Errorf("cannot open lock file: %w", err)
 	}
 
 	own := int64(os.Getpid())
 	if err := unix.FcntlFlock(uintptr(fd), unix.F_SETLK, lock(own, own+1)); err != nil {
-		return nil, errors.Wrap(err, "cannot lock")
+		return nil, fmt.Errorf("cannot lock: %w", err)
 	}
 
 	return holders(uintptr(fd), 0, maxPID)
@@ -47,7 +46,7 @@ func Hold(dir, uid string) ([]int, error) {
 func Held(dir, uid string, pid int) (bool, error) {
 	f, err := os.OpenFile(filepath.Join(dir, uid), os.O_RDWR, 0) //nolint:gosec // The test has chosen the directory.
 	if err != nil {
-		return false, errors.Wrap(err, "cannot open lock file")
+		return false, fmt.Errorf("cannot open lock file: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written to it.
 
@@ -64,7 +63,7 @@ func Busy(dir, uid string) (bool, error) {
 	}
 
 	if err != nil {
-		return false, errors.Wrap(err, "cannot open lock file")
+		return false, fmt.Errorf("cannot open lock file: %w", err)
 	}
 
 	defer f.Close() //nolint:errcheck // Nothing was written to it.
@@ -83,7 +82,7 @@ func holders(fd uintptr, from, to int64) ([]int, error) {
 	// The answer is any one lock in the way.
 	l := lock(from, to)
 	if err := unix.FcntlFlock(fd, unix.F_GETLK, l); err != nil {
-		return nil, errors.Wrap(err, "cannot ask for locks")
+		return nil, fmt.Errorf("cannot ask for locks: %w", err)
 	}
 
 	if l.Type == unix.F_UNLCK {

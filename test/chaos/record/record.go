@@ -9,9 +9,9 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Kinds of event.
@@ -65,17 +65,21 @@ type Event struct {
 func Append(name string, e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
-		return errors.Wrap(err, "cannot marshal event")
+		return fmt.Errorf("cannot marshal event: %w", err)
 	}
 
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // The test has chosen the file.
 	if err != nil {
-		return errors.Wrap(err, "cannot open record")
+		return fmt.Errorf("cannot open record: %w", err)
 	}
 
 	_, err = f.Write(append(line, '\n'))
 
-	return errors.Wrap(errors.Join(err, f.Close()), "cannot write record")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("cannot write record: %w", err)
+	}
+
+	return nil
 }
 
 // Read returns all complete events in the file of the supplied name. They are in the order in
@@ -88,7 +92,7 @@ func Read(name string) ([]Event, error) {
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read record")
+		return nil, fmt.Errorf("cannot read record: %w", err)
 	}
 
 	var events []Event
@@ -101,7 +105,7 @@ func Read(name string) ([]Event, error) {
 
 		e := Event{}
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, errors.Wrapf(err, "cannot read record %q", line)
+			return nil, fmt.Errorf("cannot read record %q: %w", line, err)
 		}
 
 		events = append(events, e)

@@ -7,11 +7,10 @@ package record
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // State returns a text that identifies the state that a run works with: two runs have the
@@ -34,7 +33,7 @@ func State(dir string, environ []string) (string, error) {
 	}
 
 	if err != nil {
-		return "", errors.Wrap(err, "cannot read backend")
+		return "", fmt.Errorf("cannot read backend: %w", err)
 	}
 
 	initialized := struct {

@@ -9,11 +9,10 @@
 package infrastructure
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Path is the path of the thing of the supplied name. A PUT request creates the thing, and a DELETE
@@ -32,7 +31,7 @@ type History struct {
 // caller says, and never two clients worked on it at the same time.
 func (h History) Once(destroyed int) error {
 	if len(h.Created) != 1 || len(h.Destroyed) != destroyed || len(h.Overlaps) > 0 {
-		return errors.Errorf("want it to be created once and destroyed %d times: created by %q, destroyed by %q, at the same time: %q",
+		return fmt.Errorf("want it to be created once and destroyed %d times: created by %q, destroyed by %q, at the same time: %q",
 			destroyed, h.Created, h.Destroyed, h.Overlaps)
 	}
 

@@ -6,6 +6,8 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,8 +15,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A hierarchy of cgroups, with one of a sandbox.
@@ -65,7 +65,7 @@ func parseHierarchies(mounts, name string) ([]hierarchy, error) {
 
 		return two, nil
 	default:
-		return nil, errors.Errorf("want one hierarchy of cgroups, found %d", len(two))
+		return nil, fmt.Errorf("want one hierarchy of cgroups, found %d", len(two))
 	}
 }
 
@@ -73,7 +73,11 @@ func (h hierarchy) path() string { return filepath.Join(h.root, h.name) }
 
 // writable returns an error if no cgroup can be created, as in many containers.
 func (h hierarchy) writable() error {
-	return errors.Wrapf(unix.Access(h.root, unix.W_OK), "cannot create cgroups in %s", h.root)
+	if err := unix.Access(h.root, unix.W_OK); err != nil {
+		return fmt.Errorf("cannot create cgroups in %s: %w", h.root, err)
+	}
+
+	return nil
 }
 
 // create creates the cgroup if it needs controllers.
@@ -88,7 +92,7 @@ func (h hierarchy) create() error {
 	}
 
 	if err := os.Mkdir(h.path(), 0o755); err != nil { //nolint:gosec // The mode of all cgroups.
-		return errors.Wrap(err, "cannot create a cgroup")
+		return fmt.Errorf("cannot create a cgroup: %w", err)
 	}
 
 	// In version 1, a new cgroup has no CPUs until it is given some.
@@ -161,7 +165,11 @@ func writeControllers(file, sign string, controllers []string) error {
 
 	text := sign + strings.Join(controllers, " "+sign)
 
-	return errors.Wrapf(os.WriteFile(file, []byte(text), 0o600), "cannot write %q to %s", text, file) //nolint:gosec // One of the kernel.
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil { //nolint:gosec // One of the kernel.
+		return fmt.Errorf("cannot write %q to %s: %w", text, file, err)
+	}
+
+	return nil
 }
 
 // remove removes the cgroup, and those below. It waits for the end of their processes.

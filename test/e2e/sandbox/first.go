@@ -5,6 +5,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,8 +13,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // first is the first argument of the first process of a sandbox. The others are the directories of

@@ -6,6 +6,8 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net"
@@ -16,8 +18,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A machine is the part of its state that programs of a node could change, as text by names.
@@ -148,7 +148,7 @@ func (m machine) compare(dir string, groups []hierarchy) error {
 	}
 
 	if changed := m.changes(after); len(changed) > 0 {
-		return errors.Errorf("this machine has changed:\n  %s", strings.Join(changed, "\n  "))
+		return fmt.Errorf("this machine has changed:\n  %s", strings.Join(changed, "\n  "))
 	}
 
 	return nil
@@ -202,7 +202,7 @@ func (n *namespaces) of(pid int) error {
 		}
 
 		if ns == own {
-			return errors.Errorf("the %s namespace is not a new one", kind)
+			return fmt.Errorf("the %s namespace is not a new one", kind)
 		}
 
 		*n = append(*n, ns)
@@ -228,7 +228,7 @@ func (n *namespaces) gone(ctx context.Context) error {
 			case err != nil:
 				return err
 			case slices.Contains(*n, ns):
-				return errors.Errorf("%s of the sandbox still exists: %s", p, ns)
+				return fmt.Errorf("%s of the sandbox still exists: %s", p, ns)
 			}
 		}
 

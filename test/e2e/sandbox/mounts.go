@@ -5,13 +5,12 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Directories in which the programs of a node write, wherever they are told to.
@@ -53,7 +52,7 @@ func mount(dir, log string) error {
 
 	for _, s := range steps {
 		if err := unix.Mount(s.source, s.target, s.kind, s.flags, ""); err != nil {
-			return errors.Wrapf(err, "cannot mount %s", s.target)
+			return fmt.Errorf("cannot mount %s: %w", s.target, err)
 		}
 	}
 
@@ -73,7 +72,7 @@ func hideSysctls(dir string) error {
 		}
 
 		if err := unix.Mount(file, filepath.Join("/proc/sys", name), "", unix.MS_BIND, ""); err != nil {
-			return errors.Wrapf(err, "cannot replace the setting %s", name)
+			return fmt.Errorf("cannot replace the setting %s: %w", name, err)
 		}
 	}
 

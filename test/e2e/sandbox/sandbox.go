@@ -8,6 +8,8 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +20,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options, args ...string) (err error) {
 
 	// An earlier program was killed before it could do that.
 	if err := o.remove(ctx, groups); err != nil {
-		return errors.Wrap(err, "cannot remove the files of an earlier run")
+		return fmt.Errorf("cannot remove the files of an earlier run: %w", err)
 	}
 
 	before, err := look(o.Dir, groups)
@@ -97,7 +97,11 @@ func Check(cgroup string) error {
 	cmd := exec.Command("true") //nolint:noctx // It ends at once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: cloneFlags}
 
-	return errors.Wrap(cmd.Run(), "cannot create namespaces")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("cannot create namespaces: %w", err)
+	}
+
+	return nil
 }
 
 // cloneFlags are the namespaces of a sandbox.
@@ -113,7 +117,7 @@ func (o Options) check() error {
 	for _, path := range []string{program, o.Dir, o.Logs} {
 		for _, hidden := range []string{"/run", library, logs} {
 			if strings.HasPrefix(path, hidden+"/") {
-				return errors.Errorf("%s is below %s, which is another directory in the sandbox: use a copy of the repository elsewhere", path, hidden)
+				return fmt.Errorf("%s is below %s, which is another directory in the sandbox: use a copy of the repository elsewhere", path, hidden)
 			}
 		}
 	}
@@ -176,7 +180,7 @@ func (o Options) run(ctx context.Context, inside *namespaces, args []string) err
 	}
 
 	if err := cmd.Start(); err != nil {
-		return errors.Wrap(err, "cannot create namespaces")
+		return fmt.Errorf("cannot create namespaces: %w", err)
 	}
 
 	errs := []error{
