@@ -74,6 +74,11 @@ func (c *Collector) NeedLeaderElection() bool { return true }
 // Start collects once per interval until ctx is done, or never if the interval is not positive. A
 // failed round is logged, and the next one tries again.
 func (c *Collector) Start(ctx context.Context) error {
+	// Otherwise the alert for these states would stop for one interval after each restart.
+	if err := c.tellUnsaved(nil); err != nil {
+		c.failed(err)
+	}
+
 	return periodic.Task{
 		Interval: c.interval,
 		Do: func(ctx context.Context) error {
@@ -81,11 +86,13 @@ func (c *Collector) Start(ctx context.Context) error {
 
 			return err
 		},
-		Failed: func(err error) {
-			c.metrics.GCFailed()
-			c.log.Info("Cannot collect working directories", "error", err)
-		},
+		Failed: c.failed,
 	}.Start(ctx)
+}
+
+func (c *Collector) failed(err error) {
+	c.metrics.GCFailed()
+	c.log.Info("Cannot collect working directories", "error", err)
 }
 
 // Collect does one round and returns the UIDs whose directories it deleted. It deletes nothing

@@ -173,6 +173,7 @@ func TestStart(t *testing.T) {
 		reason   string
 		interval time.Duration
 		err      error
+		unsaved  []string
 		// after is the time for which the Collector ran.
 		after time.Duration
 		want  counts
@@ -198,6 +199,13 @@ func TestStart(t *testing.T) {
 			interval: 0,
 			after:    24 * time.Hour,
 		},
+		"Unsaved": {
+			reason:   "States that are nowhere else are counted at once: an alert depends on the number.",
+			interval: time.Hour,
+			unsaved:  []string{"a", "b"},
+			after:    time.Minute,
+			want:     counts{Unsaved: 2},
+		},
 	}
 
 	for name, tc := range cases {
@@ -210,7 +218,7 @@ func TestStart(t *testing.T) {
 				)
 
 				// Each round finds another directory.
-				dirs := &fakeDirectories{refill: "orphan"}
+				dirs := &fakeDirectories{refill: "orphan", unsaved: tc.unsaved}
 				reader := &fakeReader{pages: map[string][]page{"AppleList": {{err: tc.err}}}}
 				c := New(dirs, reader, []schema.GroupVersionKind{fruit("Apple")}, tc.interval, &log, &got)
 
