@@ -20,8 +20,8 @@ import (
 const (
 	crdDir = "../package/crds"
 
-	// The properties of these APIs before this provider existed. A difference breaks users,
-	// so this file never changes.
+	// The properties of these APIs before this provider existed. A difference breaks users:
+	// change this file only after a decision to change the API.
 	contractFile = "testdata/crd-properties.tsv"
 
 	// The additions of this provider, in the same form.

@@ -117,7 +117,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
 	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
 	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
-	intFlag(a, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. Polls have one more worker.", 1, &o.MaxReconcileRate)
+	intFlag(a, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. There is one more worker for polls, unless --max-applies is lower.", 1, &o.MaxReconcileRate)
 	intFlag(a, "max-applies", "How many Workspaces of a kind are created, changed or deleted at a time, if that is less than --max-reconcile-rate; 0 is no further limit.", 0, &o.MaxApplies)
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
