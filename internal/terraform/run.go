@@ -73,7 +73,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 		return nil, fmt.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
 	}
 
-	return answer.Bytes(), nil
+	return answer.text.Bytes(), nil
 }
 
 // runLogged runs a command whose plain text is for people only.
@@ -214,18 +214,20 @@ func (ws Workspace) logger() func(text string) {
 // A limitedBuffer keeps up to max bytes that are written to it. It accepts more, because a
 // refusal would stop the writer, and records that there was more.
 type limitedBuffer struct {
-	bytes.Buffer
+	// It is not embedded: io.Copy, with which os/exec reads the output of a process, would call its
+	// ReadFrom, which has no limit.
+	text bytes.Buffer
 
 	max      int
 	overflow bool
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.max {
+	if b.text.Len()+len(p) > b.max {
 		b.overflow = true
 
 		return len(p), nil
 	}
 
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,6 +149,39 @@ func TestOverlongLine(t *testing.T) {
 
 	if diff := cmp.Diff([]string{"short"}, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestLimitedBuffer ensures that a buffer limits what os/exec copies into it: the output of a process.
+func TestLimitedBuffer(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason   string
+		text     string
+		want     string
+		overflow bool
+	}{
+		"Fits":    {reason: "Text up to the limit is kept.", text: "0123456789", want: "0123456789"},
+		"TooLong": {reason: "Longer text is not kept in memory.", text: "0123456789a", overflow: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			b := &limitedBuffer{max: 10}
+			echo := exec.CommandContext(t.Context(), "printf", "%s", tc.text)
+			echo.Stdout = b
+
+			if err := echo.Run(); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := b.text.String(); got != tc.want || b.overflow != tc.overflow {
+				t.Errorf("%s\ngot %q, overflow %t", tc.reason, got, b.overflow)
+			}
+		})
 	}
 }
 
