@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,12 +76,13 @@ type fixture struct {
 	leases *stubLeases
 	moved  *stubMetrics
 	grace  time.Duration
+	log    logr.Logger
 }
 
 func newFixture(t *testing.T, cfg *rest.Config) *fixture {
 	t.Helper()
 
-	f := &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}, grace: time.Second}
+	f := &fixture{cfg: cfg, kube: apiserver.Client(t, cfg), leases: &stubLeases{}, moved: &stubMetrics{}, grace: time.Second, log: logr.Discard()}
 
 	t.Cleanup(func() { f.clear(t) })
 
@@ -118,7 +121,7 @@ func (f *fixture) start(t *testing.T, identity string, hook apiserver.Hook) func
 
 	kube := apiserver.Client(t, cfg)
 
-	return background.Run(t, (&Assigner{
+	a := &Assigner{
 		Config:    cfg,
 		Namespace: corev1.NamespaceDefault,
 		Identity:  identity,
@@ -130,7 +133,9 @@ func (f *fixture) start(t *testing.T, identity string, hook apiserver.Hook) func
 		Rate:      1000,
 		Metrics:   f.moved,
 		Log:       logging.NewNopLogger(),
-	}).Start)
+	}
+
+	return background.Run(t, func(ctx context.Context) error { return a.Start(logr.NewContext(ctx, f.log)) })
 }
 
 // create Workspaces of both kinds, in turn.
@@ -207,6 +212,7 @@ func TestAssigner(t *testing.T) {
 	}{
 		{"Assign", testAssign},
 		{"Unassignable", testUnassignable},
+		{"Panic", testPanic},
 		{"Away", testAway},
 		{"PinnedMeanwhile", testPinnedMeanwhile},
 		{"ChangedMeanwhile", testChangedMeanwhile},
@@ -283,6 +289,39 @@ func testUnassignable(t *testing.T, f *fixture) {
 
 	refusing.Store(false)
 	f.expect(t, all, members...)
+}
+
+// testPanic has a Workspace whose first write panics. It is assigned nevertheless, and the panic is
+// in the log.
+func testPanic(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.leases.set(true, "a")
+
+	var (
+		once   sync.Once
+		logged atomic.Bool
+	)
+
+	f.log = funcr.New(func(_, line string) {
+		if strings.Contains(line, "a bug") {
+			logged.Store(true)
+		}
+	}, funcr.Options{})
+
+	f.start(t, "a", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/workspaces/") {
+			once.Do(func() { panic("a bug") })
+		}
+
+		return next.RoundTrip(r)
+	})
+
+	f.expect(t, f.create(t, 1, nil), "a")
+
+	if !logged.Load() {
+		t.Error("want the panic in the log")
+	}
 }
 
 // testAway takes over while a shard is away. It keeps what it has, gets nothing, and gets its

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -53,9 +54,12 @@ func (a *Assigner) watch(ctx context.Context, kind schema.GroupVersionKind, m *m
 
 	name := "assigner/" + strings.ToLower(kind.GroupKind().String())
 
-	// The instance may be elected again.
 	ctl, err := controller.NewUnmanaged(name, controller.Options{
-		SkipNameValidation:      new(true),
+		// The instance may be elected again.
+		SkipNameValidation: new(true),
+		// No manager sets the logger of this controller. Without one, it would log neither errors
+		// nor panics, and would repeat their reconciles for ever.
+		Logger:                  log.FromContext(ctx),
 		MaxConcurrentReconciles: writers,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](interval, longestRetry),
 		Reconciler:              a.reconciler(c, kind, m),
@@ -91,8 +95,9 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 
 		// A change that made the write fail comes as an event.
 		_, err := a.assign(ctx, ws, m)
-		if err != nil && ctx.Err() == nil {
-			a.Log.Info("Cannot assign Workspace, trying again", "kind", kind, "error", err)
+		if ctx.Err() != nil {
+			// The term of this assigner has ended. That is no error to log.
+			err = nil
 		}
 
 		return reconcile.Result{}, err
