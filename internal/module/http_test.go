@@ -312,6 +312,9 @@ func TestReferences(t *testing.T) {
 	s.serve("/file", nil, "X-Terraform-Get", "file://"+local)
 	s.serve("/path", nil, "X-Terraform-Get", local)
 	s.serve("/archive", nil, "X-Terraform-Get", "file://"+local+"/m.zip")
+	s.serve("/git", nil, "X-Terraform-Get", "git::file://"+local)
+	s.serve("/git-path", nil, "X-Terraform-Get", "git::"+local)
+	s.serve("/hg", nil, "X-Terraform-Get", "hg::file://"+local)
 	s.serve("/circle", nil, "X-Terraform-Get", s.url+"/circle")
 	s.serve("/nothing", []byte("<html></html>"))
 
@@ -329,6 +332,9 @@ func TestReferences(t *testing.T) {
 		"File":    {reason: "A server must not select files of this machine.", path: "/file", err: "the server refers to a file of this machine"},
 		"Path":    {reason: "The form of the address does not matter.", path: "/path", err: "the server refers to a file of this machine"},
 		"Archive": {reason: "An archive is a file as well.", path: "/archive", err: "the server refers to a file of this machine"},
+		"Git":     {reason: "So is a repository.", path: "/git", err: "the server refers to a file of this machine"},
+		"GitPath": {reason: "So is a repository without a scheme.", path: "/git-path", err: "the server refers to a file of this machine"},
+		"Hg":      {reason: "So is a Mercurial repository.", path: "/hg", err: "the server refers to a file of this machine"},
 		"Circle":  {reason: "The references form a circle.", path: "/circle", err: "too many X-Terraform-Get redirects"},
 		"Nothing": {reason: "The server refers to no address.", path: "/nothing", err: "no source URL was returned"},
 	}

@@ -25,7 +25,7 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 	// copy, or refuses all of them.
 	src, sub := getter.SourceDirSubdir(src)
 
-	git := &gitAccess{dir: r.Dir, private: r.Private}
+	git := &gitAccess{dir: r.Dir}
 	if len(r.GitCredentials) > 0 {
 		if err := git.addCredentials(r.GitCredentials); err != nil {
 			return Result{}, err
@@ -45,7 +45,7 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 		Options: []getter.ClientOption{
 			getter.WithContext(ctx),
 			getter.WithDetectors(detectors()),
-			getter.WithGetters(getters(check, git)),
+			getter.WithGetters(getters(check, git, r.Private)),
 			getter.WithDecompressors(decompressors()),
 			withoutSymlinks,
 		},
@@ -90,10 +90,12 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 }
 
 // getters returns the getters of go-getter. Some methods of the most common ones are replaced.
-func getters(check *revisionCheck, git *gitAccess) map[string]getter.Getter {
+func getters(check *revisionCheck, git *gitAccess, private string) map[string]getter.Getter {
+	local := localFiles{revisions: check, private: private}
 	all := maps.Clone(getter.Getters)
-	all["file"] = &fileGetter{check: check, private: git.private}
-	all["git"] = &gitGetter{check: check, access: git}
+	all["file"] = &fileGetter{local: local}
+	all["git"] = &gitGetter{check: check, access: git, local: local}
+	all["hg"] = &hgGetter{local: local}
 	all["http"] = newHTTPGetter(check)
 	all["https"] = all["http"]
 

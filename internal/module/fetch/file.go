@@ -21,10 +21,7 @@ import (
 type fileGetter struct {
 	getter.FileGetter
 
-	check *revisionCheck
-
-	// private is Request.Private.
-	private string
+	local localFiles
 }
 
 // Get copies a directory.
@@ -64,19 +61,40 @@ func (g *fileGetter) GetFile(dst string, u *url.URL) error {
 	return g.FileGetter.GetFile(dst, u)
 }
 
-// path returns the path of a file of this machine. It fails if the file is private, or if a
-// server asked for it instead of the user.
+// path returns the path of a file of this machine.
 func (g *fileGetter) path(u *url.URL) (string, error) {
-	if g.check.indirect {
-		return "", errors.New("the server refers to a file of this machine")
-	}
-
 	path := u.Path
 	if u.RawPath != "" {
 		path = u.RawPath
 	}
 
-	return path, checkOutside(g.private, path)
+	return path, g.local.check(path)
+}
+
+// localFiles are the files of this machine that may be fetched.
+type localFiles struct {
+	revisions *revisionCheck
+
+	// private is Request.Private.
+	private string
+}
+
+// check fails if the file is private, or if a server asked for it instead of the user.
+func (l localFiles) check(path string) error {
+	if l.revisions.indirect {
+		return errors.New("the server refers to a file of this machine")
+	}
+
+	return checkOutside(l.private, path)
+}
+
+// checkURL does the same for the repository at u, if it is one of this machine.
+func (l localFiles) checkURL(u *url.URL) error {
+	if u.Scheme != "file" {
+		return nil
+	}
+
+	return l.check(u.Path)
 }
 
 // checkOutside fails if path is private or below. It also fails if private is below path: the

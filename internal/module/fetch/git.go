@@ -52,9 +52,6 @@ type gitAccess struct {
 	// dir is Request.Dir.
 	dir string
 
-	// private is Request.Private.
-	private string
-
 	// credentials in the format of git-credential-store.
 	credentials []byte
 }
@@ -71,13 +68,8 @@ func (a *gitAccess) addCredentials(lines []byte) error {
 
 // prepare returns u without its credentials, and writes them to files that git reads. In a URL
 // they would be among the arguments of git, which every process on the node can see, and stay in
-// the configuration of the repository. prepare fails if u is a private repository of this
-// machine.
+// the configuration of the repository.
 func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
-	if u.Scheme == "file" {
-		return u, checkOutside(a.private, u.Path)
-	}
-
 	if key := u.Query().Get("sshkey"); key != "" {
 		u = without(u, "sshkey")
 
@@ -105,10 +97,15 @@ type gitGetter struct {
 
 	check  *revisionCheck
 	access *gitAccess
+	local  localFiles
 }
 
 // Get clones a repository.
 func (g *gitGetter) Get(dst string, u *url.URL) error {
+	if err := g.local.checkURL(u); err != nil {
+		return err
+	}
+
 	u, err := g.access.prepare(u)
 	if err != nil {
 		return err
@@ -138,6 +135,10 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 
 // GetFile gets one file of a repository.
 func (g *gitGetter) GetFile(dst string, u *url.URL) error {
+	if err := g.local.checkURL(u); err != nil {
+		return err
+	}
+
 	u, err := g.access.prepare(u)
 	if err != nil {
 		return err
