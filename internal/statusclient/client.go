@@ -145,9 +145,12 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 		return nil
 	}
 
-	version := o.GetResourceVersion()
+	version, taken := o.GetResourceVersion(), false
 
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	// A conflict with another instance that has claimed the object would come again.
+	mayPass := func(err error) bool { return kerrors.IsConflict(err) && !taken }
+
+	return retry.OnError(retry.DefaultRetry, mayPass, func() error {
 		written, latest := copyOf(claimable), copyOf(claimable)
 		written.SetResourceVersion(version)
 
@@ -171,7 +174,7 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 			return err
 		}
 
-		if !carryClaim(latest, claimable) {
+		if taken = !carryClaim(latest, claimable); taken {
 			return errors.Wrap(err, errTaken.Error())
 		}
 

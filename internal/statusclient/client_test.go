@@ -62,6 +62,7 @@ func TestClient(t *testing.T) {
 	t.Run("WriteKeepsStatus", func(t *testing.T) { testWriteKeepsStatus(t, live, cached) })
 	t.Run("PatchKeepsGeneration", func(t *testing.T) { testPatchKeepsGeneration(t, live, cached) })
 	t.Run("StatusKeepsObject", func(t *testing.T) { testStatusKeepsObject(t, live, cached) })
+	t.Run("Taken", func(t *testing.T) { testTaken(t, live, cached) })
 	t.Run("Unchanged", func(t *testing.T) { testUnchanged(t, live, cached) })
 	t.Run("Ownership", func(t *testing.T) { testOwnership(t, live, cached) })
 }
@@ -351,11 +352,44 @@ func testUnchanged(t *testing.T, live client.Client, cached client.Reader) {
 	}
 }
 
-// A counter counts the updates of statuses.
+// testTaken updates the status of a Workspace that another instance has claimed in the meantime. One
+// read shows that, so that the update is not repeated.
+func testTaken(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	n := &counter{Client: live}
+	ws := create(t, live, "taken")
+
+	taken := ws.DeepCopy()
+	taken.SetOwnership(commonv1beta1.Ownership{Claim: &commonv1beta1.Claim{Holder: "host-1_1f33"}})
+
+	if err := live.Status().Update(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+
+	ws.SetConditions(xpv2.Available())
+
+	// The managed reconciler logs no conflict, and requeues.
+	if err := NewClient(n, cached).Status().Update(t.Context(), ws); !kerrors.IsConflict(errors.Cause(err)) {
+		t.Errorf("Status().Update(...): want a conflict, got %v", err)
+	}
+
+	if diff := cmp.Diff([]int{1, 1}, []int{n.updates, n.gets}); diff != "" {
+		t.Errorf("Status().Update(...): -want updates and reads, +got:\n%s", diff)
+	}
+}
+
+// A counter counts the reads of objects and the updates of statuses.
 type counter struct {
 	client.Client
 
-	updates int
+	gets, updates int
+}
+
+func (c *counter) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c.gets++
+
+	return c.Client.Get(ctx, key, o, opts...)
 }
 
 func (c *counter) Status() client.SubResourceWriter {
