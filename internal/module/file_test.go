@@ -133,6 +133,7 @@ func TestPathPrivate(t *testing.T) {
 		"git::" + other:                 private,
 		"git::file://" + other:          private,
 		"git::file://" + link + "//sub": private,
+		"hg::" + other:                  private,
 	} {
 		p.request.Parameters.Module = path
 

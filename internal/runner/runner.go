@@ -178,18 +178,19 @@ func (r *Runner) Close() error {
 }
 
 // RemoveSecrets removes the plan, which has secrets in it, and all secret inputs from a
-// working directory.
+// working directory. If one cannot be removed, the others are.
 func RemoveSecrets(dir *workdir.Dir) error {
-	if err := os.Remove(filepath.Join(dir.Path(), planFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Wrap(err, "cannot remove plan")
-	}
+	// A run can leave anything in place of the plan, such as a directory.
+	plan := os.RemoveAll(filepath.Join(dir.Path(), planFile))
 
 	// Init stores the configuration of a backend in its data.
-	if err := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir)); err != nil {
-		return errors.Wrap(err, "cannot remove directory without module")
-	}
+	stateOnly := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir))
 
-	return errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets")
+	return errors.Join(
+		errors.Wrap(plan, "cannot remove plan"),
+		errors.Wrap(stateOnly, "cannot remove directory without module"),
+		errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets"),
+	)
 }
 
 // An UnpreparedError is the failure to prepare a directory or a backend for a plan.

@@ -165,8 +165,17 @@ func TestRemoveSecrets(t *testing.T) {
 
 	expectFiles(t, "after RemoveSecrets", r, filesystem.Files{"kept": "k"})
 
-	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile + "/in/the/way": "x"})
-	expectError(t, "RemoveSecrets(...)", "cannot remove plan", RemoveSecrets(r.Dir))
+	// A run can leave anything in place of the plan.
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile + "/in/the/way": "x", stateOnlyDir: "secret"})
+
+	if err := RemoveSecrets(r.Dir); err != nil {
+		t.Error(err)
+	}
+
+	expectFiles(t, "after a directory in place of the plan", r, filesystem.Files{"kept": "k"})
+
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile: "plan", ".crossplane.json": "broken"})
+	expectError(t, "RemoveSecrets(...)", "cannot remove secrets", RemoveSecrets(r.Dir))
 }
 
 // TestEnviron ensures which environment the commands have.
