@@ -116,12 +116,10 @@ type scheduler interface {
 }
 
 // withClaims returns a reconciler that reads each Workspace of a kind, and passes it to r if this
-// instance may work on it. The returned function is for Workspaces that have left the cache.
-func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
+// instance may work on it.
+func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconciler {
 	if i.o.Shard.Sharded() {
-		claimed := i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
-
-		return claimed, claimed.Left
+		return i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object)
 	}
 
 	// The claims of an unsharded instance read each Workspace from the API server. The managed
@@ -144,7 +142,7 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Recon
 				// It may have begun to wait while it left the cache.
 				o.SetNamespace(req.Namespace)
 				o.SetName(req.Name)
-				claimed.Left(o)
+				i.claims.Left(o)
 			}
 
 			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get Workspace")
@@ -157,7 +155,7 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) (reconcile.Recon
 		}
 
 		return claimed.Reconcile(ctx, req)
-	}), claimed.Left
+	})
 }
 
 // predecessors returns the dead predecessors of this instance that worked on a Workspace. Those

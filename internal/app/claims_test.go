@@ -32,6 +32,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -106,8 +107,8 @@ func TestGoneWhileWaiting(t *testing.T) {
 	gauge := &waitingGauge{}
 	informers := &informertest.FakeInformers{Scheme: scheme}
 	i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: informers, ws: ws}}}
-	i.claims = claim.New(shard.ID{}, "", aliveLeases{}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).Build(), claim.Options{Recorder: event.NewNopRecorder(), Metrics: gauge})
-	r, _ := i.withClaims(stubScheduler{}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
+	i.claims = claim.New(shard.ID{}, "", aliveLeases{}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).Build(), claim.Options{Locks: statelock.NewFailedRuns(), Recorder: event.NewNopRecorder(), Metrics: gauge})
+	r := i.withClaims(stubScheduler{}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
 
 	for _, want := range []int{1, 0} {
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}); err != nil {
@@ -168,7 +169,7 @@ func TestReads(t *testing.T) {
 			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube, claim.Options{Metrics: metrics.NewNop()})}
 			kind := workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}}
 
-			r, _ := i.withClaims(stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)
+			r := i.withClaims(stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)
 
 			result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)})
 			if err != nil {

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -180,11 +179,10 @@ func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options
 		ServedByOtherBefore: i.claims.ServedByOtherBefore,
 		Served:              i.served,
 		ClaimChanged:        claim.Changed(),
-		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) (reconcile.Reconciler, func(client.Object)) {
-			claimed, left := i.withClaims(r, kind)
-
-			return i.drain.Reconciler(claimed), left
+		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler {
+			return i.drain.Reconciler(i.withClaims(r, kind))
 		},
+		Left: i.claims.Left,
 	}
 }
 

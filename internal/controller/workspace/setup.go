@@ -35,7 +35,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -91,9 +90,12 @@ type Options struct {
 
 	// WithClaims returns a reconciler that reads each Workspace of the supplied kind, and passes it
 	// to r if this instance may work on it now: it is not stopping or paused, and no other instance
-	// has claimed the Workspace. The function left is to be called with each Workspace that has left
-	// the cache.
-	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) (claimed reconcile.Reconciler, left func(o client.Object))
+	// has claimed the Workspace.
+	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler
+
+	// Left is called with each Workspace that has left the cache and, if that happens during a
+	// reconcile, once more at its end.
+	Left func(o client.Object)
 }
 
 // Metrics of the Workspace controllers.
@@ -127,15 +129,6 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	// The legacy recorder: providers are not granted events of events.k8s.io.
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
-
-	// The release of a Workspace still needs its records of failed runs: because of them it records
-	// this host on the Workspace, for the next instance. For a Workspace that is gone there is no
-	// next instance.
-	forgetDeleted := func(ws client.Object) {
-		if meta.WasDeleted(ws) {
-			o.Locks.FailedRuns.Forget(ws.GetUID())
-		}
-	}
 
 	policy := schedule.Policy{Interval: o.PollInterval, Jitter: o.PollJitter}
 	records := schedule.NewRecords(policy, time.Now)
@@ -198,12 +191,6 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient()}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
-	claimed, left := o.WithClaims(schedule.NewReconciler(r, policy, records, slots, forgetDeleted, log), kind)
-	onLeave := func(ws client.Object) {
-		forgetDeleted(ws)
-		left(ws)
-	}
-
 	co := o.ForControllerRuntime()
 	// At least one worker is free for polls, however long all applies take.
 	co.MaxConcurrentReconciles = max(co.MaxConcurrentReconciles, o.MaxApplies+1)
@@ -214,8 +201,8 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, schedule.NewEventHandler(records, slots, onLeave, o.Served, o.ClaimChanged)).
-		Complete(claimed), "cannot set up controller %s", name)
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.Served, o.ClaimChanged)).
+		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, log), kind)), "cannot set up controller %s", name)
 }
 
 // A clientManager is a manager with another client.

@@ -52,7 +52,7 @@ type Locks interface {
 	// Any says whether there may be a lock.
 	Any(uid types.UID) bool
 
-	// Forget drops the record: the Workspace is released.
+	// Forget drops the record: the Workspace is released or deleted.
 	Forget(uid types.UID)
 }
 
@@ -306,13 +306,37 @@ func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o)
 // holding returns the holding of a Workspace, or the zero value if this instance does not hold
 // it.
 func (c *Claims) holding(o client.Object) holding {
-	kind, err := c.kube.GroupVersionKindFor(o)
-	if err != nil {
-		// Its kind has no claims.
+	r, ok := c.refOf(o)
+	if !ok {
 		return holding{}
 	}
 
-	return c.held.of(ref{kind: kind, key: client.ObjectKeyFromObject(o)}, o.GetUID())
+	return c.held.of(r, o.GetUID())
+}
+
+// refOf returns the name of a Workspace. It returns false for an object of a kind without claims.
+func (c *Claims) refOf(o client.Object) (ref, bool) {
+	kind, err := c.kube.GroupVersionKindFor(o)
+
+	return ref{kind: kind, key: client.ObjectKeyFromObject(o)}, err == nil
+}
+
+// Left forgets and releases a Workspace that has left the cache. It does not block. A run that was
+// in progress then may fail later: Left is to be called again at its end.
+func (c *Claims) Left(o client.Object) {
+	r, ok := c.refOf(o)
+	if !ok {
+		return
+	}
+
+	c.waits.forget(r)
+
+	// The release of a held Workspace drops the record of locks, after it has read it. Nothing else
+	// drops that of a Workspace that is not held. All Workspaces of an unsharded instance are of that
+	// kind, and leave the cache only when they are deleted.
+	if !c.held.left(r, o.GetUID()) {
+		c.Locks.Forget(o.GetUID())
+	}
 }
 
 // release releases a Workspace that has left, unless work on it is in progress.

@@ -163,7 +163,7 @@ func copyOf(t *testing.T, o client.Object) Object {
 }
 
 // leave the cache.
-func (f *fixture) leave() { f.reconciler.Left(f.ws) }
+func (f *fixture) leave() { f.claims.Left(f.ws) }
 
 // change the Workspace without the cache.
 func (f *fixture) change(t *testing.T, fn func(o client.Object)) {

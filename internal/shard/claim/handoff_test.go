@@ -11,11 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/crossplane-contrib/provider-terraform/apis"
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -44,8 +47,14 @@ func (h *handOffs) HandedOff(previous string, took time.Duration) {
 func waiter(t *testing.T, id shard.ID, l Leases, cache client.Reader) (*Claims, *handOffs) {
 	t.Helper()
 
+	scheme := runtime.NewScheme()
+	if err := apis.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
 	got := &handOffs{}
-	c := New(id, identity, l, cache, nil, Options{Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
+	kube := fake.NewClientBuilder().WithScheme(scheme).Build()
+	c := New(id, identity, l, cache, kube, Options{Locks: &stubLocks{}, Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
 	t.Cleanup(c.queue.ShutDown)
 
 	return c, got
@@ -166,7 +175,7 @@ func TestLeavesBeforeItWaits(t *testing.T) {
 	leases.read = func() {
 		cache.f.ws = nil
 
-		r.Left(ws)
+		c.Left(ws)
 	}
 
 	for _, want := range []int{1, 0} {

@@ -179,14 +179,20 @@ func (h *holdings) doubt(r ref, o Object) {
 	}
 }
 
-// left is leave for the Workspace of one UID: another one may have the same name now.
-func (h *holdings) left(r ref, uid types.UID) {
+// left is leave for the Workspace of one UID: another one may have the same name now. It returns
+// false if that Workspace is not held.
+func (h *holdings) left(r ref, uid types.UID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	if e, ok := h.held[r]; ok && e.uid == uid {
-		h.leaveLocked(r, e)
+	e, ok := h.held[r]
+	if !ok || e.uid != uid {
+		return false
 	}
+
+	h.leaveLocked(r, e)
+
+	return true
 }
 
 func (h *holdings) leaveLocked(r ref, e *holding) {

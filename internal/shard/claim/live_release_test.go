@@ -86,7 +86,7 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 	}
 
 	f.leave()
-	f.reconciler.Left(idle)
+	f.claims.Left(idle)
 	f.eventually(t, "the claim on a Workspace that is idle is released although the worker is busy", func() bool {
 		return f.claimOf(t, idle) == (Claim{})
 	})

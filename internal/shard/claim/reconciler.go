@@ -105,10 +105,3 @@ func (r *Reconciler) proceed(ctx context.Context, name ref, o client.Object) (re
 
 	return r.inner.Reconcile(ctx, o)
 }
-
-// Left forgets and releases a Workspace that has left the cache. It does not block.
-func (r *Reconciler) Left(o client.Object) {
-	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
-	r.claims.waits.forget(name)
-	r.claims.held.left(name, o.GetUID())
-}
