@@ -21,7 +21,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -92,19 +91,13 @@ func (i *instance) newManager(context.Context) error {
 		uncached = append(uncached, &corev1.Secret{})
 	}
 
-	mapper, err := newCacheMapper(i.config)
-	if err != nil {
-		return errors.Wrap(err, "cannot make mapper of kinds")
-	}
-
 	i.unfilled = newUnfilled()
 
 	mo := ctrl.Options{
 		Scheme:    scheme,
-		NewCache:  i.unfilled.newCache,
+		NewCache:  i.newCache,
 		NewClient: newClient,
 		Cache: cache.Options{
-			Mapper:           mapper,
 			NewInformer:      newInformer(o.Shard, i.unfilled),
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
@@ -142,22 +135,13 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	return statusclient.NewClient(explainingClient{Client: c}, o.Cache.Reader), err
 }
 
-// newCacheMapper returns a mapper with built-in kinds of Workspace. The cache, which selects
-// Workspaces by their shard, needs their scope when the manager is made, but with SafeStart their
-// CRDs may come later. The mapper is for the cache only: all other clients must detect a missing
-// kind.
-func newCacheMapper(cfg *rest.Config) (meta.RESTMapper, error) {
-	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, err
-	}
+// newCache returns the cache of the manager, with built-in kinds of Workspace. The cache, which
+// selects Workspaces by their shard, needs their scope when the manager is made, but with SafeStart
+// their CRDs may come later. All other clients must detect a missing kind.
+func (i *instance) newCache(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+	o.Mapper = withWorkspaces(o.Mapper)
 
-	discovered, err := apiutil.NewDynamicRESTMapper(cfg, client)
-	if err != nil {
-		return nil, err
-	}
-
-	return withWorkspaces(discovered), nil
+	return i.unfilled.newCache(cfg, o)
 }
 
 func withWorkspaces(m meta.RESTMapper) meta.RESTMapper {

@@ -23,12 +23,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
@@ -72,6 +74,35 @@ func TestWithWorkspaces(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestMissingKinds makes the cache of a shard before the CRDs exist. It needs the scope of both kinds
+// of Workspace. The mapper of the manager must not know them.
+func TestMissingKinds(t *testing.T) {
+	t.Parallel()
+
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	mapper := meta.NewDefaultRESTMapper(nil)
+	o := cache.Options{Scheme: scheme, Mapper: mapper, ByObject: map[client.Object]cache.ByObject{}}
+
+	for _, k := range workspace.Kinds() {
+		o.ByObject[k.Object] = cache.ByObject{Label: shard.CatchAll().Selector()}
+	}
+
+	i := &instance{unfilled: newUnfilled()}
+	if _, err := i.newCache(&rest.Config{}, o); err != nil {
+		t.Errorf("newCache(...): %v", err)
+	}
+
+	for _, k := range workspace.Kinds() {
+		if _, err := mapper.RESTMapping(k.GroupVersionKind.GroupKind(), k.GroupVersionKind.Version); !meta.IsNoMatchError(err) {
+			t.Errorf("RESTMapping(...) of %s: want no match, got %v", k.GroupVersionKind, err)
+		}
 	}
 }
 

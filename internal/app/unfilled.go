@@ -97,7 +97,7 @@ func (u *unfilled) err() error {
 	return errors.Wrap(errors.Join(errs...), "a right is missing: "+rightsRemedy)
 }
 
-// newCache returns a constructor of caches whose reads return the refusal of an unfilled kind.
+// newCache returns a cache whose reads return the refusal of an unfilled kind.
 func (u *unfilled) newCache(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	c, err := cache.New(cfg, o)
 
