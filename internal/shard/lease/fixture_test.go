@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -74,7 +73,6 @@ func (s *apiServer) get() *coordinationv1.Lease {
 
 // An apiClient is a client of the API server, for one instance.
 type apiClient struct {
-	coordinationv1client.CoordinationV1Interface
 	coordinationv1client.LeaseInterface
 
 	server *apiServer
@@ -250,14 +248,8 @@ func newCandidate(s *apiServer, identity string, t Timing) *candidate {
 			c.log = append(c.log, line)
 		}, funcr.Options{})),
 	}
-	h := newHolders(c.client, identity, t, o)
-	inner := &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "lease"},
-		Client:     h,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-	}
 
-	c.Lock = newLock(inner, h, t, c.fence, func(err error) {
+	c.Lock = newLock(c.client, namespace, "lease", identity, t, c.fence, func(err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 

@@ -72,7 +72,7 @@ type ProcessFiles interface {
 // current holder, the earlier holders and the holder that released it to annotations. It
 // is safe for concurrent use.
 type holders struct {
-	coordinationv1client.CoordinationV1Interface
+	coordinationv1client.LeasesGetter
 
 	identity string
 	timing   Timing
@@ -89,8 +89,8 @@ type holders struct {
 	ended string
 }
 
-func newHolders(c coordinationv1client.CoordinationV1Interface, identity string, t Timing, o LockOptions) *holders {
-	return &holders{CoordinationV1Interface: c, identity: identity, timing: t, files: o.Files, assignable: o.Assignable, seen: newObservation(t)}
+func newHolders(c coordinationv1client.LeasesGetter, identity string, t Timing, o LockOptions) *holders {
+	return &holders{LeasesGetter: c, identity: identity, timing: t, files: o.Files, assignable: o.Assignable, seen: newObservation(t)}
 }
 
 // before returns the hosts of the instances that held the Lease before this one.
@@ -215,7 +215,7 @@ func (h *holders) sign(l *coordinationv1.Lease) {
 
 // Leases returns the client of the Leases in a namespace.
 func (h *holders) Leases(namespace string) coordinationv1client.LeaseInterface {
-	return &signed{LeaseInterface: h.CoordinationV1Interface.Leases(namespace), holders: h}
+	return &signed{LeaseInterface: h.LeasesGetter.Leases(namespace), holders: h}
 }
 
 // signed are the Leases of one namespace.

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -115,22 +116,22 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 	// One hanging request must not use up the time for renewal.
 	cfg.Timeout = max(t.RenewDeadline/2, time.Second)
 
-	clients, err := kubernetes.NewForConfig(cfg)
+	c, err := coordinationv1client.NewForConfig(cfg)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make client of Lease")
 	}
 
-	h := newHolders(clients.CoordinationV1(), identity, t, o)
-
-	inner, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, name, clients.CoreV1(), h, resourcelock.ResourceLockConfig{Identity: identity})
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use Lease %q", name)
-	}
-
-	return newLock(inner, h, t, f, lost, o), nil
+	return newLock(c, namespace, name, identity, t, f, lost, o), nil
 }
 
-func newLock(inner resourcelock.Interface, h *holders, t Timing, f Fence, lost func(error), o LockOptions) *Lock {
+func newLock(c coordinationv1client.LeasesGetter, namespace, name, identity string, t Timing, f Fence, lost func(error), o LockOptions) *Lock {
+	h := newHolders(c, identity, t, o)
+	inner := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Client:     h,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}
+
 	return &Lock{Interface: inner, fence: f, timing: t, holders: h, lost: lost, options: o}
 }
 
