@@ -90,6 +90,10 @@ type Policy struct {
 	// Jitter is the largest time by which a poll is delayed or advanced. The time depends on the
 	// UID of the Workspace.
 	Jitter time.Duration
+
+	// ManagementPolicies says that management policies are enabled: a Workspace with an empty set of
+	// them is paused. Without the feature, an empty set means the default.
+	ManagementPolicies bool
 }
 
 // Decide returns the action for a Workspace at the supplied time.

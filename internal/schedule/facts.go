@@ -33,7 +33,7 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		Interval:     p.Interval,
 		Desired:      Desired(ws),
 		Deleted:      meta.WasDeleted(ws),
-		Paused:       meta.IsPaused(ws),
+		Paused:       meta.IsPaused(ws) || p.ManagementPolicies && len(ws.GetManagementPolicies()) == 0,
 		Requested:    isRequested(ws),
 		OnlyObserves: workspace.OnlyObserves(ws),
 		MayUpdate:    workspace.MayUpdate(ws),

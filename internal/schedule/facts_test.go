@@ -47,12 +47,34 @@ func TestFacts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		ws     *clusterv1beta1.Workspace
-		want   Facts
+
+		// policies says that management policies are enabled.
+		policies bool
+		want     Facts
 	}{
 		"Settled": {reason: "The Workspace is settled.", ws: settled(), want: base},
 		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, MayDelete: true, Current: true}},
 		"Deleted": {reason: "It is being deleted.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
 		"Paused":  {reason: "A person has paused it.", ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")), want: but(func(f *Facts) { f.Paused = true })},
+		"PausedByPolicies": {
+			reason:   "A person has paused it with an empty set of management policies.",
+			ws:       settled(func(ws *clusterv1beta1.Workspace) { ws.SetManagementPolicies(xpv2.ManagementPolicies{}) }),
+			policies: true,
+			want:     but(func(f *Facts) { f.Paused = true }),
+		},
+		"NoPolicies": {
+			reason: "Without the feature, an empty set does not pause.",
+			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetManagementPolicies(xpv2.ManagementPolicies{}) }),
+			want:   base,
+		},
+		"AllPolicies": {
+			reason: "The default set does not pause.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+			}),
+			policies: true,
+			want:     base,
+		},
 		"Changed": {reason: "Ready is about another specification.", ws: settled(changedSpec), want: but(func(f *Facts) { f.Current = false })},
 		"WasPaused": {
 			reason: "The last reconcile found it paused.",
@@ -133,7 +155,7 @@ func TestFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got := Policy{Interval: time.Minute}.Facts(tc.ws)
+			got := Policy{Interval: time.Minute, ManagementPolicies: tc.policies}.Facts(tc.ws)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Facts{}, "Desired")); diff != "" {
 				t.Errorf("\n%s\nFacts(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -49,6 +49,9 @@ func TestReconciler(t *testing.T) {
 		inner  func(r *Reconciler) (reconcile.Result, error)
 		err    error
 
+		// policies says that management policies are enabled.
+		policies bool
+
 		// written is the Workspace as the reconcile writes its status. Nil if it does not.
 		written *clusterv1beta1.Workspace
 
@@ -227,6 +230,14 @@ func TestReconciler(t *testing.T) {
 			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, nil },
 			want:   outcome{Ran: true, Free: 1},
 		},
+		"PausedByPolicies": {
+			reason:   "A pause needs no slot, even if it is a change of the specification.",
+			ws:       settled(changedSpec),
+			policies: true,
+			before:   func(r *Reconciler) { r.slots.Acquire(requestOf("other")) },
+			inner:    func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, nil },
+			want:     outcome{Ran: true},
+		},
 		"Error": {
 			reason: "The queue handles an error.",
 			ws:     settled(changedSpec),
@@ -255,7 +266,7 @@ func TestReconciler(t *testing.T) {
 			t.Parallel()
 
 			got := outcome{}
-			p := Policy{Interval: interval}
+			p := Policy{Interval: interval, ManagementPolicies: tc.policies}
 			records := NewRecords(p, time.Now)
 			records.Begin(settled())
 

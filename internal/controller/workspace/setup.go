@@ -130,7 +130,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	// The legacy recorder: providers are not granted events of events.k8s.io.
 	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...) //nolint:staticcheck // See above.
 
-	policy := schedule.Policy{Interval: o.PollInterval, Jitter: o.PollJitter}
+	policy := policyOf(o)
 	records := schedule.NewRecords(policy, time.Now)
 	slots := schedule.NewSlots(o.MaxApplies, records,
 		func(held, waiting int) { o.Metrics.Applies(name, held, waiting) },
@@ -203,6 +203,10 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		WithOptions(co).
 		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.Served, o.ClaimChanged)).
 		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, log), kind)), "cannot set up controller %s", name)
+}
+
+func policyOf(o Options) schedule.Policy {
+	return schedule.Policy{Interval: o.PollInterval, Jitter: o.PollJitter, ManagementPolicies: o.Features.Enabled(feature.EnableBetaManagementPolicies)}
 }
 
 // A clientManager is a manager with another client.
