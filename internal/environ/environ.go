@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mattn/go-shellwords"
 )
 
 // gitConfigCount is the number of pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
@@ -25,6 +27,29 @@ func Lookup(env []string, name string) (string, bool) {
 	}
 
 	return "", false
+}
+
+// Args returns the arguments that terraform and tofu add to those of a command.
+func Args(env []string, command string) []string {
+	var args []string
+
+	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_" + command} {
+		value, _ := Lookup(env, name)
+		args = append(args, Words(value)...)
+	}
+
+	return args
+}
+
+// Words splits the value of a variable whose name begins with TF_CLI_ARGS, with the library that
+// the CLI uses. The CLI fails if the quotes in it are not balanced.
+func Words(value string) []string {
+	words, err := shellwords.Parse(value)
+	if err != nil {
+		return strings.Fields(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(value))
+	}
+
+	return words
 }
 
 // Without returns the environment without the variables of the supplied names.

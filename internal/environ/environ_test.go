@@ -41,6 +41,32 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestArgs(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		env    []string
+		want   []string
+	}{
+		"None":       {reason: "There are none."},
+		"Both":       {reason: "The arguments of all commands come first.", env: []string{"TF_CLI_ARGS_init=-c", "TF_CLI_ARGS=-a -b"}, want: []string{"-a", "-b", "-c"}},
+		"Others":     {reason: "Other commands have their own.", env: []string{"TF_CLI_ARGS_plan=-a", "TF_CLI_ARGS_initial=-b"}},
+		"Quoted":     {reason: "Quotes hold a word together, and are not part of it.", env: []string{`TF_CLI_ARGS_init=-a="b c" '-d' \"e`}, want: []string{"-a=b c", "-d", `"e`}},
+		"Unbalanced": {reason: "The CLI fails, so that nothing may depend on these words.", env: []string{`TF_CLI_ARGS_init=-a="b c`}, want: []string{"-a=b", "c"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, Args(tc.env, "init")); diff != "" {
+				t.Errorf("%s\nArgs(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestWithout(t *testing.T) {
 	t.Parallel()
 

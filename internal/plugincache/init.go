@@ -107,7 +107,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 func (r Run) bundles() bool {
 	_, err := os.Lstat(filepath.Join(r.Dir, bundleDir))
 
-	return err == nil || slices.ContainsFunc(r.Args, func(arg string) bool { return strings.Contains(arg, "-plugin-dir") })
+	return err == nil || slices.ContainsFunc(slices.Concat(r.Args, environ.Args(r.Env, "init")), func(arg string) bool { return strings.Contains(arg, "-plugin-dir") })
 }
 
 func (s *store) init(ctx context.Context, r Run, init func(env []string) error) error {

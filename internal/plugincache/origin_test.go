@@ -96,12 +96,22 @@ func TestPluginDir(t *testing.T) {
 	t.Parallel()
 
 	cache, dir := t.TempDir(), t.TempDir()
-	for arg, want := range map[string]bool{"-plugin-dir=plugins": false, "--plugin-dir": false, "-upgrade": true} {
-		r := Run{Root: dir, Dir: dir, Private: filepath.Join(dir, "private"), Env: []string{Variable + "=" + cache}, Args: []string{arg}}
+	for _, tc := range []struct {
+		args, env string
+		want      bool
+	}{
+		{args: "-plugin-dir=plugins"},
+		{args: "--plugin-dir"},
+		{args: "-upgrade", want: true},
+		{env: `TF_CLI_ARGS_init="-plugin-dir=plugins"`},
+		{env: "TF_CLI_ARGS=-plugin-dir=plugins"},
+		{env: "TF_CLI_ARGS_plan=-plugin-dir=plugins", want: true},
+	} {
+		r := Run{Root: dir, Dir: dir, Private: filepath.Join(dir, "private"), Env: []string{Variable + "=" + cache, tc.env}, Args: []string{tc.args}}
 
 		err := Init(t.Context(), r, func(env []string) error {
-			if _, got := environ.Lookup(env, Variable); got != want {
-				t.Errorf("init with %s: want a plugin cache: %t, got %t", arg, want, got)
+			if _, got := environ.Lookup(env, Variable); got != tc.want {
+				t.Errorf("init with %s %s: want a plugin cache: %t, got %t", tc.args, tc.env, tc.want, got)
 			}
 
 			return nil

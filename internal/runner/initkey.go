@@ -32,14 +32,7 @@ func (r *Runner) wantsInit() bool {
 
 // initWords returns the arguments of init from all sources.
 func (r *Runner) initWords() []string {
-	words := slices.Clone(r.Inputs.parameters.InitArgs)
-
-	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init"} {
-		value, _ := environ.Lookup(r.run.Env, name)
-		words = append(words, strings.Fields(value)...)
-	}
-
-	return words
+	return slices.Concat(r.Inputs.parameters.InitArgs, environ.Args(r.run.Env, "init"))
 }
 
 // initDigest returns a digest of the inputs of init whose change plan does not report. The module

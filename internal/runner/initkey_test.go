@@ -39,6 +39,7 @@ func newPlace(t *testing.T) *place {
 
 	p := &place{root: root, initCache: initcache.New(filepath.Join(root.Path(), ".initialized"), func(bool) {}), bin: t.TempDir(), outside: t.TempDir()}
 	p.writeFile(t, "backend.hcl", "path = 1")
+	p.writeFile(t, "quoted.hcl", "path = 1")
 
 	return p
 }
@@ -57,7 +58,7 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 	t.Helper()
 
 	r := p.stubbed(t, uid, inline("module"))
-	r.Environ = []string{"HOME=" + p.outside, "PATH=/bin"}
+	r.Environ = []string{"HOME=" + p.outside, "PATH=/bin", `TF_CLI_ARGS_init="-backend-config=` + filepath.Join(p.outside, "quoted.hcl") + `"`}
 	r.Inputs.env = []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"}
 	r.Inputs.varFiles = []string{"values.tfvars"}
 	r.Inputs.config["values.tfvars"] = workdir.File{Data: []byte("a = " + uid)}
@@ -144,6 +145,12 @@ func TestInitKey(t *testing.T) {
 		"NamedFile": {reason: "An argument may name a file outside of the directory.", inPlace: func(t *testing.T, p *place) func(*Runner) {
 			t.Helper()
 			p.writeFile(t, "backend.hcl", "path = 2")
+
+			return nil
+		}},
+		"NamedFileInEnv": {reason: "So may an argument in the environment, in quotes.", inPlace: func(t *testing.T, p *place) func(*Runner) {
+			t.Helper()
+			p.writeFile(t, "quoted.hcl", "path = 2")
 
 			return nil
 		}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
@@ -60,9 +61,8 @@ func (in *Inputs) checkArgs() error {
 	words := slices.Concat(p.PlanArgs, p.ApplyArgs, p.DestroyArgs)
 
 	for _, kv := range in.env {
-		// The CLI splits the value as a shell does.
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			words = append(words, strings.Fields(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(value))...)
+			words = append(words, environ.Words(value)...)
 		}
 	}
 

@@ -8,6 +8,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 const opApply = "apply"
@@ -74,17 +76,7 @@ func applyCommand(o ApplyOptions) command {
 // change the plan make a difference: with a saved plan, the CLI refuses them (-var) or, worse,
 // ignores them (-refresh-only, -target). Unknown arguments count as such arguments.
 func AppliesSavedPlan(args []string, env ...string) bool {
-	var fromEnv []string
-
-	for _, kv := range env {
-		k, v, _ := strings.Cut(kv, "=")
-		if k == "TF_CLI_ARGS" || k == "TF_CLI_ARGS_apply" {
-			// The CLI splits as a shell does. Quoted arguments count as unknown below.
-			fromEnv = append(fromEnv, strings.Fields(v)...)
-		}
-	}
-
-	return onlyHow(args) && onlyHow(fromEnv)
+	return onlyHow(args) && onlyHow(environ.Args(env, "apply"))
 }
 
 // onlyHow reports whether the arguments change only the way in which the plan is applied, not the

@@ -167,7 +167,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/terraform",
-			to:    []string{"internal/process", "internal/regular"},
+			to:    []string{"internal/environ", "internal/process", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and does not depend on Kubernetes",
 		},
