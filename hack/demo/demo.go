@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 	"github.com/crossplane-contrib/provider-terraform/test/manifest"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 const (
@@ -31,8 +31,6 @@ const (
 	output = "_output/demo"
 
 	serviceAccount = "provider-terraform"
-
-	compilerPatience = 20 * time.Second
 
 	// tailLines is the number of lines of each log that are shown after a failure.
 	tailLines = 40
@@ -126,16 +124,12 @@ func (d *demo) run(ctx context.Context) error {
 }
 
 func (d *demo) makeDir() error {
-	if err := os.MkdirAll(output, 0o750); err != nil {
+	parent, err := filepath.Abs(output)
+	if err := errors.Join(err, os.MkdirAll(parent, 0o750)); err != nil {
 		return err
 	}
 
-	dir, err := os.MkdirTemp(output, "")
-	if err != nil {
-		return err
-	}
-
-	d.dir, err = filepath.Abs(dir)
+	d.dir, err = os.MkdirTemp(parent, "")
 
 	return err
 }
@@ -193,10 +187,11 @@ func (d *demo) stay(ctx context.Context) error {
 
 	var before table
 
-	err := until(ctx, func(string) {}, func(ctx context.Context) error {
+	for wait.For(ctx, glance) == nil {
 		seen, err := d.observe(ctx)
 		if err != nil {
-			return err
+			// The API server may answer the next time.
+			continue
 		}
 
 		now := tabulate(seen, time.Now())
@@ -205,12 +200,10 @@ func (d *demo) stay(ctx context.Context) error {
 		}
 
 		before = now
-
-		return errors.New("not ended yet")
-	})
+	}
 
 	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
-		return errors.Join(cause, err)
+		return cause
 	}
 
 	return nil
@@ -238,40 +231,25 @@ func (d *demo) stop(ctx context.Context, err error) error {
 // A log is the file with the output of a named program.
 type log struct{ name, path string }
 
-func (l log) tail(lines int) string {
-	data, err := os.ReadFile(l.path)
-	if err != nil {
-		return err.Error()
-	}
-
-	all := strings.Split(string(bytes.TrimSpace(data)), "\n")
-	if n := len(all) - lines; n > 0 {
-		all = append([]string{fmt.Sprintf("(%d lines before)", n)}, all[n:]...)
-	}
-
-	return strings.Join(all, "\n")
-}
-
 // tails returns the last lines of the logs of the processes that were started last.
 func (d *demo) tails() []string {
 	var lines []string
 
 	for _, l := range d.logs {
-		lines = append(lines, "", "The end of the log of "+l.name+":", l.tail(tailLines))
+		data, err := os.ReadFile(l.path)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+
+		all := strings.Split(string(bytes.TrimSpace(data)), "\n")
+		if n := len(all) - tailLines; n > 0 {
+			all = append([]string{fmt.Sprintf("(%d lines before)", n)}, all[n:]...)
+		}
+
+		lines = append(lines, "", "The end of the log of "+l.name+":", strings.Join(all, "\n"))
 	}
 
 	return lines
-}
-
-func (d *demo) observe(ctx context.Context) (map[string]sight, error) {
-	seen, err := observe(ctx, d.plane.Kube, d.instances)
-	if err != nil {
-		return nil, err
-	}
-
-	d.screen.show(tabulate(seen, time.Now()))
-
-	return seen, nil
 }
 
 func (d *demo) startControlPlane(ctx context.Context) error {
@@ -329,14 +307,7 @@ func apply(ctx context.Context, kube client.Client, files ...string) error {
 func (d *demo) build(ctx context.Context) error {
 	d.logs = nil
 
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", d.provider(), "./cmd/provider") //nolint:gosec // The path is our own.
-	// The go command removes its temporary files after SIGINT.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = compilerPatience
-
-	out, err := cmd.CombinedOutput()
-
-	return errors.Wrapf(err, "cannot build the provider: %s", out)
+	return program.BuildContext(ctx, ".", d.provider(), "./cmd/provider")
 }
 
 // provider is the path of the program that the instances run. The name is that of

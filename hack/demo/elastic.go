@@ -44,30 +44,15 @@ output "id" {
 }
 `
 
-// elasticArgs make the instances assign Workspaces, and shorten the times, so that less is waited
-// for after the loss of one.
-func elasticArgs() []string {
-	return []string{
-		"--assign-shards",
-		"--shard-grace-period=5s",
-		"--lease-duration=20s",
-		"--lease-renew-deadline=10s",
-	}
-}
-
 func (d *demo) elasticStory() []expectation {
 	return append(d.setup(),
-		expectation{title: fmt.Sprintf("two instances are ready, %s and %s, with --assign-shards", pod0, pod1), within: 2 * time.Minute, check: d.startTwo},
+		expectation{title: fmt.Sprintf("two instances are ready, %s and %s, with --assign-shards", pod0, pod1), within: 2 * time.Minute, check: d.starts(pod0, pod1)},
 		expectation{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
 		expectation{title: fmt.Sprintf("%d Workspaces were created without a label: all are Ready, on the shards that they were assigned to", apps), within: 3 * time.Minute, check: d.createApps, table: true},
 		expectation{title: pod2 + " has joined, and serves its share; the others stay where they are", within: 2 * time.Minute, check: d.join, table: true},
 		expectation{title: pod0 + " was killed: its Workspaces are served by the others", within: 3 * time.Minute, check: d.killFirst, table: true},
 		expectation{title: "all of them were Ready all the time, and nothing was created a second time", within: time.Minute, check: d.expectKept},
 	)
-}
-
-func (d *demo) startTwo(ctx context.Context) error {
-	return d.start(ctx, []string{pod0, pod1}, elasticArgs()...)
 }
 
 // createApps creates the Workspaces without a label, and waits until all are served.
@@ -86,11 +71,7 @@ func (d *demo) createApps(ctx context.Context) error {
 		}
 	}
 
-	if err := d.expectSpread(ctx); err != nil {
-		return err
-	}
-
-	seen, err := d.observe(ctx)
+	seen, err := d.expectSpread(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,15 +92,11 @@ func (d *demo) join(ctx context.Context) error {
 		return err
 	}
 
-	if err := d.start(ctx, []string{pod2}, elasticArgs()...); err != nil {
+	if err := d.start(ctx, pod2); err != nil {
 		return err
 	}
 
-	if err := d.expectSpread(ctx); err != nil {
-		return err
-	}
-
-	after, err := d.observe(ctx)
+	after, err := d.expectSpread(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,13 +115,19 @@ func (d *demo) killFirst(ctx context.Context) error {
 	d.instances[0].kill()
 	d.instances = d.instances[1:]
 
-	return d.expectSpread(ctx)
+	_, err := d.expectSpread(ctx)
+
+	return err
 }
 
 // expectSpread waits until each Workspace is assigned to its place among the instances, and served
-// there.
-func (d *demo) expectSpread(ctx context.Context) error {
-	return d.await(ctx, func(seen map[string]sight) error {
+// there. It returns the Workspaces.
+func (d *demo) expectSpread(ctx context.Context) (map[string]sight, error) {
+	var last map[string]sight
+
+	err := d.await(ctx, func(seen map[string]sight) error {
+		last = seen
+
 		var shards []string
 		for _, i := range d.instances {
 			shards = append(shards, i.shard)
@@ -165,6 +148,8 @@ func (d *demo) expectSpread(ctx context.Context) error {
 
 		return nil
 	})
+
+	return last, err
 }
 
 // lapse records a Workspace that was Ready and is not any more.

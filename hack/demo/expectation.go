@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // glance is the time between two checks of a condition.
@@ -38,7 +40,7 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 
 	err := e.check(limited)
 	if err == nil {
-		s.end(markYes)
+		s.end(green, "✓")
 
 		if e.table {
 			s.showNow()
@@ -53,12 +55,12 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 
 	// An interruption is not a failure: the expectation could still have been met.
 	if errors.Is(err, errInterrupted) {
-		s.end(markNone)
+		s.end(yellow, "-")
 
 		return err
 	}
 
-	s.end(markNo)
+	s.end(red, "✗")
 
 	return errors.Wrapf(err, "not seen: %s", e.title)
 }
@@ -67,9 +69,6 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 // to progress. If the context ends first, the error has the cause of that and the last
 // error of condition.
 func until(ctx context.Context, progress func(string), condition func(ctx context.Context) error) error {
-	tick := time.NewTicker(glance)
-	defer tick.Stop()
-
 	last := errors.New("no answer")
 
 	for {
@@ -84,10 +83,8 @@ func until(ctx context.Context, progress func(string), condition func(ctx contex
 			progress(err.Error())
 		}
 
-		select {
-		case <-ctx.Done():
-			return errors.Wrap(last, context.Cause(ctx).Error())
-		case <-tick.C:
+		if ended := wait.For(ctx, glance); ended != nil {
+			return errors.Wrap(last, ended.Error())
 		}
 	}
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -45,15 +46,8 @@ type instance struct {
 
 // startInstance starts the instance of the supplied shard. It aborts the demo if the instance
 // ends by itself.
-func (d *demo) startInstance(shard, kubeconfig string, args ...string) (*instance, error) {
-	dir := filepath.Join(d.dir, shard)
-
-	env, err := providerinstance.Environ(dir, kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-
-	started, err := providerinstance.Start(shard, dir, d.provider(), env, append([]string{
+func (d *demo) startInstance(shard, kubeconfig string) (*instance, error) {
+	args := []string{
 		"--debug",
 		"--shard-name=" + shard,
 		"--lease-namespace=" + systemNamespace,
@@ -61,7 +55,14 @@ func (d *demo) startInstance(shard, kubeconfig string, args ...string) (*instanc
 		"--poll=" + poll.String(),
 		"--poll-jitter=" + pollJitter.String(),
 		"--shutdown-grace=" + shutdownGrace.String(),
-	}, args...)...)
+	}
+
+	if d.elastic {
+		// The times are short, so that the loss of an instance soon shows.
+		args = append(args, "--assign-shards", "--shard-grace-period=5s", "--lease-duration=20s", "--lease-renew-deadline=10s")
+	}
+
+	started, err := providerinstance.Start(shard, filepath.Join(d.dir, shard), d.provider(), kubeconfig, nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -94,38 +95,31 @@ func (i *instance) kill() {
 // UID: the time of the newest change to the files in its workdir. It is zero if there is
 // no workdir.
 func (i *instance) lastRun(uid string) (time.Time, error) {
-	dir := filepath.Join(i.Root, uid)
+	dir := os.DirFS(filepath.Join(i.Root, uid))
+
+	// The files in the directories below do not count: they belong to the CLI, and with some
+	// plugins there are many.
+	names, err := fs.Glob(dir, "*")
+	if err != nil {
+		return time.Time{}, err
+	}
 
 	var last time.Time
 
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+	for _, name := range append(names, ".") {
+		info, err := fs.Lstat(dir, name)
 
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-
-		if info.ModTime().After(last) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			// Files come and go while the CLI runs.
+		case err != nil:
+			return time.Time{}, err
+		case info.ModTime().After(last):
 			last = info.ModTime()
 		}
-
-		// The directories below belong to the CLI, and have many files with some plugins.
-		if d.IsDir() && path != dir {
-			return fs.SkipDir
-		}
-
-		return nil
-	})
-
-	// Files come and go while the CLI runs. There is a next time.
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
 	}
 
-	return last, err
+	return last, nil
 }
 
 // servedBy returns the shard of the instance that last ran the CLI for the Workspace with

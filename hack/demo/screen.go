@@ -16,16 +16,6 @@ import (
 	"golang.org/x/term"
 )
 
-// A mark shows the result of an expectation.
-type mark struct{ sign, color string }
-
-//nolint:gochecknoglobals // Go has no constant structs. These are never changed.
-var (
-	markYes  = mark{sign: "✓", color: "32"}
-	markNo   = mark{sign: "✗", color: "31"}
-	markNone = mark{sign: "-", color: "33"}
-)
-
 const (
 	// plainWidth is the length of a line if the output is not a terminal.
 	plainWidth = 120
@@ -133,9 +123,10 @@ func (s *screen) progress(detail string) {
 	s.update(func() { s.detail = detail })
 }
 
-func (s *screen) end(m mark) {
+// end prints the step in progress with a mark that stands for its result.
+func (s *screen) end(color, mark string) {
 	s.update(func() {
-		s.print(fmt.Sprintf("%s %s %s", s.paint(m.color, m.sign), s.title, s.paint("2", "("+seconds(s.now().Sub(s.began))+")")))
+		s.print(fmt.Sprintf("%s %s %s", s.paint(color, mark), s.title, s.paint("2", "("+seconds(s.now().Sub(s.began))+")")))
 		s.title, s.detail = "", ""
 	})
 }

@@ -18,13 +18,13 @@ func TestPlainScreen(t *testing.T) {
 	s, out := newScreenFor(plainWidth)
 
 	s.say("hello")
-	s.show(table{{name: "a"}})
+	s.show(table{newRow("a", "-", "none", "-", "-", "-", "0s")})
 	s.begin("a step")
 	s.progress("not yet")
 	s.update(func() { s.reassure(s.said.Add(time.Second)) })
 	s.update(func() { s.reassure(s.said.Add(reassure)) })
 	s.showNow()
-	s.end(markYes)
+	s.end(green, "✓")
 	s.update(func() { s.reassure(s.said.Add(time.Hour)) })
 
 	want := strings.Join([]string{
@@ -51,7 +51,7 @@ func TestLiveScreen(t *testing.T) {
 	s.begin("a step with a title that is longer than the terminal is wide")
 	s.progress("not yet")
 	s.say("hello")
-	s.end(markNo)
+	s.end(red, "✗")
 
 	want := strings.Join([]string{
 		"\x1b[36m… a step with a title that i…\x1b[0m\n",

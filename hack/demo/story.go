@@ -80,7 +80,7 @@ func (d *demo) setup() []expectation {
 
 func (d *demo) story() []expectation {
 	return append(d.setup(),
-		expectation{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.startBoth},
+		expectation{title: "two instances are ready, " + shard0 + " and " + shard1, within: 2 * time.Minute, check: d.starts(shard0, shard1)},
 		expectation{title: "each of them holds the Lease of its shard", within: time.Minute, check: d.expectLeases},
 		expectation{title: "the examples are created without a shard: no instance serves them", within: time.Minute, check: d.create, table: true},
 		expectation{title: "four of them have a label now, are Ready, and are served by the shard it names", within: 5 * time.Minute, check: d.label, table: true},
@@ -93,7 +93,10 @@ func (d *demo) story() []expectation {
 	)
 }
 
-func (d *demo) startBoth(ctx context.Context) error { return d.start(ctx, []string{shard0, shard1}) }
+// starts returns a check that starts the instances of the supplied shards.
+func (d *demo) starts(shards ...string) func(context.Context) error {
+	return func(ctx context.Context) error { return d.start(ctx, shards...) }
+}
 
 // await observes the Workspaces until check returns nil.
 func (d *demo) await(ctx context.Context, check func(seen map[string]sight) error) error {
@@ -109,7 +112,7 @@ func (d *demo) await(ctx context.Context, check func(seen map[string]sight) erro
 
 // start starts an instance for each of the supplied shards, and waits until all instances are
 // ready.
-func (d *demo) start(ctx context.Context, shards []string, args ...string) error {
+func (d *demo) start(ctx context.Context, shards ...string) error {
 	// The instances have the rights that cluster/deploy/common gives, and no others.
 	kubeconfig := filepath.Join(d.dir, "provider.kubeconfig")
 	if err := d.plane.KubeconfigOf(ctx, kubeconfig, systemNamespace, serviceAccount); err != nil {
@@ -121,7 +124,7 @@ func (d *demo) start(ctx context.Context, shards []string, args ...string) error
 	}
 
 	for _, s := range shards {
-		i, err := d.startInstance(s, kubeconfig, args...)
+		i, err := d.startInstance(s, kubeconfig)
 		if err != nil {
 			return err
 		}

@@ -6,17 +6,21 @@ package main
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// newRow returns the row of a Workspace.
+func newRow(name, shard, servedBy, synced, ready, outputs, age string) []cell {
+	return []cell{{text: name}, {text: shard}, {text: servedBy}, {text: synced}, {text: ready}, {text: outputs}, {text: age}}
+}
 
 func TestTable(t *testing.T) {
 	t.Parallel()
 
 	rows := table{
-		{name: "database", shard: "shard-0", servedBy: "shard-1", synced: "True", ready: "False", outputs: "host=orders.db.example.org", age: 90 * time.Second},
-		{name: "team-a/alarm", age: 5 * time.Second},
+		newRow("database", "shard-0", "shard-1", "True", "False", "host=orders.db.example.org", "90s"),
+		newRow("team-a/alarm", "-", "none", "-", "-", "-", "5s"),
 	}
 
 	cases := map[string]struct {
@@ -69,13 +73,13 @@ func TestTable(t *testing.T) {
 func TestEqual(t *testing.T) {
 	t.Parallel()
 
-	a := table{{name: "a", age: time.Second}}
+	a := table{newRow("a", "-", "none", "-", "-", "-", "1s")}
 
-	if !a.equal(table{{name: "a", age: time.Hour}}) {
+	if !a.equal(table{newRow("a", "-", "none", "-", "-", "-", "60m")}) {
 		t.Error("Tables that differ in the age alone are not equal.")
 	}
 
-	if a.equal(table{{name: "a", servedBy: "shard-0", age: time.Second}}) {
+	if a.equal(table{newRow("a", "-", "shard-0", "-", "-", "-", "1s")}) {
 		t.Error("Tables that differ in the server are equal.")
 	}
 }
@@ -83,7 +87,11 @@ func TestEqual(t *testing.T) {
 func TestBars(t *testing.T) {
 	t.Parallel()
 
-	rows := table{{name: "a", servedBy: "pod-10"}, {name: "b", servedBy: "pod-9"}, {name: "c", servedBy: "pod-10"}, {name: "d"}}
+	var rows table
+	for _, server := range []string{"pod-10", "pod-9", "pod-10", "none"} {
+		rows = append(rows, newRow("a", "-", server, "-", "-", "-", "1s"))
+	}
+
 	want := []string{
 		"none    █ 1",
 		"pod-10  ██ 2",

@@ -19,6 +19,7 @@ import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -36,12 +37,12 @@ type sight struct {
 	servedBy string
 }
 
-// observe returns every Workspace by its name in the table.
-func observe(ctx context.Context, kube client.Client, instances []*instance) (map[string]sight, error) {
+// observe returns every Workspace by its name in the table, and shows the table.
+func (d *demo) observe(ctx context.Context) (map[string]sight, error) {
 	seen := map[string]sight{}
 
 	for _, kind := range workspace.Kinds() {
-		if err := kube.List(ctx, kind.List); err != nil {
+		if err := d.plane.Kube.List(ctx, kind.List); err != nil {
 			return nil, err
 		}
 
@@ -51,7 +52,7 @@ func observe(ctx context.Context, kube client.Client, instances []*instance) (ma
 				return errors.Errorf("%T is not a Workspace", o)
 			}
 
-			server, err := servedBy(instances, string(ws.GetUID()), time.Now())
+			server, err := servedBy(d.instances, string(ws.GetUID()), time.Now())
 			seen[name(ws)] = sight{Workspace: ws, servedBy: server}
 
 			return err
@@ -59,6 +60,8 @@ func observe(ctx context.Context, kube client.Client, instances []*instance) (ma
 			return nil, err
 		}
 	}
+
+	d.screen.show(tabulate(seen, time.Now()))
 
 	return seen, nil
 }
@@ -80,18 +83,31 @@ func tabulate(seen map[string]sight, now time.Time) table {
 	for _, name := range slices.SortedFunc(maps.Keys(seen), byScope) {
 		s := seen[name]
 
-		t = append(t, row{
-			name:     name,
-			shard:    s.GetLabels()[shard.LabelKey],
-			servedBy: s.servedBy,
-			synced:   s.status(xpv2.TypeSynced),
-			ready:    s.status(xpv2.TypeReady),
-			outputs:  s.outputs(),
-			age:      now.Sub(s.GetCreationTimestamp().Time),
+		server := cell{text: "none", color: yellow}
+		if s.servedBy != "" {
+			server = cell{text: s.servedBy, color: cyan}
+		}
+
+		t = append(t, []cell{
+			{text: name},
+			{text: cmp.Or(s.GetLabels()[shard.LabelKey], "-")},
+			server,
+			condition(s.status(xpv2.TypeSynced)),
+			condition(s.status(xpv2.TypeReady)),
+			{text: cmp.Or(s.outputs(), "-")},
+			{text: duration.HumanDuration(now.Sub(s.GetCreationTimestamp().Time))},
 		})
 	}
 
 	return t
+}
+
+func condition(status string) cell {
+	if status == "True" {
+		return cell{text: status, color: green}
+	}
+
+	return cell{text: cmp.Or(status, "-"), color: yellow}
 }
 
 func byScope(a, b string) int {
@@ -126,11 +142,11 @@ func text(value extv1.JSON) string {
 	}
 
 	var b bytes.Buffer
-	if json.Compact(&b, value.Raw) == nil {
-		return b.String()
-	}
 
-	return string(value.Raw)
+	// The API server returns valid JSON only.
+	_ = json.Compact(&b, value.Raw)
+
+	return b.String()
 }
 
 // served returns an error unless the Workspace is Synced and Ready, was served by

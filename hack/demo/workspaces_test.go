@@ -162,10 +162,10 @@ func TestTabulate(t *testing.T) {
 	}, created.Add(60e9))
 
 	want := table{
-		{name: "z", shard: "shard-1", servedBy: "shard-0", synced: "True", ready: "False", age: 60e9},
-		{name: "a/b", age: 60e9},
+		{{text: "z"}, {text: "shard-1"}, {text: "shard-0", color: cyan}, {text: "True", color: green}, {text: "False", color: yellow}, {text: "-"}, {text: "60s"}},
+		{{text: "a/b"}, {text: "-"}, {text: "none", color: yellow}, {text: "-", color: yellow}, {text: "-", color: yellow}, {text: "-"}, {text: "60s"}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cell{})); diff != "" {
 		t.Errorf("The table shows the actual state, not the desired one, and cluster-scoped Workspaces come first.\ntabulate(...): -want, +got:\n%s", diff)
 	}
 }

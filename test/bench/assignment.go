@@ -7,13 +7,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"runtime"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -25,8 +23,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
-
-const unlimited = 1000000
 
 // assignment runs an assigner in this process, until all Workspaces have a label.
 func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
@@ -49,9 +45,22 @@ func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
 	defer cancel()
 
 	m := &movesCounter{}
+	worker := &assigner.Assigner{
+		Config:    config,
+		Namespace: namespace,
+		Identity:  "bench",
+		Kinds:     workspace.GroupVersionKinds(),
+		Live:      kube,
+		Kube:      kube,
+		Leases:    staticShards{},
+		Grace:     elasticGrace,
+		Rate:      1000000, // In effect there is no limit.
+		Metrics:   m,
+		Log:       logging.NewNopLogger(),
+	}
 	ended := make(chan error, 1)
 
-	go func() { ended <- b.newAssigner(config, kube, m).Start(ctx) }()
+	go func() { ended <- worker.Start(ctx) }()
 
 	start := time.Now()
 
@@ -72,22 +81,6 @@ func (b *bench) assignment(ctx context.Context, size int) (assigned, error) {
 	cancel()
 
 	return a, <-ended
-}
-
-func (b *bench) newAssigner(config *rest.Config, kube client.Client, m assigner.Metrics) *assigner.Assigner {
-	return &assigner.Assigner{
-		Config:    config,
-		Namespace: namespace,
-		Identity:  "bench",
-		Kinds:     workspace.GroupVersionKinds(),
-		Live:      kube,
-		Kube:      kube,
-		Leases:    staticShards{},
-		Grace:     elasticGrace,
-		Rate:      unlimited,
-		Metrics:   m,
-		Log:       logging.NewNopLogger(),
-	}
 }
 
 // liveHeap is the heap of this process after a garbage collection, in bytes.
@@ -132,8 +125,7 @@ func (a assigned) rows(first assigned) []row {
 	heap := row{name("heap of the assigner"), megabytes(a.Heap)}
 	if a != first {
 		heap[2] = megabytes(first.Heap) + fmt.Sprintf(" for %d", first.Workspaces)
-		limit := math.Max(first.Heap, 0) + heapMargin
-		heap = heap.bounded(a.Heap, limit, atMost, megabytes)
+		heap = heap.bounded(a.Heap, max(first.Heap, 0)+heapMargin, atMost, megabytes)
 	}
 
 	return []row{

@@ -22,7 +22,6 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
-	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 )
 
 const namespace = "bench"
@@ -32,11 +31,10 @@ type bench struct {
 	*options
 	programs
 
-	// workers of an instance, and of the loop around the bare CLI.
-	workers int
+	dir string
 
-	dir   string
-	extra []string
+	// variables are added to the environment of the instances.
+	variables []string
 
 	plane *controlplane.ControlPlane
 	start time.Time
@@ -54,10 +52,10 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // It is a temporary directory.
 
-	b := &bench{options: o, workers: 8, dir: dir, start: time.Now(), log: log}
+	b := &bench{options: o, dir: dir, start: time.Now(), log: log}
 	b.sayf("building the provider")
 
-	if b.programs, err = find(dir); err != nil {
+	if b.programs, err = find(ctx, dir); err != nil {
 		return r, err
 	}
 
@@ -126,19 +124,6 @@ func (b *bench) configure(ctx context.Context) error {
 }
 
 func (b *bench) cliConfig() string { return filepath.Join(b.dir, "tofurc") }
-
-// environ is the environment of an instance, or of the bare CLI, that keeps its files in
-// the supplied directory.
-func (b *bench) environ(dir string) ([]string, error) {
-	plugins := filepath.Join(dir, "plugins")
-	if err := os.MkdirAll(plugins, 0o700); err != nil {
-		return nil, err
-	}
-
-	env, err := providerinstance.Environ(dir, b.plane.Kubeconfig)
-
-	return append(append(env, "TF_CLI_CONFIG_FILE="+b.cliConfig(), "TF_PLUGIN_CACHE_DIR="+plugins), b.extra...), err
-}
 
 // each calls fn for all items, for as many at the same time as there are workers, until the
 // first error.

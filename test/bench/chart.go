@@ -42,12 +42,8 @@ type plotted struct {
 	ideal bool
 }
 
-func (c chart) bars() string { return c.draw(c.bar) }
-
-func (c chart) lines() string { return c.draw(c.line) }
-
-// draw the chart as an SVG image. The supplied function draws the values.
-func (c chart) draw(fn func(s *strings.Builder, top float64)) string {
+// draw the chart as an SVG image. The supplied method draws the values.
+func (c chart) draw(values func(c chart, s *strings.Builder, top float64)) string {
 	s := &strings.Builder{}
 	fmt.Fprintf(s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img"><title>%s</title><style>%s</style>`+"\n",
 		chartWidth, chartHeight, html.EscapeString(c.title), style)
@@ -72,13 +68,13 @@ func (c chart) draw(fn func(s *strings.Builder, top float64)) string {
 		fmt.Fprintf(s, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", c.x(n), plotBottom+20, html.EscapeString(l))
 	}
 
-	fn(s, top)
+	values(c, s, top)
 	s.WriteString("</svg>\n")
 
 	return s.String()
 }
 
-func (c chart) bar(s *strings.Builder, top float64) {
+func (c chart) bars(s *strings.Builder, top float64) {
 	width := c.slot() * 0.7 / float64(len(c.series))
 
 	for n, p := range c.series {
@@ -91,7 +87,7 @@ func (c chart) bar(s *strings.Builder, top float64) {
 	}
 }
 
-func (c chart) line(s *strings.Builder, top float64) {
+func (c chart) lines(s *strings.Builder, top float64) {
 	for n, p := range c.series {
 		class, path := fmt.Sprintf("s%d", n), &strings.Builder{}
 		if p.ideal {

@@ -16,6 +16,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
+// costWorkers is the number of workers of the instance, and of the loop around the bare CLI.
+const costWorkers = 8
+
 const (
 	creation = "creation"
 	restart  = "restart"
@@ -60,12 +63,12 @@ func (b *bench) costs(ctx context.Context, r *report) error {
 		{name: "terraform_data", text: dataModule},
 		{name: "time", text: timeModule},
 	} {
-		f, err := b.newFloor(m.name, m.text)
+		f, err := b.newFloor(m.name, m.text, costWorkers)
 		if err != nil {
 			return err
 		}
 
-		c := &costing{bench: b, floor: f, module: m.name, text: m.text, names: namesOf(m.name[:4], b.workspaces)}
+		c := &costing{bench: b, floor: f, module: m.name, names: namesOf(m.name[:4], b.workspaces)}
 
 		if err := c.measure(ctx, r); err != nil {
 			return errors.Wrap(err, m.name)
@@ -83,7 +86,6 @@ type costing struct {
 
 	floor  *floor
 	module string
-	text   string
 	names  []string
 }
 
@@ -96,27 +98,14 @@ func (c *costing) measure(ctx context.Context, r *report) error {
 
 	c.floor.take()
 
-	created, err := c.creation(ctx)
-	if err != nil {
-		return err
-	}
+	for _, phase := range []func(context.Context) (cost, error){c.creation, c.restart, c.polling, c.deletion} {
+		measured, err := phase(ctx)
+		if err != nil {
+			return err
+		}
 
-	restarted, err := c.restart(ctx)
-	if err != nil {
-		return err
+		r.Cost = append(r.Cost, measured)
 	}
-
-	polled, err := c.polling(ctx)
-	if err != nil {
-		return err
-	}
-
-	deleted, err := c.deletion(ctx)
-	if err != nil {
-		return err
-	}
-
-	r.Cost = append(r.Cost, created, restarted, polled, deleted)
 
 	return nil
 }
@@ -126,7 +115,7 @@ func (c *costing) cost(phase string, times float64, before, after reading, floor
 		Module:     c.module,
 		Phase:      phase,
 		Workspaces: len(c.names),
-		Workers:    c.workers,
+		Workers:    costWorkers,
 		Times:      times,
 		Instance:   after.since(before),
 		Floor:      floor,
@@ -148,7 +137,7 @@ func (c *costing) beside(ctx context.Context, phase string, there int, bare func
 
 	var before, after reading
 
-	if err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+	if err := c.withInstance(ctx, "cost-"+c.module, costWorkers, func(i *instance) (err error) {
 		if err = i.idle(ctx, there); err != nil {
 			return err
 		}
@@ -183,7 +172,7 @@ func (c *costing) creation(ctx context.Context) (cost, error) {
 	var took []time.Duration
 
 	measured, err := c.beside(ctx, creation, 0, c.floor.create, func(i *instance) (err error) {
-		if took, err = c.untilReady(ctx, workspacesOf(c.names, c.text)); err != nil {
+		if took, err = c.untilReady(ctx, workspacesOf(c.names, c.floor.module)); err != nil {
 			return err
 		}
 
@@ -206,7 +195,7 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 
 	var r reading
 
-	err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+	err := c.withInstance(ctx, "cost-"+c.module, costWorkers, func(i *instance) (err error) {
 		if err = i.idle(ctx, len(c.names)); err != nil {
 			return err
 		}
@@ -232,7 +221,7 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 
 	var before, after reading
 
-	if err := c.withInstance(ctx, "cost-"+c.module, c.workers, func(i *instance) (err error) {
+	if err := c.withInstance(ctx, "cost-"+c.module, costWorkers, func(i *instance) (err error) {
 		// The first poll of a Workspace may come after one and a half intervals, and costs
 		// more than the following ones.
 		if before, err = i.readAfter(ctx, interval+interval/2); err != nil {

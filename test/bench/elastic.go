@@ -225,7 +225,7 @@ func runsOf(ctx context.Context, instances []*instance) (float64, error) {
 			return 0, err
 		}
 
-		n += s.sum("provider_terraform_cli_runs_total", "") - s.sum("provider_terraform_cli_runs_total", "version")
+		n += s.sum(cliRuns, "") - s.sum(cliRuns, "version")
 	}
 
 	return n, nil
@@ -253,7 +253,7 @@ func (m move) rows() []row {
 	}
 
 	return []row{
-		{m.What + ": moved", number(float64(m.Moved)), number(m.Ideal) + " share of a shard", fmt.Sprintf("%.3f", float64(m.Moved)/m.Ideal)},
+		{m.What + ": moved", number(float64(m.Moved)), number(m.Ideal) + " share of a shard", ratio(float64(m.Moved) / m.Ideal)},
 		took,
 		row{0: m.What + ": runs of the CLI", 1: number(m.Runs)}.bounded(m.Runs, 0, atMost, number),
 	}

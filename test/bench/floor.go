@@ -10,12 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	providerinstance "github.com/crossplane-contrib/provider-terraform/test/instance"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -27,19 +27,20 @@ type floor struct {
 	module string
 	env    []string
 
+	// workers is the number of modules that it works on at the same time.
+	workers int
+
 	mu    sync.Mutex
 	spent spent
 }
 
-func (b *bench) newFloor(name, module string) (*floor, error) {
-	dir := filepath.Join(b.dir, "floor-"+name)
-	env, err := b.environ(dir)
+// newFloor returns a floor without a plugin cache. A cache is not for runs of init at the same time,
+// and the mirror of plugins is as fast.
+func (b *bench) newFloor(name, module string, workers int) (*floor, error) {
+	env, err := providerinstance.Environ(filepath.Join(b.dir, "floor-"+name), b.plane.Kubeconfig)
+	env = append(env, "TF_CLI_CONFIG_FILE="+b.cliConfig(), "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
 
-	// A plugin cache is not for runs of init at the same time. The mirror of plugins is
-	// as fast.
-	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TF_PLUGIN_CACHE_DIR=") })
-
-	return &floor{bench: b, module: module, env: append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")}, err
+	return &floor{bench: b, module: module, env: env, workers: workers}, err
 }
 
 func (f *floor) take() spent {
@@ -52,24 +53,18 @@ func (f *floor) take() spent {
 	return s
 }
 
-// timed begins to count the time that passes. The function it returns ends that.
-func (f *floor) timed() func() {
+// each calls fn for all names, and counts the time that passes.
+func (f *floor) each(ctx context.Context, names []string, fn func(context.Context, string) error) error {
 	start := time.Now()
+	err := each(ctx, f.workers, names, fn)
+	f.spent.Wall += time.Since(start).Seconds()
 
-	return func() { f.spent.Wall += time.Since(start).Seconds() }
+	return err
 }
 
-// create the infrastructure of the named modules, by as many workers as an instance
-// has.
+// create the infrastructure of the named modules.
 func (f *floor) create(ctx context.Context, names []string) error {
-	defer f.timed()()
-
-	return f.createWith(ctx, f.workers, names)
-}
-
-// createWith creates with a number of workers, and does not count the time that passes.
-func (f *floor) createWith(ctx context.Context, workers int, names []string) error {
-	return each(ctx, workers, names, func(ctx context.Context, name string) error {
+	return f.each(ctx, names, func(ctx context.Context, name string) error {
 		dir := f.path(name)
 
 		if err := errors.Join(
@@ -95,9 +90,7 @@ func (f *floor) createWith(ctx context.Context, workers int, names []string) err
 }
 
 func (f *floor) destroy(ctx context.Context, names []string) error {
-	defer f.timed()()
-
-	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+	return f.each(ctx, names, func(ctx context.Context, name string) error {
 		return f.run(ctx, f.path(name), name, "destroy", "-json", "-auto-approve", "-input=false")
 	})
 }
@@ -106,9 +99,7 @@ func (f *floor) destroy(ctx context.Context, names []string) error {
 func (f *floor) poll(ctx context.Context, names []string, rate float64) error {
 	start := time.Now()
 
-	defer f.timed()()
-
-	return each(ctx, f.workers, names, func(ctx context.Context, name string) error {
+	return f.each(ctx, names, func(ctx context.Context, name string) error {
 		due := start.Add(time.Duration(float64(slices.Index(names, name)) / rate * float64(time.Second)))
 		if err := wait.For(ctx, time.Until(due)); err != nil {
 			return err

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -25,22 +26,23 @@ type instance struct{ *providerinstance.Instance }
 // files in the directory of that name, where a later instance can find them.
 func (b *bench) startInstance(ctx context.Context, name string, workers int, args ...string) (*instance, error) {
 	dir := filepath.Join(b.dir, name)
+	plugins := filepath.Join(dir, "plugins")
 
-	env, err := b.environ(dir)
-	if err != nil {
+	if err := os.MkdirAll(plugins, 0o700); err != nil {
 		return nil, err
 	}
 
+	variables := append([]string{"TF_CLI_CONFIG_FILE=" + b.cliConfig(), "TF_PLUGIN_CACHE_DIR=" + plugins}, b.variables...)
 	args = append(args, "--lease-namespace="+namespace, "--cli="+b.cli, fmt.Sprintf("--max-reconcile-rate=%d", workers))
 
-	started, err := providerinstance.Start(name, dir, b.provider, env, args...)
+	started, err := providerinstance.Start(name, dir, b.provider, b.plane.Kubeconfig, variables, args...)
 	if err != nil {
 		return nil, err
 	}
 
 	i := &instance{Instance: started}
 
-	ctx, cancel := i.whileRunning(ctx)
+	ctx, cancel := i.WhileRunning(ctx)
 	defer cancel()
 
 	err = wait.Until(ctx, wait.Patience, func() error { return i.Ready(ctx) })
@@ -66,22 +68,29 @@ func (b *bench) withInstance(ctx context.Context, name string, workers int, use 
 	return i.stop()
 }
 
-// whileRunning returns a context that ends when the instance does.
-func (i *instance) whileRunning(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-
-	go func() {
-		select {
-		case <-i.Ended():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-
-	return ctx, cancel
-}
-
 func (i *instance) stop() error { return i.Terminate(wait.Patience) }
+
+// cliRuns is the metric that counts the runs of the CLI, by command.
+const cliRuns = "provider_terraform_cli_runs_total"
+
+// until reads the metrics of the instance, after a pause each time, until check returns nil.
+func (i *instance) until(ctx context.Context, pause time.Duration, check func(s series) error) error {
+	ctx, cancel := i.WhileRunning(ctx)
+	defer cancel()
+
+	return wait.Until(ctx, 10*wait.Patience, func() error {
+		if err := wait.For(ctx, pause); err != nil {
+			return err
+		}
+
+		s, err := scrape(ctx, i.Metrics)
+		if err != nil {
+			return err
+		}
+
+		return check(s)
+	})
+}
 
 // A reading has the resources that an instance has used since its start.
 type reading struct {
@@ -101,10 +110,8 @@ func (i *instance) read(ctx context.Context) (reading, error) {
 		return r, err
 	}
 
-	const runs = "provider_terraform_cli_runs_total"
-
-	r.Runs = s.sum(runs, "")
-	r.plans = s.sum(runs, "plan")
+	r.Runs = s.sum(cliRuns, "")
+	r.plans = s.sum(cliRuns, "plan")
 	r.requests = s.sum("rest_client_requests_total", "")
 
 	r.Own, r.Children, r.rss, err = readProc(i.PID())
@@ -124,22 +131,10 @@ func (r reading) since(before reading) spent {
 // idle waits until the instance has done the supplied number of reconciles, and its queues
 // are empty. The number is needed because the queues are also empty right after the start.
 func (i *instance) idle(ctx context.Context, reconciles int) error {
-	ctx, cancel := i.whileRunning(ctx)
-	defer cancel()
-
 	quiet := 0
 
-	return wait.Until(ctx, 10*wait.Patience, func() error {
-		// The interval is long, because each scrape costs the instance CPU time.
-		if err := wait.For(ctx, time.Second/2); err != nil {
-			return err
-		}
-
-		s, err := scrape(ctx, i.Metrics)
-		if err != nil {
-			return err
-		}
-
+	// The pause is long, because each scrape costs the instance CPU time.
+	return i.until(ctx, time.Second/2, func(s series) error {
 		if done := s.sum("controller_runtime_reconcile_total", ""); done < float64(reconciles) {
 			return errors.Errorf("%g of %d reconciles are done", done, reconciles)
 		}

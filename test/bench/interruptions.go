@@ -21,13 +21,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 const (
-	// leaseName is that of an instance without a shard.
-	leaseName = "crossplane-leader-election-provider-terraform"
-
 	// records are where the processes of a pod leave the proof of their death. It is lost with
 	// the node.
 	records = "/dev/shm/crossplane-provider-terraform-"
@@ -38,11 +36,10 @@ const (
 // interruptions measures how long people wait for a change at a bad time: when the instance has
 // just been killed, when it was lost with its node, and when all polls are overdue.
 func (b *bench) interruptions(ctx context.Context, r *report) error {
-	b = b.withWorkers(1)
 	names := namesOf("interrupted", b.overdue)
 	all := workspacesOf(names, dataModule)
 
-	f, err := b.newFloor("interruptions", dataModule)
+	f, err := b.newFloor("interruptions", dataModule, 8)
 	if err != nil {
 		return err
 	}
@@ -75,11 +72,13 @@ func (b *bench) interruptions(ctx context.Context, r *report) error {
 		r.Interruptions = append(r.Interruptions, m)
 	}
 
-	if err := errors.Join(i.stop(), f.createWith(ctx, 8, names)); err != nil {
+	if err := errors.Join(i.stop(), f.create(ctx, names)); err != nil {
 		return err
 	}
 
+	// The creation is not part of the measurement.
 	f.take()
+	f.workers = 1
 
 	b.sayf("interruptions: bare CLI, plans of %d", len(all))
 
@@ -106,8 +105,8 @@ func (b *bench) interruptions(ctx context.Context, r *report) error {
 func (b *bench) crash(ctx context.Context, i *instance, ws *namespacedv1beta1.Workspace, lost bool) (float64, *instance, error) {
 	b.sayf("interruptions: SIGKILL, node lost: %t", lost)
 
-	l := &coordinationv1.Lease{}
-	if err := b.plane.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: leaseName}, l); err != nil {
+	l, err := b.lease(ctx)
+	if err != nil {
 		return 0, i, err
 	}
 
@@ -122,8 +121,8 @@ func (b *bench) crash(ctx context.Context, i *instance, ws *namespacedv1beta1.Wo
 	}
 
 	// The instance that ended stays the current one if there is no other.
-	_, err := b.untilChanged(ctx, ws, func() error {
-		next, err := b.startInstance(ctx, "interruptions", b.workers)
+	_, err = b.untilChanged(ctx, ws, func() error {
+		next, err := b.startInstance(ctx, "interruptions", 1)
 		if err == nil {
 			i = next
 		}
@@ -141,8 +140,8 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 	b.sayf("interruptions: overdue polls of %d Workspaces", len(all))
 
 	// The time of the last renewal stands for the length of the outage.
-	l := &coordinationv1.Lease{}
-	if err := b.plane.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: leaseName}, l); err != nil {
+	l, err := b.lease(ctx)
+	if err != nil {
 		return 0, 0, err
 	}
 
@@ -151,7 +150,7 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 		return 0, 0, err
 	}
 
-	err = b.withInstance(ctx, "interruptions", b.workers, func(i *instance) error {
+	err = b.withInstance(ctx, "interruptions", 1, func(i *instance) error {
 		if err := i.plans(ctx, 1); err != nil {
 			return err
 		}
@@ -172,17 +171,21 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 	return changed, polled, err
 }
 
-func (i *instance) plans(ctx context.Context, n int) error {
-	ctx, cancel := i.whileRunning(ctx)
-	defer cancel()
+// lease returns the Lease of an instance without a shard.
+func (b *bench) lease(ctx context.Context) (*coordinationv1.Lease, error) {
+	l := &coordinationv1.Lease{}
 
-	return wait.Until(ctx, 5*wait.Patience, func() error {
-		r, err := i.read(ctx)
-		if err == nil && r.plans < float64(n) {
-			err = errors.Errorf("%g of %d plans", r.plans, n)
+	return l, b.plane.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: shard.ID{}.LeaseName()}, l)
+}
+
+// plans waits until the instance has made the supplied number of plans.
+func (i *instance) plans(ctx context.Context, n int) error {
+	return i.until(ctx, 0, func(s series) error {
+		if made := s.sum(cliRuns, "plan"); made < float64(n) {
+			return errors.Errorf("%g of %d plans", made, n)
 		}
 
-		return err
+		return nil
 	})
 }
 
@@ -239,5 +242,5 @@ func (i interruption) row() row {
 
 	r[2] = seconds(i.Floor) + " bare CLI"
 
-	return judged(r, i.Seconds/i.Floor, i.Target, atMost)
+	return r.judged(i.Seconds/i.Floor, i.Target, atMost)
 }

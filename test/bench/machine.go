@@ -14,13 +14,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-// Environment variables that say where the programs are that the benchmark needs.
-const (
-	envAssets = "KUBEBUILDER_ASSETS"
-	envTofu   = "TOFU_BIN"
-	envMirror = "PROVIDER_MIRROR"
-)
-
 type programs struct {
 	// assets is the directory of etcd and kube-apiserver, crds that of our CRDs.
 	assets, crds string
@@ -33,10 +26,10 @@ type programs struct {
 
 // find finds all programs and builds the provider into the supplied directory. The
 // benchmark has to be run at the root of the repository.
-func find(dir string) (programs, error) {
+func find(ctx context.Context, dir string) (programs, error) {
 	p := programs{crds: filepath.Join("package", "crds"), provider: filepath.Join(dir, "provider")}
 
-	for name, path := range map[string]*string{envAssets: &p.assets, envTofu: &p.cli, envMirror: &p.mirror} {
+	for name, path := range map[string]*string{"KUBEBUILDER_ASSETS": &p.assets, "TOFU_BIN": &p.cli, "PROVIDER_MIRROR": &p.mirror} {
 		var err error
 		if *path, err = program.Find(name, "bench"); err != nil {
 			return p, err
@@ -44,7 +37,7 @@ func find(dir string) (programs, error) {
 	}
 
 	// The provider is built as for a release, without the flags of the tests.
-	return p, program.Build(".", p.provider, "./cmd/provider", "-buildvcs=auto")
+	return p, program.BuildContext(ctx, ".", p.provider, "./cmd/provider", "-buildvcs=auto")
 }
 
 func (p programs) describe(ctx context.Context, r *report) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/test/wait"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
 const (
@@ -41,15 +41,14 @@ const (
 // memories measures the memory of instances for Workspaces that are Ready and wait for
 // their next poll: of one instance that serves all of them, and of shards.
 func (b *bench) memories(ctx context.Context, r *report) error {
-	plain, q := b, *b
-	b = &q
+	lean := *b
 	// Measured memory is close to live memory: the garbage collector runs often, and caches of the
 	// runtime and libraries exist once and not once per CPU.
-	b.extra = []string{"GOGC=10", "GOMAXPROCS=1"}
+	lean.variables = []string{"GOGC=10", "GOMAXPROCS=1"}
 
 	shards := namesOf("memory", split)
 
-	model, err := b.model(ctx)
+	model, err := lean.model(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 		for _, n := range []int{1, split} {
 			b.sayf("memory: %d Workspaces on %s", there, plural(n, "instance"))
 
-			m, err := b.meanMemory(ctx, shards[:n], size, there/n)
+			m, err := lean.memory(ctx, shards[:n], size, there/n)
 			if err != nil {
 				return err
 			}
@@ -86,7 +85,7 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 			m.Workspaces, m.Before = size, before[n].Heap
 
 			if n == 1 {
-				if m.MaxRSS, err = plain.maxRSS(ctx, there); err != nil {
+				if m.MaxRSS, err = b.maxRSS(ctx, there); err != nil {
 					return err
 				}
 			}
@@ -98,62 +97,64 @@ func (b *bench) memories(ctx context.Context, r *report) error {
 	return nil
 }
 
-// meanMemory is memory, of several starts if they are to serve few Workspaces.
-func (b *bench) meanMemory(ctx context.Context, shards []string, size, share int) (memory, error) {
-	starts, mean := 1, memory{Shards: len(shards)}
+// memory returns the mean of instances, one for each of the supplied shards, after each has
+// reconciled its share of the Workspaces. A single instance has no shard. If the Workspaces are few,
+// it is the mean of several starts.
+func (b *bench) memory(ctx context.Context, shards []string, size, share int) (memory, error) {
+	mean, starts := memory{Shards: len(shards)}, 1
 	if size <= few {
 		starts = fewStarts
 	}
 
-	for range starts {
-		instances, err := b.memory(ctx, shards, share)
-		if err != nil {
-			return memory{}, err
-		}
+	if len(shards) == 1 {
+		shards = []string{""}
+	}
 
-		for _, one := range instances {
-			mean = mean.plus(one, starts*len(instances))
+	for range starts {
+		if err := b.addMemory(ctx, &mean, shards, share, float64(starts*len(shards))); err != nil {
+			return memory{}, err
 		}
 	}
 
 	return mean, nil
 }
 
-// memory returns the memory of instances, one for each of the supplied shards, after each
-// has reconciled its share of the Workspaces. A single instance has no shard.
-func (b *bench) memory(ctx context.Context, shards []string, share int) ([]memory, error) {
-	if len(shards) == 1 {
-		shards = []string{""}
-	}
-
+// addMemory starts instances, and adds what each of them needs to the mean of n.
+func (b *bench) addMemory(ctx context.Context, mean *memory, shards []string, share int, n float64) error {
 	instances, err := b.startShards(ctx, shards, memoryWorkers)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer killAll(instances)
 
 	for _, i := range instances {
 		if err := i.idle(ctx, share); err != nil {
-			return nil, err
+			return err
 		}
 	}
 
 	all := make([]memory, len(instances))
 	g := &errgroup.Group{}
 
-	for n, i := range instances {
+	for k, i := range instances {
 		g.Go(func() (err error) {
-			all[n], err = i.memory(ctx)
+			all[k], err = i.memory(ctx)
 
 			return err
 		})
 	}
 
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return err
 	}
 
-	return all, stopAll(instances)
+	for _, one := range all {
+		mean.Heap += one.Heap / n
+		mean.RSS += one.RSS / n
+		mean.Goroutines += one.Goroutines / n
+	}
+
+	return stopAll(instances)
 }
 
 // maxRSS returns the largest RSS of one instance with the default rate, in bytes, after it has
@@ -176,19 +177,11 @@ func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
 
 // memory of the instance. The heap is the smallest one after several garbage collections.
 func (i *instance) memory(ctx context.Context) (memory, error) {
-	ctx, cancel := i.whileRunning(ctx)
-	defer cancel()
-
 	m := memory{Heap: math.Inf(1)}
 	first := -1.0
 
-	err := wait.Until(ctx, 5*wait.Patience, func() error {
-		// Each scrape makes some garbage.
-		s, err := scrape(ctx, i.Metrics)
-		if err != nil {
-			return err
-		}
-
+	// Each scrape makes some garbage, so that there are collections.
+	err := i.until(ctx, 0, func(s series) error {
 		cycles := s.sum("go_gc_cycles_total_gc_cycles_total", "")
 		if first < 0 {
 			first = cycles
@@ -226,7 +219,7 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 			Finalizers:  model.GetFinalizers(),
 		}
 		if len(shards) > 0 {
-			ws.Labels = map[string]string{shardLabel: shards[n%len(shards)]}
+			ws.Labels = map[string]string{shard.LabelKey: shards[n%len(shards)]}
 		}
 
 		all = append(all, ws)

@@ -77,19 +77,19 @@ func (r *report) charts() map[string]string {
 	all := map[string]string{}
 
 	if len(r.Cost) > 0 {
-		all["benchmarks-cost.svg"] = r.costChart().bars()
+		all["benchmarks-cost.svg"] = r.costChart().draw(chart.bars)
 	}
 
 	if len(r.Bursts) > 0 {
-		all["benchmarks-ready.svg"] = r.readyChart().lines()
+		all["benchmarks-ready.svg"] = r.readyChart().draw(chart.lines)
 	}
 
 	if len(r.Scaling) > 0 {
-		all["benchmarks-scaling.svg"] = r.scalingChart().lines()
+		all["benchmarks-scaling.svg"] = r.scalingChart().draw(chart.lines)
 	}
 
 	if len(r.Memory) > 0 {
-		all["benchmarks-memory.svg"] = r.memoryChart().lines()
+		all["benchmarks-memory.svg"] = r.memoryChart().draw(chart.lines)
 	}
 
 	return all

@@ -84,9 +84,6 @@ func (s spent) cpu() float64 { return s.Own + s.Children }
 // each returns the cost per Workspace and repetition.
 func (c cost) each(v float64) float64 { return v / (float64(c.Workspaces) * c.Times) }
 
-// ratio of the CPU time to that of the floor.
-func (c cost) ratio() float64 { return c.Instance.cpu() / c.Floor.cpu() }
-
 // A scaling is how long slow applies take on some shards, each of which has the same
 // number of Workspaces.
 type scaling struct {
@@ -122,15 +119,6 @@ type memory struct {
 	MaxRSS float64 `json:"maxRSS,omitempty"`
 
 	Goroutines float64 `json:"goroutines"`
-}
-
-// plus adds one of n readings to their mean.
-func (m memory) plus(one memory, n int) memory {
-	m.Heap += one.Heap / float64(n)
-	m.RSS += one.RSS / float64(n)
-	m.Goroutines += one.Goroutines / float64(n)
-
-	return m
 }
 
 // held is the heap that Workspaces need.

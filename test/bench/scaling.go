@@ -11,26 +11,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
 // scalingWorkers is few, so that the machine has less to do than it can: applies wait.
 const scalingWorkers = 1
-
-// slowModule waits, and does nothing else.
-const slowModule = `
-terraform {
-  required_providers {
-    time = { source = "hashicorp/time" }
-  }
-}
-
-variable "takes" { type = string }
-
-resource "time_sleep" "this" {
-  create_duration = var.takes
-}
-`
 
 // scalings measures how long slow applies take on different numbers of shards, each
 // of which has the same number of Workspaces.
@@ -72,7 +58,7 @@ func slowWorkspaces(shards []string, name string, number int, takes time.Duratio
 
 	for n := range number {
 		for _, shard := range shards {
-			all = append(all, newWorkspace(numbered(shard+"-"+name, n), shard, slowModule, map[string]string{"takes": takes.String()}))
+			all = append(all, newWorkspace(numbered(shard+"-"+name, n), shard, sleepModule, commonv1beta1.Var{Key: "takes", Value: takes.String()}))
 		}
 	}
 

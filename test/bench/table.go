@@ -5,7 +5,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -73,8 +72,7 @@ func (r *report) rows() []row {
 	}
 
 	for _, s := range r.Scaling {
-		one := r.Scaling[0]
-		rows = append(rows, s.row(one))
+		rows = append(rows, s.row(r.Scaling[0]))
 	}
 
 	for _, m := range r.Memory {
@@ -103,50 +101,27 @@ func (c cost) rows() []row {
 
 	if c.Floor.Runs > 0 {
 		cpu[2], runs[2] = seconds(c.each(c.Floor.cpu()))+" bare CLI", number(c.each(c.Floor.Runs))+" bare CLI"
-		cpu = judged(cpu, c.ratio(), c.target(), atMost)
+		target := map[string]float64{creation: creationTarget, polling: pollTarget, deletion: deletionTarget}[c.Phase]
+		cpu = cpu.judged(c.Instance.cpu()/c.Floor.cpu(), target, atMost)
 	}
 
 	requests := row{name("API requests " + per), number(c.each(c.Requests)), "without those of the CLI"}
+	took := row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"}
+
+	var times []row
 
 	switch c.Phase {
 	case creation:
 		requests = requests.bounded(c.each(c.Requests), creationRequestsTarget, atMost, number)
+		times = []row{took, {name("p50, p99 of time to Ready"), seconds(c.P50) + ", " + seconds(c.P99), "all created at once"}}
 	case deletion:
 		runs = runs.bounded(c.each(c.Instance.Runs), deletionRunsTarget, atMost, number)
+		times = []row{took.judged(c.Instance.Wall/c.Floor.Wall, deletionTarget, atMost)}
 	}
 
-	rows := []row{
-		cpu,
-		{name("of that the provider itself"), seconds(c.each(c.Instance.Own))},
-		runs,
-		requests,
-	}
+	rows := []row{cpu, {name("of that the provider itself"), seconds(c.each(c.Instance.Own))}, runs, requests}
 
-	if c.Phase == deletion {
-		what := row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"}
-		rows = append(rows, judged(what, c.Instance.Wall/c.Floor.Wall, deletionTarget, atMost))
-	}
-
-	if c.Phase == creation {
-		rows = append(rows,
-			row{name(fmt.Sprintf("time for %d Workspaces", c.Workspaces)), seconds(c.Instance.Wall), seconds(c.Floor.Wall) + " bare CLI"},
-			row{name("p50, p99 of time to Ready"), seconds(c.P50) + ", " + seconds(c.P99), "all created at once"},
-		)
-	}
-
-	return append(rows, row{name("max RSS"), megabytes(float64(c.MaxRSS)), "without the CLI"})
-}
-
-// target of the ratio of CPU times.
-func (c cost) target() float64 {
-	switch c.Phase {
-	case creation:
-		return creationTarget
-	case deletion:
-		return deletionTarget
-	default:
-		return pollTarget
-	}
+	return append(append(rows, times...), row{name("max RSS"), megabytes(float64(c.MaxRSS)), "without the CLI"})
 }
 
 func (s scaling) row(one scaling) row {
@@ -159,7 +134,7 @@ func (s scaling) row(one scaling) row {
 	n := float64(s.Shards) / float64(one.Shards)
 	r[2] = number(60*one.throughput()) + " on " + plural(one.Shards, "shard")
 
-	return judged(r, s.gain(one), scalingTarget*n, atLeast)
+	return r.judged(s.gain(one), scalingTarget*n, atLeast)
 }
 
 // alone returns the memory of one instance that serves that many Workspaces.
@@ -181,7 +156,7 @@ func (m memory) rows(alone memory) []row {
 
 	if m.Shards > 1 {
 		heap[2] = megabytes(alone.held()) + " on one instance"
-		heap[3] = fmt.Sprintf("%.3f", m.held()/alone.held())
+		heap[3] = ratio(m.held() / alone.held())
 	}
 
 	rows := []row{
@@ -202,30 +177,22 @@ const (
 	atLeast = "at least"
 )
 
-// judged completes a row with a ratio and a target.
-func judged(r row, ratio, target float64, bound string) row {
-	r[3] = fmt.Sprintf("%.3f", ratio)
+// judged completes a row with a ratio and a target for that.
+func (r row) judged(value, target float64, bound string) row {
+	r[3] = ratio(value)
 
-	r[4] = fmt.Sprintf("%s %.3f", bound, target)
-	r[5] = verdict(ratio, target, bound)
-
-	return r
+	return r.bounded(value, target, bound, ratio)
 }
 
 // bounded completes a row with a target for the measured value itself.
 func (r row) bounded(value, target float64, bound string, format func(float64) string) row {
-	r[4], r[5] = bound+" "+format(target), verdict(value, target, bound)
+	r[4], r[5] = bound+" "+format(target), "reached"
 
-	return r
-}
-
-// verdict about a value.
-func verdict(value, target float64, bound string) string {
-	if order := cmp.Compare(value, target); bound == atMost && order > 0 || bound == atLeast && order < 0 {
-		return "missed"
+	if bound == atMost && value > target || bound == atLeast && value < target {
+		r[5] = "missed"
 	}
 
-	return "reached"
+	return r
 }
 
 // printTable prints the measurements as a Markdown table with aligned columns.
@@ -254,6 +221,8 @@ func seconds(v float64) string {
 
 	return fmt.Sprintf("%.1f s", v)
 }
+
+func ratio(v float64) string { return fmt.Sprintf("%.3f", v) }
 
 func number(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.2f", v), ".00") }
 

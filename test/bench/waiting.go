@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// sleepModule has an apply of 5 s. The bare CLI sets the same variable for all modules.
+// sleepModule has an apply that waits, and does nothing else. The bare CLI sets the same variable
+// for all modules.
 const sleepModule = `
 terraform {
   required_providers {
@@ -20,10 +21,18 @@ terraform {
   }
 }
 
-variable "name" { type = string }
+variable "name" {
+  type    = string
+  default = ""
+}
+
+variable "takes" {
+  type    = string
+  default = "5s"
+}
 
 resource "time_sleep" "this" {
-  create_duration = "5s"
+  create_duration = var.takes
   triggers        = { name = var.name }
 }
 `
@@ -55,18 +64,17 @@ func (b *bench) waitings(ctx context.Context, r *report) error {
 // burst measures how long it takes until Workspaces that are created at once are Ready, beside
 // the bare CLI, which creates one half of them before and the other half afterwards.
 func (b *bench) burst(ctx context.Context, m *burst, module string) error {
-	b = b.withWorkers(m.Rate)
 	name := numbered("burst-"+m.Module[:4], m.Rate)
 	names, first := namesOf(name, m.Workspaces), []string{name + "-first"}
 
-	f, err := b.newFloor(name, module)
+	f, err := b.newFloor(name, module, m.Rate)
 	if err != nil {
 		return err
 	}
 
 	var took []time.Duration
 
-	if err := b.withInstance(ctx, name, b.workers, func(*instance) (err error) {
+	if err := b.withInstance(ctx, name, m.Rate, func(*instance) (err error) {
 		// The costs of the first Workspace of a module are not part of the measurement.
 		if err = f.create(ctx, first); err != nil {
 			return err
@@ -103,15 +111,6 @@ func (b *bench) burst(ctx context.Context, m *burst, module string) error {
 	m.P99 = quantile(took, 0.99)
 
 	return b.clear(ctx)
-}
-
-// withWorkers returns the same benchmark with another number of workers, of the instance and of
-// the loop around the bare CLI.
-func (b *bench) withWorkers(n int) *bench {
-	c := *b
-	c.workers = n
-
-	return &c
 }
 
 // quantiles of the times to Ready of a burst: of its first Workspace, of parts, and of its last.
@@ -156,8 +155,8 @@ func (m burst) rows() []row {
 	}
 
 	return []row{
-		judged(row{name(fmt.Sprintf("time for %d Workspaces", m.Workspaces)), seconds(m.wall()), seconds(m.Floor) + " bare CLI"}, m.wall()/m.Floor, burstTarget, atMost),
-		judged(row{name("p50 of time to Ready"), seconds(m.Ready[2]), seconds(m.wall()) + " for all"}, m.Ready[2]/m.wall(), m.halfTarget(), atMost),
+		row{name(fmt.Sprintf("time for %d Workspaces", m.Workspaces)), seconds(m.wall()), seconds(m.Floor) + " bare CLI"}.judged(m.wall()/m.Floor, burstTarget, atMost),
+		row{name("p50 of time to Ready"), seconds(m.Ready[2]), seconds(m.wall()) + " for all"}.judged(m.Ready[2]/m.wall(), m.halfTarget(), atMost),
 		{name("first, p99 of time to Ready"), seconds(m.Ready[0]) + ", " + seconds(m.P99)},
 		rate,
 	}

@@ -21,26 +21,21 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
-
-// shardLabel is the label that gives a Workspace to a shard.
-const shardLabel = "terraform.crossplane.io/shard"
 
 // writers is how many requests to the API server there are at the same time.
 const writers = 16
 
-func newWorkspace(name, shard, module string, vars map[string]string) *namespacedv1beta1.Workspace {
+func newWorkspace(name, shardName, module string, vars ...commonv1beta1.Var) *namespacedv1beta1.Workspace {
 	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	ws.Spec.ForProvider.Source = commonv1beta1.ModuleSourceInline
 	ws.Spec.ForProvider.Module = module
+	ws.Spec.ForProvider.Vars = vars
 
-	if shard != "" {
-		ws.Labels = map[string]string{shardLabel: shard}
-	}
-
-	for k, v := range vars {
-		ws.Spec.ForProvider.Vars = append(ws.Spec.ForProvider.Vars, commonv1beta1.Var{Key: k, Value: v})
+	if shardName != "" {
+		ws.Labels = map[string]string{shard.LabelKey: shardName}
 	}
 
 	return ws
@@ -49,7 +44,7 @@ func newWorkspace(name, shard, module string, vars map[string]string) *namespace
 func workspacesOf(names []string, module string) []*namespacedv1beta1.Workspace {
 	var all []*namespacedv1beta1.Workspace
 	for _, name := range names {
-		all = append(all, newWorkspace(name, "", module, map[string]string{"name": name}))
+		all = append(all, newWorkspace(name, "", module, commonv1beta1.Var{Key: "name", Value: name}))
 	}
 
 	return all

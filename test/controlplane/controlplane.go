@@ -167,16 +167,8 @@ func (c *ControlPlane) serve(ctx context.Context) error {
 		return err
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := c.server.WhileRunning(ctx)
 	defer cancel()
-
-	go func() {
-		select {
-		case <-c.server.Ended():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 
 	err = wait.Until(ctx, wait.Patience, func() error { return AnswersOK(ctx, hc, c.config.Host+"/readyz") })
 	if err != nil && !c.server.Running() {

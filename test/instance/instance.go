@@ -33,9 +33,14 @@ type Instance struct {
 	probes string
 }
 
-// Start starts an instance. It keeps its files in the supplied directory, where a later instance
-// can find them.
-func Start(name, dir, provider string, env []string, args ...string) (*Instance, error) {
+// Start starts an instance, with variables beside those of Environ. It keeps its files in the
+// supplied directory, where a later instance can find them.
+func Start(name, dir, provider, kubeconfig string, variables []string, args ...string) (*Instance, error) {
+	env, err := Environ(dir, kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+
 	probes, err := controlplane.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -55,7 +60,7 @@ func Start(name, dir, provider string, env []string, args ...string) (*Instance,
 	defer log.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
 
 	args = append(args, "--leader-election", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
-	i.Process, err = process.Start(name, log, env, provider, args...)
+	i.Process, err = process.Start(name, log, append(env, variables...), provider, args...)
 
 	return i, err
 }

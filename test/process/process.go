@@ -6,6 +6,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +112,21 @@ func (p *Process) Running() bool {
 	default:
 		return true
 	}
+}
+
+// WhileRunning returns a context that also ends when the process does.
+func (p *Process) WhileRunning(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+
+	go func() {
+		select {
+		case <-p.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
+	return ctx, cancel
 }
 
 // Signal sends a signal unless the process has ended.

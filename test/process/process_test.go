@@ -91,6 +91,28 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
+func TestWhileRunning(t *testing.T) {
+	t.Parallel()
+
+	p, err := Start("script", os.Stderr, os.Environ(), "sleep", "3600")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := p.WhileRunning(t.Context())
+	defer cancel()
+
+	if err := ctx.Err(); err != nil {
+		t.Errorf("the context ended before the process: %v", err)
+	}
+
+	p.Kill()
+
+	if err := wait.Within(wait.Soon, func() { <-ctx.Done() }); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOrphan kills a program that has started a process, which is to die, too.
 func TestOrphan(t *testing.T) {
 	t.Parallel()

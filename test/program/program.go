@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Find returns the absolute path that the named environment variable holds. The supplied
@@ -64,8 +65,16 @@ func CLIs(tb testing.TB) map[string]string {
 
 // Build builds a package of the module in the directory root.
 func Build(root, out, pkg string, flags ...string) error {
-	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec,noctx // Tests choose the package.
+	return BuildContext(context.Background(), root, out, pkg, flags...)
+}
+
+// BuildContext is Build, which the end of the context interrupts.
+func BuildContext(ctx context.Context, root, out, pkg string, flags ...string) error {
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec // The caller chooses the package.
 	build.Dir = root
+	// The go command removes its temporary files after SIGINT.
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) }
+	build.WaitDelay = 20 * time.Second
 
 	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build %q: %s: %w", pkg, text, err)
