@@ -203,7 +203,15 @@ func (i *instance) addRunnables(context.Context) error {
 	runnables := []manager.Runnable{
 		i.drain,
 		i.initCache,
-		gc.NewSecretCleaner(i.root, i.mgr.GetAPIReader(), i.o.Shard, i.o.GCInterval, runner.RemoveSecrets, i.log),
+		&gc.SecretCleaner{
+			Root:         i.root,
+			Live:         i.mgr.GetAPIReader(),
+			Served:       i.o.Shard,
+			Interval:     i.o.GCInterval,
+			PollInterval: i.o.PollInterval,
+			Remove:       runner.RemoveSecrets,
+			Log:          i.log,
+		},
 		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
 	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {

@@ -22,10 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// movedAfter is the minimum time since the last run of a Workspace that moved away. On a disk
-// that shards share, the new owner uses the directory, and would have to initialize it again and
-// again.
-const movedAfter = time.Hour
+// minMovedAfter is the minimum time since the last run of a Workspace that moved away.
+const minMovedAfter = time.Hour
 
 // Served selects the Workspaces that an instance serves: those whose labels the selector selects
 // and that Serves accepts.
@@ -37,23 +35,34 @@ type Served interface {
 // A SecretCleaner removes files that killed instances have left in working directories: plans and
 // secrets. For a Workspace that has moved away it removes all files that may contain credentials:
 // the shard that serves the Workspace now may have another disk. It does not touch a directory
-// that any instance uses.
+// that any instance uses. All fields are required.
 type SecretCleaner struct {
-	root     *workdir.Root
-	live     client.Reader
-	served   Served
-	interval time.Duration
-	remove   func(dir *workdir.Dir) error
-	log      logging.Logger
+	Root *workdir.Root
+
+	// Live reads from the API server. A cache may not be ready yet.
+	Live client.Reader
+
+	// Served selects the Workspaces that have not moved away.
+	Served Served
+
+	// Interval between two rounds. If it is not positive, the only round is at the start.
+	Interval time.Duration
+
+	// PollInterval of the Workspaces: see movedAfter.
+	PollInterval time.Duration
+
+	// Remove is called with each directory that is not in use.
+	Remove func(dir *workdir.Dir) error
+
+	Log logging.Logger
 }
 
-// NewSecretCleaner returns a SecretCleaner that cleans at the start and every interval, or only
-// at the start if the interval is not positive. It calls remove with each directory that is not
-// in use. The Workspaces that are served have not moved away. live must read from the API
-// server, because a cache may not be ready yet.
-func NewSecretCleaner(root *workdir.Root, live client.Reader, served Served, interval time.Duration, remove func(dir *workdir.Dir) error, log logging.Logger) *SecretCleaner {
-	return &SecretCleaner{root: root, live: live, served: served, interval: interval, remove: remove, log: log}
-}
+// movedAfter returns how long after its last run a Workspace of another instance counts as moved
+// away from this disk. On a disk that shards share, the other instance uses the directory at each
+// poll. If the directory was cleaned between two polls, each poll would have to initialize it
+// again. Two intervals are the longest time between two polls, jitter included. The time is the same
+// for all Workspaces: their annotations would have to be read from the API server.
+func (c *SecretCleaner) movedAfter() time.Duration { return max(minMovedAfter, 2*c.PollInterval) }
 
 // NeedLeaderElection returns false: secrets must be removed without waiting for a Lease.
 func (c *SecretCleaner) NeedLeaderElection() bool { return false }
@@ -64,11 +73,11 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 	for {
 		wait, err := c.clean(ctx)
 		if err != nil && ctx.Err() == nil {
-			c.log.Info("Cannot remove what was left in working directories", "error", err)
+			c.Log.Info("Cannot remove what was left in working directories", "error", err)
 		}
 
-		if c.interval > 0 && (wait <= 0 || c.interval < wait) {
-			wait = c.interval
+		if c.Interval > 0 && (wait <= 0 || c.Interval < wait) {
+			wait = c.Interval
 		}
 
 		// Without an interval, the next round never begins.
@@ -88,7 +97,7 @@ func (c *SecretCleaner) Start(ctx context.Context) error {
 // clean cleans all directories that are not in use, and returns the time until all others can be
 // cleaned. Secrets do not wait for the API server, which may be unavailable.
 func (c *SecretCleaner) clean(ctx context.Context) (time.Duration, error) {
-	wait, err := c.root.Sweep(ctx, c.remove)
+	wait, err := c.Root.Sweep(ctx, c.Remove)
 
 	return wait, errors.Join(err, c.forget(ctx))
 }
@@ -101,9 +110,9 @@ func (c *SecretCleaner) forget(ctx context.Context) error {
 		return errors.Wrap(err, "cannot find out which Workspaces have moved away")
 	}
 
-	_, err = c.root.Sweep(ctx, func(dir *workdir.Dir) error {
+	_, err = c.Root.Sweep(ctx, func(dir *workdir.Dir) error {
 		last, err := dir.LastRun()
-		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last) < movedAfter {
+		if err != nil || here[filepath.Base(dir.Path())] || time.Since(last) < c.movedAfter() {
 			return err
 		}
 
@@ -118,13 +127,13 @@ func (c *SecretCleaner) here(ctx context.Context) (map[string]bool, error) {
 	uids := map[string]bool{}
 
 	for _, kind := range workspace.GroupVersionKinds() {
-		_, err := listing.Each(ctx, c.live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
-			if c.served.Serves(o.GetLabels(), o.GetUID()) {
+		_, err := listing.Each(ctx, c.Live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+			if c.Served.Serves(o.GetLabels(), o.GetUID()) {
 				uids[string(o.GetUID())] = true
 			}
 
 			return nil
-		}, client.MatchingLabelsSelector{Selector: c.served.Selector()})
+		}, client.MatchingLabelsSelector{Selector: c.Served.Selector()})
 		if err != nil {
 			return nil, err
 		}

@@ -76,6 +76,18 @@ func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 	}
 }
 
+func newSecretCleaner(root *workdir.Root, live client.Reader, served Served, interval time.Duration) *SecretCleaner {
+	return &SecretCleaner{
+		Root:         root,
+		Live:         live,
+		Served:       served,
+		Interval:     interval,
+		PollInterval: 10 * time.Minute,
+		Remove:       runner.RemoveSecrets,
+		Log:          logging.NewNopLogger(),
+	}
+}
+
 func TestSecretCleaner(t *testing.T) {
 	t.Parallel()
 
@@ -127,7 +139,7 @@ func TestSecretCleaner(t *testing.T) {
 				}
 
 				go func() {
-					ended <- NewSecretCleaner(root, api, shard.ID{}, tc.interval, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
+					ended <- newSecretCleaner(root, api, shard.ID{}, tc.interval).Start(ctx)
 				}()
 
 				synctest.Wait()
@@ -174,7 +186,7 @@ func TestSecretCleanerElsewhere(t *testing.T) {
 		ended := make(chan error, 1)
 
 		go func() {
-			ended <- NewSecretCleaner(root, serving{}, shard.ID{}, 0, runner.RemoveSecrets, logging.NewNopLogger()).Start(ctx)
+			ended <- newSecretCleaner(root, serving{}, shard.ID{}, 0).Start(ctx)
 		}()
 
 		time.Sleep(19 * time.Minute)
@@ -234,6 +246,7 @@ func TestMovedAway(t *testing.T) {
 		reason string
 		api    serving
 		used   bool
+		poll   time.Duration
 		last   time.Duration
 		want   []string
 		err    bool
@@ -241,35 +254,49 @@ func TestMovedAway(t *testing.T) {
 		"Elsewhere": {
 			reason: "The instance that serves the Workspace now may have another disk. A state stays.",
 			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "b"}}},
-			last:   2 * movedAfter,
+			last:   2 * minMovedAfter,
 			want:   []string{"terraform.tfstate"},
 		},
 		"Gone": {
 			reason: "No instance serves the Workspace.",
-			last:   2 * movedAfter,
+			last:   2 * minMovedAfter,
 			want:   []string{"terraform.tfstate"},
 		},
 		"JustNow": {
 			reason: "The instance that serves the Workspace now uses this disk.",
-			last:   movedAfter - time.Minute,
+			last:   minMovedAfter - time.Minute,
 			want:   all,
+		},
+		"LongInterval": {
+			reason: "The instance that serves the Workspace now uses this disk at the next poll.",
+			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "b"}}},
+			poll:   6 * time.Hour,
+			last:   11 * time.Hour,
+			want:   all,
+		},
+		"TwoIntervals": {
+			reason: "There was no poll on this disk.",
+			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "b"}}},
+			poll:   6 * time.Hour,
+			last:   13 * time.Hour,
+			want:   []string{"terraform.tfstate"},
 		},
 		"Here": {
 			reason: "A Workspace that is rarely reconciled has not moved.",
 			api:    serving{labels: map[types.UID]labels.Set{uid: {shard.LabelKey: "a"}}},
-			last:   2 * movedAfter,
+			last:   2 * minMovedAfter,
 			want:   all,
 		},
 		"Used": {
 			reason: "A run needs its inputs.",
 			used:   true,
-			last:   2 * movedAfter,
+			last:   2 * minMovedAfter,
 			want:   append([]string{planFile, "sub/credential"}, all...),
 		},
 		"Unknown": {
 			reason: "Without an answer of the API server, only the secrets of runs are removed.",
 			api:    serving{err: errors.New("boom")},
-			last:   2 * movedAfter,
+			last:   2 * minMovedAfter,
 			want:   all,
 			err:    true,
 		},
@@ -304,7 +331,9 @@ func TestMovedAway(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			c := NewSecretCleaner(root, tc.api, served, 0, runner.RemoveSecrets, logging.NewNopLogger())
+			c := newSecretCleaner(root, tc.api, served, 0)
+			c.PollInterval = tc.poll
+
 			if _, err := c.clean(t.Context()); tc.err != (err != nil) {
 				t.Errorf("%s\nremove(...): want error %t, got %v", tc.reason, tc.err, err)
 			}
