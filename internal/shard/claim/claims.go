@@ -216,7 +216,7 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	c.held.accept(r)
 
 	if c.leases.Unsharded(ctx) != lease.Dead {
-		c.held.leave(r)
+		c.held.leave(r, "")
 
 		return false, nil
 	}
@@ -334,7 +334,7 @@ func (c *Claims) Left(o client.Object) {
 	// The release of a held Workspace drops the record of locks, after it has read it. Nothing else
 	// drops that of a Workspace that is not held. All Workspaces of an unsharded instance are of that
 	// kind, and leave the cache only when they are deleted.
-	if !c.held.left(r, o.GetUID()) {
+	if !c.held.leave(r, o.GetUID()) {
 		c.Locks.Forget(o.GetUID())
 	}
 }

@@ -156,15 +156,21 @@ func (h *holdings) refuse(r ref) {
 	}
 }
 
-// leave releases the Workspace of the supplied name, if one is held, at once or at the end of the
-// work in progress.
-func (h *holdings) leave(r ref) {
+// leave releases a Workspace at once or at the end of the work in progress. It returns false if that
+// Workspace is not held: another one may have the same name now. Without a UID, the one that is held
+// is released.
+func (h *holdings) leave(r ref, uid types.UID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	if e, ok := h.held[r]; ok {
-		h.leaveLocked(r, e)
+	e, ok := h.held[r]
+	if !ok || (uid != "" && e.uid != uid) {
+		return false
 	}
+
+	h.leaveLocked(r, e)
+
+	return true
 }
 
 // doubt leaves a Workspace whose claim may have been written, or may still be. o is the Workspace
@@ -177,22 +183,6 @@ func (h *holdings) doubt(r ref, o Object) {
 		e.unsure = o
 		h.leaveLocked(r, e)
 	}
-}
-
-// left is leave for the Workspace of one UID: another one may have the same name now. It returns
-// false if that Workspace is not held.
-func (h *holdings) left(r ref, uid types.UID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	e, ok := h.held[r]
-	if !ok || e.uid != uid {
-		return false
-	}
-
-	h.leaveLocked(r, e)
-
-	return true
 }
 
 func (h *holdings) leaveLocked(r ref, e *holding) {

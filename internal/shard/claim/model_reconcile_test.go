@@ -26,7 +26,7 @@ func (m *model) cache(s *state, p int, fn yield) {
 	mine.seen = is
 
 	if was.found && !is.found && m.without != leavingReleases {
-		mine.holdings(func(h *holdings) { h.left(ref{}, uidOf(was.uid)) })
+		mine.holdings(func(h *holdings) { h.leave(ref{}, uidOf(was.uid)) })
 		mine.due = mine.due || mine.held && m.without == releaseWaitsForWork
 	}
 
@@ -75,7 +75,7 @@ func (m *model) reconcile(s *state, p int, fn yield) {
 			h.accept(ref{})
 
 			if m.without != unshardedIsCheckedAfter && m.unsharded(s, p) != lease.Dead {
-				h.leave(ref{})
+				h.leave(ref{}, "")
 			}
 		})
 		done(claimAnswered)
@@ -140,7 +140,7 @@ func (m *model) lose(s *state, p int, done func(moveKind)) {
 		case doubtIsReleased:
 			h.remove(ref{})
 		case doubtIsSettled:
-			h.leave(ref{})
+			h.leave(ref{}, "")
 		default:
 			h.doubt(ref{}, theObject())
 
@@ -165,7 +165,7 @@ func (m *model) readAnew(s *state, p int, done func(moveKind)) {
 	case mine.seen.found:
 		m.decide(s, p, done)
 	case mine.held && !mine.leaving && m.without != leavingReleases:
-		mine.holdings(func(h *holdings) { h.leave(ref{}) })
+		mine.holdings(func(h *holdings) { h.leave(ref{}, "") })
 		done(decides)
 	}
 }
@@ -260,7 +260,7 @@ func (m *model) act(s *state, p int, a Action, done func(moveKind)) {
 	case a == Take:
 		waited = m.take(mine)
 	case a == Release:
-		mine.holdings(func(h *holdings) { h.leave(ref{}) })
+		mine.holdings(func(h *holdings) { h.leave(ref{}, "") })
 	}
 
 	if waited || mine.step != idle || a == Release {

@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if resource.IgnoreNotFound(err) == nil {
 			// It may have begun to wait while it left the cache.
 			r.claims.waits.forget(name)
-			r.claims.held.leave(name)
+			r.claims.held.leave(name, "")
 		}
 
 		return reconcile.Result{}, errors.Wrap(resource.IgnoreNotFound(err), "cannot get Workspace to find out whose it is")
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 		return reconcile.Result{RequeueAfter: apiwait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
 	case Release:
-		r.claims.held.leave(name)
+		r.claims.held.leave(name, "")
 	case Ignore:
 		r.claims.waits.forget(name)
 	}
