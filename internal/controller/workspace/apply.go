@@ -37,9 +37,9 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
-	reported, err := e.report(ctx, ws, o)
+	details, err := e.reportApplied(ctx, ws, o)
 
-	return managed.ExternalCreation{ConnectionDetails: reported.ConnectionDetails}, err
+	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
 // announce records in the status that creation begins. The managed reconciler writes no status
@@ -148,9 +148,22 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 		e.metrics.Drifted(driftCorrected)
 	}
 
-	reported, err := e.report(ctx, ws, o)
+	details, err := e.reportApplied(ctx, ws, o)
 
-	return managed.ExternalUpdate{ConnectionDetails: reported.ConnectionDetails}, err
+	return managed.ExternalUpdate{ConnectionDetails: details}, err
+}
+
+// reportApplied writes the observation of what was applied to the status. It returns the connection
+// details to publish.
+func (e *external) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
+	reported, err := e.report(ctx, ws, o)
+	if err != nil {
+		return nil, e.failed(ws, err)
+	}
+
+	e.succeeded(ws)
+
+	return reported.ConnectionDetails, nil
 }
 
 // apply applies the plan and returns the observation of the result.
@@ -191,7 +204,6 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	}
 
 	e.records.Observe(ws, o)
-	e.succeeded(ws)
 
 	return o, nil
 }

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,32 @@ func (r *attempt) observed(t *testing.T, p terraform.Plan, s terraform.State) {
 	}
 
 	r.runner.ran, r.events.reasons = nil, nil
+}
+
+// unreadable returns outputs that no status can show. A name contains a secret.
+func unreadable() map[string]terraform.Output {
+	return map[string]terraform.Output{"sesame-sesame": {Value: []byte("{")}}
+}
+
+// expectRecorded fails the test unless the result of a call that returned err was recorded: as one
+// failure, or as a success.
+func (r *attempt) expectRecorded(t *testing.T, reason string, err error) {
+	t.Helper()
+
+	type result struct {
+		Failures int
+		Ready    bool
+	}
+
+	want := result{Ready: true}
+	if err != nil {
+		want = result{Failures: 1}
+	}
+
+	got := result{Failures: r.records.Get(r.ws).Failures.Count, Ready: slices.Contains(*r.counts, "test ready")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\n%s\nrecorded failures, metric: -want, +got:\n%s", reason, diff)
+	}
 }
 
 func TestCreate(t *testing.T) {
@@ -125,6 +152,11 @@ func TestCreate(t *testing.T) {
 			},
 			want: outcome{ran: []string{"apply", "state pull"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
 		},
+		"NotReported": {
+			reason: "The status cannot show what was created. No secret is in the error.",
+			change: func(r *attempt) { r.runner.applied.Outputs = unreadable() },
+			want:   outcome{ran: []string{"apply"}, err: `cannot read output "(sensitive)"`, ready: xpv2.ReasonCreating, begun: true},
+		},
 	}
 
 	for name, tc := range cases {
@@ -138,6 +170,7 @@ func TestCreate(t *testing.T) {
 
 			_, err := r.Create(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
+			r.expectRecorded(t, tc.reason, err)
 
 			// The status, which another instance would read, says the same after a failure. The
 			// managed reconciler writes it after a success.
@@ -214,6 +247,14 @@ func TestUpdate(t *testing.T) {
 			},
 			want: outcome{ran: []string{"apply", "state push"}, events: []string{"SavedState"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},
+		"NotReported": {
+			reason: "The status cannot show what was applied. No secret is in the error.",
+			ws:     with(owner),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(r *attempt) { r.runner.applied.Outputs = unreadable() },
+			want:   outcome{ran: []string{"apply"}, err: `cannot read output "(sensitive)"`, lineage: ownLineage},
+		},
 	}
 
 	for name, tc := range cases {
@@ -227,6 +268,7 @@ func TestUpdate(t *testing.T) {
 
 			_, err := r.Update(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
+			r.expectRecorded(t, tc.reason, err)
 		})
 	}
 }
@@ -330,7 +372,7 @@ func TestReconcileMetrics(t *testing.T) {
 			plan:   drift,
 			prior:  ownState(),
 			do:     update,
-			want:   counts{"test ready", "drift corrected"},
+			want:   counts{"drift corrected", "test ready"},
 		},
 		"NotCorrected": {
 			reason: "The drift is still there.",
