@@ -83,7 +83,7 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 		return init(r.Env)
 	}
 
-	cache = within(r.Dir, cache)
+	cache = absolute(r.Dir, cache)
 
 	if info, err := os.Stat(cache); err != nil || !info.IsDir() {
 		// The CLI reports the error in it.

@@ -22,15 +22,15 @@ import (
 // dependency lock file. Real ones have some kilobytes.
 const maxConfig = regular.MiB
 
-// Origin returns a text that is the same for runs that get the same providers from the same
+// Origin returns a digest that is the same for runs that get the same providers from the same
 // places. A package that was installed without a checksum is only as trustworthy as its source: a
 // tenant who configures mirrors, proxies or certificates must not decide which programs other
-// tenants execute. The text may contain secrets.
+// tenants execute. The digest may be that of secrets, so it must not be shown to tenants.
 //
 // dir is the directory of the run: the paths of configuration files may be relative to it.
 //
 // A configuration file that only the CLI could read, such as a pipe, is an error: its content
-// would not be part of the text.
+// would not be part of the digest.
 func Origin(env []string, dir string) (string, error) {
 	h := sha256.New()
 
@@ -82,22 +82,29 @@ const (
 // configFiles returns the files that may configure the CLI in a directory.
 func configFiles(env []string, dir string) []string {
 	home, _ := environ.Lookup(env, "HOME")
-	home = within(dir, home)
+	home = absolute(dir, home)
 	// The patterns are well-formed, except in a home directory with meta characters in its name.
 	// Such a pattern matches nothing.
 	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
 
+	// OpenTofu uses this directory if it does not find the files above and below.
+	if xdg, _ := environ.Lookup(env, "XDG_CONFIG_HOME"); xdg != "" {
+		xdg = filepath.Join(absolute(dir, xdg), "opentofu")
+		found, _ := filepath.Glob(filepath.Join(xdg, "*.tfrc*"))
+		files = append(files, append(found, filepath.Join(xdg, "tofurc"))...)
+	}
+
 	for _, name := range []string{configVariable, oldConfigVariable} {
 		if path, _ := environ.Lookup(env, name); path != "" {
-			return append(files, within(dir, path))
+			return append(files, absolute(dir, path))
 		}
 	}
 
 	return append(files, filepath.Join(home, ".terraformrc"), filepath.Join(home, ".tofurc"))
 }
 
-// within returns a path that the CLI uses in a directory.
-func within(dir, path string) string {
+// absolute returns the absolute form of a path that the CLI uses in a directory.
+func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -64,8 +64,10 @@ func TestOriginOfRelativePath(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct{ env, file string }{
-		"File": {env: configVariable + "=cli.tfrc", file: "cli.tfrc"},
-		"Home": {env: "HOME=home", file: "home/.terraformrc"},
+		"File":        {env: configVariable + "=cli.tfrc", file: "cli.tfrc"},
+		"Home":        {env: "HOME=home", file: "home/.terraformrc"},
+		"XDG":         {env: "XDG_CONFIG_HOME=xdg", file: "xdg/opentofu/tofurc"},
+		"Credentials": {env: "XDG_CONFIG_HOME=xdg", file: "xdg/opentofu/credentials.tfrc.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
