@@ -74,8 +74,8 @@ func (d *Drain) Runs() context.Context { return d.runs }
 
 // Reconciler returns inner, except that its reconciles are not canceled when the manager stops, and
 // that none begins once the manager is stopping. Those that do not begin then report success without
-// a requeue: the queue ends with the process. While the drain is paused, they come again later. The controllers have no ReconciliationTimeout: a
-// deadline would be lost.
+// a requeue: the queue ends with the process. While the drain is paused, they come again later. The
+// controllers have no ReconciliationTimeout: a deadline would be lost.
 func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		// controller-runtime's workers empty their queue after the shutdown

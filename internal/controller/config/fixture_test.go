@@ -27,7 +27,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -75,7 +74,7 @@ func (f *fixture) start(t *testing.T) func() {
 		t.Fatal(err)
 	}
 
-	o := controller.Options{Logger: logging.NewNopLogger(), MaxConcurrentReconciles: 2, GlobalRateLimiter: ratelimiter.NewGlobal(100)}
+	o := controller.Options{Logger: logging.NewNopLogger(), MaxConcurrentReconciles: 2}
 
 	if err := Setup(mgr, f.kind, o); err != nil {
 		t.Fatal(err)

@@ -49,9 +49,7 @@ const (
 	retryInterval = 10 * time.Second
 )
 
-// Setup adds a controller for the supplied kind of ProviderConfig. The global rate limit does not
-// apply to it: an instance that starts reconciles all ProviderConfigs, and would delay the polls
-// of Workspaces.
+// Setup adds a controller for the supplied kind of ProviderConfig.
 func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) error {
 	name := xpproviderconfig.ControllerName(kind.Config.GroupKind().String())
 	// The legacy recorder: providers are not granted events of events.k8s.io.
@@ -90,8 +88,9 @@ type guardedManager struct {
 // GetClient returns the guard.
 func (m *guardedManager) GetClient() client.Client { return m.guard }
 
-// soon is the delay after a change of a ProviderConfig. Its finalizer is there before a Workspace can
-// have applied anything with it.
+// soon is the delay after a change of a ProviderConfig. A new ProviderConfig has no finalizer yet, and
+// its deletion does not wait for the Workspaces that use it. The delay is so short that a Workspace
+// has usually not applied anything by then.
 func soon() time.Duration { return rand.N(spread) } //nolint:gosec // No secret.
 
 // settled is the delay after a change of the users of a ProviderConfig. It ends after the next full

@@ -144,9 +144,10 @@ func (h *holdings) accept(r ref) {
 	}
 }
 
-// refuse records that the claim on an added Workspace was not written. A claim that was written
-// before either still exists, or its release finds that it does not: the Workspace without the
-// claim may have come from a cache that was behind.
+// refuse records that the claim on an added Workspace was not written. A Workspace stays held if an
+// earlier write of its claim succeeded. It was added again because it was read without that claim:
+// either the cache was behind, and the claim still has to be released, or a person has removed the
+// claim, and the release finds none.
 func (h *holdings) refuse(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

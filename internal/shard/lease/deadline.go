@@ -42,14 +42,15 @@ func (l *Lock) arm(fenced time.Duration, deadline time.Time) error {
 // expire is called at the renew deadline. It waits for no request.
 func (l *Lock) expire() {
 	// A renewal may have moved the deadline while the timer fired.
-	if due := l.suspend(); due {
+	if expired := l.pauseOrExpire(); expired {
 		l.lose(errors.Errorf("the Lease %s could not be renewed for so long that others will soon take it", l.Describe()))
 	}
 }
 
-// suspend says whether the renew deadline is over and this instance has to end. An instance that
-// may pause does not end: it does not hold the Lease any more and needs no fence.
-func (l *Lock) suspend() bool {
+// pauseOrExpire pauses this instance if the renew deadline is over and the instance may pause: it then
+// does not hold the Lease any more and needs no fence. It returns true if the deadline is over and
+// the instance has to end instead.
+func (l *Lock) pauseOrExpire() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

@@ -80,8 +80,8 @@ type Lock struct {
 	predecessors []string
 	since        time.Time
 
-	// served is when the holder before this instance last renewed or released the Lease, according
-	// to its own clock.
+	// served is when the holder before this instance last renewed the Lease, according to its own
+	// clock.
 	served time.Time
 
 	// holder is the other instance that held the Lease when this one last looked.
@@ -145,8 +145,8 @@ func (l *Lock) Predecessors() ([]string, time.Time) {
 	return l.predecessors, l.since
 }
 
-// Served returns when the holder before this instance last renewed or released the Lease, according
-// to its own clock. It is zero if there was none.
+// Served returns when the holder before this instance last renewed the Lease, according to its own
+// clock. It is zero if there was none.
 func (l *Lock) Served() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +164,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	ended := err == nil && l.holders.hasEnded(r.HolderIdentity)
 
 	if free := kerrors.IsNotFound(err) || (err == nil && r.HolderIdentity == "") || ended; free {
-		if l.waits() {
+		if l.reportWait() {
 			return &resourcelock.LeaderElectionRecord{HolderIdentity: "unknown", LeaseDurationSeconds: int(l.timing.Longest() / time.Second)}, []byte("waiting"), nil
 		}
 	}
@@ -215,8 +215,9 @@ func (l *Lock) see(r *resourcelock.LeaderElectionRecord, ended bool) {
 	l.holder = other
 }
 
-// waits says whether a Lease without a holder must not be taken yet. It logs the reason once.
-func (l *Lock) waits() bool {
+// reportWait logs once why a Lease without a holder must not be taken yet. It returns false if the
+// Lease may be taken.
+func (l *Lock) reportWait() bool {
 	reason := l.mayWrite()
 
 	l.mu.Lock()
