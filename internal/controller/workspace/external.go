@@ -100,15 +100,17 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	e.records.Observe(ws, o)
 
-	reported, err := e.report(ctx, ws, o)
-
-	// Expected changes already hold an apply slot. Unexpected drift waits for one without
-	// blocking a worker.
-	if err == nil && !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(schedule.RequestFor(ws)) {
+	// Expected changes already hold an apply slot. Unexpected drift waits for one without blocking a
+	// worker. The status is not written then, so that each Event would be repeated after the next plan.
+	if !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(schedule.RequestFor(ws)) {
 		return managed.ExternalObservation{}, errNoSlot
 	}
 
-	return reported, err
+	if o.Plan != nil && isNews(ws, o.Plan) {
+		e.recorder.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(o.Plan)))
+	}
+
+	return e.report(ctx, ws, o)
 }
 
 // holds says whether the last observation of a Workspace is still valid.
@@ -150,11 +152,6 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 	}
 
 	e.plan, e.prior = p, state
-	s := summarize(p)
-
-	if s != nil && isNews(ws, s) {
-		e.recorder.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(s)))
-	}
 
 	return schedule.Observation{
 		Source: e.runner.Source(),
@@ -163,7 +160,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		Exists:   !state.Empty() || !p.Changes,
 		UpToDate: !p.Changes,
 		Locked:   locked,
-		Plan:     s,
+		Plan:     summarize(p),
 		Outputs:  state.Outputs,
 		State:    new(summarizeState(state)),
 	}, nil

@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -323,7 +324,9 @@ func TestObserveWithoutSlot(t *testing.T) {
 	t.Parallel()
 
 	r := newAttempt(t, with(owner, readyFor(1)))
-	r.planned(changes(), ownState())
+	s := ownState()
+	s.Outputs = map[string]terraform.Output{"large": {Value: []byte(`"` + strings.Repeat("a", maxObject) + `"`)}}
+	r.planned(changes(), s)
 	r.slots.Acquire(reconcile.Request{})
 
 	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
@@ -339,6 +342,10 @@ func TestObserveWithoutSlot(t *testing.T) {
 		t.Errorf("want no failure, got %d", n)
 	}
 
+	if diff := cmp.Diff([]string(nil), r.events.reasons); diff != "" {
+		t.Errorf("Events of a plan that no status shows: -want, +got:\n%s", diff)
+	}
+
 	// The slot is reserved for the Workspace when its turn comes.
 	r.slots.Release(reconcile.Request{})
 
@@ -348,6 +355,10 @@ func TestObserveWithoutSlot(t *testing.T) {
 
 	if o, err := r.Observe(t.Context(), r.ws); err != nil || !o.ResourceExists || o.ResourceUpToDate {
 		t.Errorf("Observe(...) with a slot: want something to update, got %v and %+v", err, o)
+	}
+
+	if diff := cmp.Diff([]string{"PlannedChanges", "OmittedOutputs"}, r.events.reasons); diff != "" {
+		t.Errorf("Events with a slot: -want, +got:\n%s", diff)
 	}
 }
 
