@@ -112,6 +112,7 @@ func Run(ctx context.Context, o *Options) error {
 		i.setLoggers,
 		i.registerMetrics,
 		i.openRoot,
+		i.makeDrain,
 		i.findCLI,
 		i.loadConfig,
 		i.bindRoot,
@@ -168,8 +169,13 @@ func (i *instance) openRoot(context.Context) (err error) {
 	return errors.Wrap(err, plugincache.Variable)
 }
 
-func (i *instance) findCLI(ctx context.Context) (err error) {
+func (i *instance) makeDrain(context.Context) error {
 	i.drain = drain.New(i.o.ShutdownGrace, i.o.Lease.AbortLimit())
+
+	return nil
+}
+
+func (i *instance) findCLI(ctx context.Context) (err error) {
 	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Observe: i.metrics.CLIRun})
 
 	return errors.Wrap(err, "--cli")
@@ -194,7 +200,8 @@ func (i *instance) abort(err error) {
 	i.fail(err)
 }
 
-// addRunnables adds the probes, the drain, and what cleans up disks.
+// addRunnables adds the probes, the drain, what cleans up disks, and the check of the right to hold a
+// Lease.
 func (i *instance) addRunnables(context.Context) error {
 	if err := addProbes(i.mgr, i.o, i.unfilled.err); err != nil {
 		return err
