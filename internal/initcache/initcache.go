@@ -131,9 +131,9 @@ func (c *Cache) Store(key, root, dir string) error {
 // checkLasting refuses links into root, and relative links out of the copied tree.
 func checkLasting(root, dir string) func(path, target string) error {
 	return func(path, target string) error {
-		lasting := !within(root, target)
+		lasting := !isWithin(root, target)
 		if !filepath.IsAbs(target) {
-			lasting = within(filepath.Join(dir, dataDir), filepath.Join(filepath.Dir(path), target))
+			lasting = isWithin(filepath.Join(dir, dataDir), filepath.Join(filepath.Dir(path), target))
 		}
 
 		if !lasting {
@@ -144,8 +144,8 @@ func checkLasting(root, dir string) func(path, target string) error {
 	}
 }
 
-// within says whether an absolute path is dir or below it.
-func within(dir, path string) bool {
+// isWithin says whether an absolute path is dir or below it.
+func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 
 	return err == nil && filepath.IsLocal(rel)

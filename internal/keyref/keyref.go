@@ -21,8 +21,8 @@ import (
 // maxTotal is much more than a Workspace has, and little enough to be in memory.
 const maxTotal = 8 * regular.MiB
 
-// A Reader reads keys. Its values are in memory at the same time, and one large value may be named
-// in thousands of references: a value with which they are too large together is an error.
+// A Reader reads keys. All its values are in memory at the same time, and thousands of references may
+// name one large value. So their total size is limited.
 type Reader struct {
 	kube  client.Reader
 	total int

@@ -10,16 +10,15 @@ import (
 	"path"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// Files of a module by name, relative to the directory of the Workspace.
-type Files map[string][]byte
-
-// InlineFiles returns the single file of an inline module. It is in the entrypoint, where the CLI
-// runs. There are no files if the module is not in p: a Fetcher fetches such modules.
-func InlineFiles(p commonv1beta1.WorkspaceParameters) Files {
+// InlineFiles returns the single file of an inline module, by its name relative to the directory of
+// the Workspace. It is in the entrypoint, where the CLI runs. There are no files if the module is not
+// in p: a Fetcher fetches such modules.
+func InlineFiles(p commonv1beta1.WorkspaceParameters) map[string]workdir.File {
 	if p.Source != commonv1beta1.ModuleSourceInline {
-		return nil
+		return map[string]workdir.File{}
 	}
 
 	name := "main.tf"
@@ -27,5 +26,5 @@ func InlineFiles(p commonv1beta1.WorkspaceParameters) Files {
 		name = "main.tf.json"
 	}
 
-	return Files{path.Join(p.Entrypoint, name): []byte(p.Module)}
+	return map[string]workdir.File{path.Join(p.Entrypoint, name): {Data: []byte(p.Module)}}
 }

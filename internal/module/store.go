@@ -6,8 +6,6 @@ package module
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 const (
@@ -72,14 +71,7 @@ func storeKey(r Request, res fetch.Result) string {
 		}
 	}
 
-	h := sha256.New()
-
-	for _, part := range parts {
-		sum := sha256.Sum256([]byte(part))
-		h.Write(sum[:])
-	}
-
-	return hex.EncodeToString(h.Sum(nil))
+	return workdir.Digest(nil, parts...)
 }
 
 // Lock waits until it gets the lock of the key, or the context ends. The number of

@@ -23,10 +23,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// maxModuleFile is the size of the largest file of a module that is parsed here. The parser needs
-// hundreds of bytes for each byte.
-const maxModuleFile = 2 * regular.MiB
-
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
 
@@ -47,7 +43,7 @@ func (r Run) needs() requirements {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	m := moduleReader{fsys: regular.FS(root, maxModuleFile), registry: r.Registry, all: all, seen: map[string]bool{}}
+	m := moduleReader{fsys: regular.FS(root, terraform.MaxFile), registry: r.Registry, all: all, seen: map[string]bool{}}
 	m.read(filepath.ToSlash(dir))
 
 	return all

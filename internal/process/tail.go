@@ -39,7 +39,7 @@ func (t *Tail) cut() {
 		t.kept = append(t.kept[:0], t.Redact(string(t.kept))...)
 	}
 
-	// The byte before the end shows whether the end begins with a whole line.
+	// One byte more is kept. If it is a line feed, the first line of the end is whole.
 	if excess := len(t.kept) - t.Max; excess > 0 {
 		t.kept = append(t.kept[:0], t.kept[excess-1:]...)
 		t.isCut = true

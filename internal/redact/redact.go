@@ -56,8 +56,8 @@ type spaced struct {
 type form struct {
 	text string
 
-	// begin is the index of the longest other form that the text begins with, or -1.
-	begin int
+	// prefix is the index of the longest other form that is a prefix of the text, or -1.
+	prefix int
 }
 
 // New returns the secrets in the supplied contents of Secrets and credentials files: each
@@ -216,10 +216,10 @@ func longest(forms []form, text string) int {
 		return 0
 	}
 
-	// Each form that the text begins with is also a begin of the one before the text.
+	// In the order of the forms, each prefix of the text is also a prefix of the form before the text.
 	n--
 
-	for shared := common(text, forms[n].text); n >= 0; n = forms[n].begin {
+	for shared := common(text, forms[n].text); n >= 0; n = forms[n].prefix {
 		if len(forms[n].text) <= shared {
 			return len(forms[n].text)
 		}
@@ -264,14 +264,14 @@ func (s *Secrets) sort() {
 		slices.SortFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
 		forms = slices.Compact(forms)
 
-		// A form follows those that it begins with, and others that begin with these.
-		begin := -1
+		// In this order, each prefix of a form is also a prefix of the form before it.
+		prefix := -1
 		for i := range forms {
-			for begin >= 0 && !strings.HasPrefix(forms[i].text, forms[begin].text) {
-				begin = forms[begin].begin
+			for prefix >= 0 && !strings.HasPrefix(forms[i].text, forms[prefix].text) {
+				prefix = forms[prefix].prefix
 			}
 
-			forms[i].begin, begin = begin, i
+			forms[i].prefix, prefix = prefix, i
 		}
 
 		s.forms[head] = forms

@@ -152,7 +152,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 // restoreInit copies the result of the same init in another directory, if there is one.
 // It returns whether the directory is initialized.
 func (r *Runner) restoreInit() (bool, error) {
-	if !initcache.Fresh(r.run.Dir) || r.wantsInit() {
+	if !initcache.Fresh(r.run.Dir) || r.forcesInit() {
 		return false, nil
 	}
 

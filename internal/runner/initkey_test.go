@@ -121,7 +121,7 @@ func TestInitKey(t *testing.T) {
 		"PlanArgs":      {reason: "They are for plan.", want: true, change: func(r *Runner) { args(&r.Inputs.parameters.PlanArgs, "-parallelism=1") }},
 		"Module":        {reason: "Another module has other requirements.", change: module("main.tf", "other")},
 		"LocalModule":   {reason: "Local modules have requirements, too.", change: module("a/main.tf", "other")},
-		"Entrypoint":    {reason: "Another directory of it, too.", change: func(r *Runner) { r.Inputs.setEntrypoint("b") }},
+		"Entrypoint":    {reason: "Another directory of it, too.", change: func(r *Runner) { r.Inputs.parameters.Entrypoint = "b" }},
 		"Requirements":  {reason: "The configuration may have requirements and a backend.", change: file(configurationFile, "terraform {}")},
 		"Lock":          {reason: "A lock file selects the providers.", change: file(".terraform.lock.hcl", "lock")},
 		"Backend":       {reason: "The state is in another place.", change: file(backendFile, "path = 2")},
@@ -290,8 +290,8 @@ func TestUpgrade(t *testing.T) {
 			p := newPlace(t)
 			r := p.newRunner(t, "11111111-1111-4111-8111-111111111111", tc.change)
 
-			if got := r.wantsInit(); got != tc.want {
-				t.Errorf("\n%s\nwantsInit(): want %t, got %t", tc.reason, tc.want, got)
+			if got := r.forcesInit(); got != tc.want {
+				t.Errorf("\n%s\nforcesInit(): want %t, got %t", tc.reason, tc.want, got)
 			}
 
 			if _, err := r.restoreInit(); err != nil {

@@ -24,10 +24,8 @@ import (
 
 // Inputs are all data that the runs of a Workspace depend on, except the CLI itself.
 type Inputs struct {
-	// parameters of the Workspace, with a clean entrypoint. entrypoint is as the Workspace spells it,
-	// for error messages.
+	// parameters of the Workspace, with a clean entrypoint.
 	parameters commonv1beta1.WorkspaceParameters
-	entrypoint string
 
 	// module has the files of the module, by their names relative to the directory of the Workspace.
 	// config has the files that are written beside the module, by their names in its entrypoint.
@@ -52,23 +50,16 @@ type Inputs struct {
 // Gather reads all objects that the supplied parameters and configuration refer to. A missing file
 // of variables is not an error of Gather: see Runner.Incomplete.
 func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*Inputs, error) {
-	entrypoint := p.Entrypoint
-
 	var err error
-	if p.Entrypoint, err = workdir.CleanEntrypoint(entrypoint); err != nil {
+	if p.Entrypoint, err = workdir.CleanEntrypoint(p.Entrypoint); err != nil {
 		return nil, err
 	}
 
 	in := &Inputs{
 		parameters:  p,
-		entrypoint:  entrypoint,
-		module:      map[string]workdir.File{},
+		module:      module.InlineFiles(p),
 		config:      map[string]workdir.File{},
 		pluginCache: ptr.Deref(pc.PluginCache, true),
-	}
-
-	for name, data := range module.InlineFiles(p) {
-		in.module[name] = workdir.File{Data: data}
 	}
 
 	var secrets [][]byte
@@ -165,13 +156,6 @@ func (in *Inputs) stateWithoutModule() bool {
 	}
 
 	return true
-}
-
-// setEntrypoint sets the entrypoint to its real directory. Files that are written beside the
-// module go there.
-func (in *Inputs) setEntrypoint(dir string) {
-	in.parameters.Entrypoint = dir
-	in.entrypoint = dir
 }
 
 // all returns all files by their names relative to the directory of the Workspace.

@@ -22,10 +22,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxModuleFile is the size of the largest file of a module that is parsed here. Variables in
-// larger files are not found. The parser needs hundreds of bytes for each byte.
-const maxModuleFile = 2 * regular.MiB
-
 // fetch fetches the module, unless it is inline or up to date.
 func (r *Runner) fetch(ctx context.Context) error {
 	if r.inStateDir {
@@ -93,7 +89,7 @@ func (r *Runner) write(ctx context.Context) error {
 			return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
 		}
 
-		r.Inputs.setEntrypoint(dir)
+		r.Inputs.parameters.Entrypoint = dir
 	}
 
 	path, names, err := r.writeInputs()
@@ -133,7 +129,7 @@ func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 		return "", nil, errors.Wrap(err, "cannot write module")
 	}
 
-	path, err = r.Dir.Entrypoint(r.Inputs.entrypoint)
+	path, err = r.Dir.Entrypoint(r.Inputs.parameters.Entrypoint)
 	if err != nil || len(later) == 0 {
 		return path, varFiles, err
 	}
@@ -171,7 +167,7 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 	}
 
 	// Files of the module may be links to its files outside of the entrypoint.
-	dir, err := fs.Sub(regular.FS(root, maxModuleFile), filepath.ToSlash(rel))
+	dir, err := fs.Sub(regular.FS(root, terraform.MaxFile), filepath.ToSlash(rel))
 	if err != nil {
 		return vars.Declarations{}, err
 	}

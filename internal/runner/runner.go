@@ -149,7 +149,7 @@ func (r *Runner) LeaveOutModule() bool {
 	switch {
 	case r.Inputs.stateWithoutModule():
 	case r.Inputs.stateAnywhere():
-		r.Inputs.setEntrypoint(stateOnlyDir)
+		r.Inputs.parameters.Entrypoint = stateOnlyDir
 		r.inStateDir = true
 	default:
 		return false

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // Limits of the text that is parsed. The parser of HCL calls itself for everything that nests, and a
@@ -27,6 +29,10 @@ const (
 	// maxLines is the number of lines of heredocs: the time for one grows with the square of them.
 	maxLines = 50_000
 )
+
+// MaxFile is the size in bytes of the largest file of a module that is to be parsed. The parser needs
+// hundreds of bytes for each byte.
+const MaxFile = 2 * regular.MiB
 
 // ConfigurationFile says whether one of the CLIs reads the file of the supplied name, which has no
 // directory, as a part of a module. It also returns the name without its extension. The CLIs ignore

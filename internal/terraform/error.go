@@ -138,7 +138,7 @@ func truncate(text string, n int) string {
 func NeedsInit(err error) bool {
 	return NeedsStateInit(err) || anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says(
-			"nitialization required", // Of the backend or of the cloud.
+			"nitialization required", // "Backend initialization required", or "Initialization required".
 			"Module not installed",
 			"Module source has changed",
 			"Module version requirements have changed",

@@ -19,8 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
@@ -159,7 +157,6 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 	// A separate session is also a separate process group, and has no terminal at which ssh could
 	// ask for a passphrase. The process ends its group when it gets SIGTERM.
 	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
-	run.Cancel = func() error { return unix.Kill(-run.Process.Pid, unix.SIGKILL) }
 	run.WaitDelay = outputDelay
 
 	started, err := process.Run(run)

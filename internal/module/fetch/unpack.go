@@ -58,8 +58,8 @@ func unpackTo(dst string, fill func(*unpacker) error) error {
 	return fill(&unpacker{root: root, maxEntries: maxEntries, maxBytes: maxUnpacked})
 }
 
-// add adds an entry, with the content of r if it is a file. The last entry of a name counts, and
-// nothing is written through a link.
+// add adds an entry, with the content of r if it is a file. The last entry of a name counts. An entry
+// replaces a link of the same name. Nothing is written through a link that leads out.
 func (u *unpacker) add(e entry, r io.Reader) error {
 	if u.entries++; u.entries > u.maxEntries {
 		return errors.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
