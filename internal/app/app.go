@@ -203,7 +203,7 @@ func (i *instance) abort(err error) {
 // addRunnables adds the probes, the drain, what cleans up disks, and the check of the right to hold a
 // Lease.
 func (i *instance) addRunnables(context.Context) error {
-	if err := addProbes(i.mgr, i.o, i.unfilled.err); err != nil {
+	if err := i.addProbes(); err != nil {
 		return err
 	}
 

@@ -64,7 +64,7 @@ func (i *instance) addClaims(context.Context) error {
 // addUnservedWatcher adds the watcher of Workspaces that no instance serves to the manager, if this
 // instance holds a Lease.
 func (i *instance) addUnservedWatcher(context.Context) error {
-	if !i.o.HoldsLease {
+	if i.lock == nil {
 		return nil
 	}
 

@@ -40,8 +40,8 @@ func (i *instance) identify(ctx context.Context) (err error) {
 		return nil
 	}
 
-	if i.o.HoldsLease, err = i.mayHoldLease(ctx); err == nil && !i.o.HoldsLease {
-		i.lacksLeaseRight = true
+	allowed, err := i.mayHoldLease(ctx)
+	if i.lacksLeaseRight = err == nil && !allowed; i.lacksLeaseRight {
 		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
 	}
 
@@ -72,7 +72,7 @@ func (i *instance) leaseRight() periodic.Task {
 
 // newLock makes the Lease of an instance that holds one.
 func (i *instance) newLock(context.Context) error {
-	if !i.o.HoldsLease {
+	if !i.o.HoldsLease || i.lacksLeaseRight {
 		return nil
 	}
 

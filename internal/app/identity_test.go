@@ -5,13 +5,81 @@
 package app
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
+
+// TestIdentify ensures that only an instance that asks for no Lease runs without one when it lacks
+// the right to it. Its options stay those that were validated.
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	type want struct {
+		Lacks   bool
+		Options Options
+	}
+
+	cases := map[string]struct {
+		reason  string
+		o       Options
+		allowed bool
+		want    want
+	}{
+		"Allowed": {reason: "It holds a Lease.", o: Options{HoldsLease: true}, allowed: true, want: want{Options: Options{HoldsLease: true}}},
+		"Denied":  {reason: "It runs without a Lease, as older versions did.", o: Options{HoldsLease: true}, want: want{Lacks: true, Options: Options{HoldsLease: true}}},
+		"None":    {reason: "It needs no right.", o: Options{}},
+		"Shard":   {reason: "A shard fails without its Lease.", o: Options{HoldsLease: true, Shard: shard.CatchAll()}, want: want{Options: Options{HoldsLease: true, Shard: shard.CatchAll()}}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kube := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+					if r, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+						r.Status.Allowed = tc.allowed
+					}
+
+					return nil
+				},
+			}).Build()
+
+			i := &instance{o: &tc.o, kube: kube, log: logging.NewNopLogger()}
+			if err := i.identify(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, want{Lacks: i.lacksLeaseRight, Options: *i.o}, cmp.AllowUnexported(shard.ID{})); diff != "" {
+				t.Errorf("\n%s\nidentify(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if !i.lacksLeaseRight {
+				return
+			}
+
+			if err := i.newLock(t.Context()); err != nil || i.lock != nil {
+				t.Errorf("\n%s\nnewLock(...): want no Lease, got error %v", tc.reason, err)
+			}
+		})
+	}
+}
 
 func TestCheckInit(t *testing.T) {
 	t.Parallel()

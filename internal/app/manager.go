@@ -106,7 +106,7 @@ func (i *instance) newManager(context.Context) error {
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
-		LeaderElection:         o.HoldsLease,
+		LeaderElection:         i.lock != nil,
 		// Leader election would release the Lease whenever it ends, which can happen while runs are
 		// in progress.
 		LeaderElectionReleaseOnCancel: false,

@@ -79,8 +79,8 @@ type Options struct {
 	// Shard that this instance serves. Set by complete.
 	Shard shard.ID
 
-	// HoldsLease says whether this instance holds a Lease. Set by complete. Without the flag it
-	// becomes false if the instance has no right to write Leases.
+	// HoldsLease says whether this instance holds a Lease. Set by complete. Without --leader-election,
+	// an instance that has no right to write Leases holds none.
 	HoldsLease bool
 }
 

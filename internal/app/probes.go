@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -23,25 +22,28 @@ import (
 // probeTimeout limits the duration of one probe. The default limit of Kubernetes is a second.
 const probeTimeout = 900 * time.Millisecond
 
-// addProbes adds the checks behind /healthz and /readyz. unfilled says why a cache cannot be synced.
-func addProbes(mgr manager.Manager, o *Options, unfilled func() error) error {
+// addProbes adds the checks behind /healthz and /readyz.
+func (i *instance) addProbes() error {
+	mgr := i.mgr
+
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return errors.Wrap(err, "cannot add health check")
 	}
 
-	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache(), unfilled)); err != nil {
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache(), i.unfilled.err)); err != nil {
 		return errors.Wrap(err, "cannot add readiness check")
 	}
 
-	if !o.HoldsLease {
+	if i.lock == nil {
 		return nil
 	}
 
-	key := types.NamespacedName{Namespace: o.LeaseNamespace, Name: o.Shard.LeaseName()}
+	key := types.NamespacedName{Namespace: i.o.LeaseNamespace, Name: i.o.Shard.LeaseName()}
 
 	return errors.Wrap(mgr.AddReadyzCheck("lease", leaseKnown(mgr.GetAPIReader(), key, mgr.Elected())), "cannot add readiness check")
 }
 
+// cachesSynced says whether the caches are synced. unfilled says why one cannot be synced.
 func cachesSynced(c cache.Cache, unfilled func() error) healthz.Checker {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
