@@ -150,7 +150,7 @@ func TestReconciler(t *testing.T) {
 			want:    outcome{Ran: true, Free: 1, Result: again},
 		},
 		"NotCreated": {
-			reason: "There is nothing yet, and nobody has deleted the Workspace.",
+			reason: "There is nothing yet, and the Workspace is not being deleted.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.records.Observe(settled(changedSpec), Observation{})

@@ -231,8 +231,9 @@ func (e *external) deleteVersion(ctx context.Context, o client.Object) error {
 // late write would replace what the next run plans with. Found by make chaos: the network of an
 // instance delivered a write five seconds after the death of the process.
 //
-// Nothing happens for other backends, or without a Secret: the late request would make one
-// without a state.
+// It does nothing for other backends, and nothing if there is no Secret. In that case the late
+// request can only create the Secret, without a state: the backend writes the state into it with
+// another request, which a dead process does not send.
 func (e *external) rejectLateWrite(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
 	b, here := e.backendHere()
 	if !here {

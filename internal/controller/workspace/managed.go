@@ -72,8 +72,9 @@ func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 // restores those that a person removed during an apply.
 type annotationUpdater struct{ kube client.Writer }
 
-// UpdateCriticalAnnotations writes these annotations. Afterwards o is the object that the API
-// server returned.
+// UpdateCriticalAnnotations writes these annotations. Afterwards o has the metadata and the claim
+// that the API server returned. The rest of its status stays: it is yet to be written. The client of
+// the package statusclient ensures that.
 func (u annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	annotations := map[string]string{}
 

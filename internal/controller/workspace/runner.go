@@ -14,48 +14,48 @@ import (
 // A workspaceRunner runs the CLI for one Workspace during one reconcile. A runner.Runner documents
 // the methods. Unit tests replace it.
 type workspaceRunner interface {
-	Runner
-	StateStore
-	Directory
-	Module
-	Backend
+	planRunner
+	stateStore
+	directory
+	moduleInfo
+	stateBackend
 }
 
-// A Runner makes and applies plans.
-type Runner interface {
+// A planRunner makes and applies plans.
+type planRunner interface {
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	Close() error
 }
 
-// A StateStore reads and changes the state.
-type StateStore interface {
+// A stateStore reads and changes the state.
+type stateStore interface {
 	State(ctx context.Context) (*terraform.State, error)
 	PushState(ctx context.Context, path string) error
 	Unlock(ctx context.Context, id string) error
 	DeleteWorkspace(ctx context.Context) error
 }
 
-// A Directory is the working directory. It has the record of the last run, perhaps with a state that
+// A directory is the working directory. It has the record of the last run, perhaps with a state that
 // the run could not save.
-type Directory interface {
+type directory interface {
 	Prepare(ctx context.Context) error
 	RunRecord() (*runner.RunRecord, error)
 	WriteRunRecord(record runner.RunRecord) error
 	UnsavedState() (string, error)
 }
 
-// A Module says what the module and its inputs are.
-type Module interface {
+// A moduleInfo says what the module and its inputs are.
+type moduleInfo interface {
 	Source() string
 	Incomplete() error
 	AppliesPlan() bool
 	LeaveOutModule() bool
 }
 
-// A Backend says where the state is.
-type Backend interface {
+// A stateBackend says where the state is.
+type stateBackend interface {
 	StatePlace() (runner.StatePlace, error)
 	KubernetesBackend() runner.KubernetesBackend
 }

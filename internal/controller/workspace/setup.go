@@ -9,9 +9,9 @@
 //
 //  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
 //  2. The drain passes it on unless this instance is stopping or paused.
-//  3. The claim.Reconciler reads it. In a shard it takes the claim, and passes on what it holds. In an
-//     unsharded instance it passes on what no live instance has claimed, and the cache shows whether
-//     step 4 would pass it on, before anything is read from the API server.
+//  3. The claim.Reconciler reads it. A shard claims it, and passes it on once it holds the claim. An
+//     unsharded instance passes it on if no live instance has claimed it, and does not read it from
+//     the API server if step 4 would not pass it on.
 //  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
 //  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
 //     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
