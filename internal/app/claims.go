@@ -53,7 +53,6 @@ func (i *instance) addClaims(context.Context) error {
 		Locks:       i.failedRuns,
 		Recorder:    i.claimsRecorder(),
 		Metrics:     i.metrics,
-		Log:         i.log,
 		RetryPeriod: o.Lease.RetryPeriod,
 		LongestRun:  o.Timeout + reconcileMargin,
 	})

@@ -191,7 +191,7 @@ func newFailing(t *testing.T) *failing {
 		failedRuns: f.failedRuns,
 	}
 	i.leases = lease.NewObserver(kube, "", lease.Timing{}, logging.NewNopLogger())
-	i.claims = claim.New(shard.ID{}, "", i.leases, workspaces, kube, claim.Options{Locks: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics, Log: logging.NewNopLogger()})
+	i.claims = claim.New(shard.ID{}, "", i.leases, workspaces, kube, claim.Options{Locks: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics})
 
 	co, err := controllerOptions(i.o, prometheus.NewRegistry(), logging.NewNopLogger())
 	if err != nil {

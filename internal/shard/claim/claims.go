@@ -15,10 +15,12 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -74,7 +76,6 @@ type Options struct {
 
 	Recorder event.Recorder
 	Metrics  Metrics
-	Log      logging.Logger
 
 	// RetryPeriod is the time after which a written claim is expected to be visible. A Workspace that
 	// another instance has claimed is checked again after five to ten times as long: its release is
@@ -131,23 +132,24 @@ func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube 
 // Start releases claims on Workspaces that have left, until ctx is done. Claims that are not
 // released by then are released with the Lease.
 func (c *Claims) Start(ctx context.Context) error {
-	context.AfterFunc(ctx, c.queue.ShutDown)
-
-	for {
-		r, shutdown := c.queue.Get()
-		if shutdown {
-			return nil
-		}
-
-		if err := c.release(ctx, r); err != nil {
-			c.Log.Info("Cannot release Workspace", "workspace", r.key, "error", err)
-			c.queue.AddRateLimited(r)
-		} else {
-			c.queue.Forget(r)
-		}
-
-		c.queue.Done(r)
+	ctl, err := controller.NewTypedUnmanaged("claims", controller.TypedOptions[ref]{
+		SkipNameValidation: new(true),
+		// A request without an answer does not delay all other releases.
+		MaxConcurrentReconciles: 4,
+		// A Workspace may leave before the controller has started.
+		NewQueue: func(string, workqueue.TypedRateLimiter[ref]) workqueue.TypedRateLimitingInterface[ref] {
+			return c.queue
+		},
+		Logger: log.FromContext(ctx),
+		Reconciler: reconcile.TypedFunc[ref](func(ctx context.Context, r ref) (reconcile.Result, error) {
+			return reconcile.Result{}, errors.Wrapf(c.release(ctx, r), "cannot release Workspace %q", r.key)
+		}),
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot make controller of claims")
 	}
+
+	return ctl.Start(ctx)
 }
 
 // NeedLeaderElection says that there is nothing to release before this instance
@@ -342,7 +344,7 @@ func (c *Claims) Left(o client.Object) {
 // release releases a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
 	uid, unsure, ok := c.held.leavable(r)
-	if !ok {
+	if !ok || ctx.Err() != nil {
 		return nil
 	}
 

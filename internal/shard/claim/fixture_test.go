@@ -17,8 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/metrics"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -71,7 +69,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 
 	f.ws = f.create(t)
 	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, Options{
-		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.NewNop(), Log: logging.NewNopLogger(), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
+		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.NewNop(), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
 	})
 	f.reconciler = f.claims.Reconciler(reconcile.TypedFunc[client.Object](func(context.Context, client.Object) (reconcile.Result, error) {
 		f.mu.Lock()

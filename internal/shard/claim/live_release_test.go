@@ -101,6 +101,37 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 	f.eventuallyClaimed(t, "The work has ended.", Claim{})
 }
 
+// testHangingRelease has two Workspaces that leave. The release of the first one gets no answer.
+func testHangingRelease(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+	f.expectReconciled(t)
+
+	second := f.create(t)
+
+	if ok, err := f.claims.take(t.Context(), f.refOf(second), second); !ok || err != nil {
+		t.Errorf("take(...): %t, %v", ok, err)
+	}
+
+	hanging, answer := make(chan struct{}), make(chan struct{})
+
+	f.once(http.MethodGet, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		close(hanging)
+		<-answer
+
+		return next.RoundTrip(r)
+	})
+	f.leave()
+	<-hanging
+
+	f.claims.Left(second)
+	f.eventually(t, "the claim on another Workspace is released", func() bool { return f.claimOf(t, second) == (Claim{}) })
+	f.expectClaim(t, "Its release has got no answer yet.", f.me())
+
+	close(answer)
+	f.eventuallyClaimed(t, "The release has got its answer.", Claim{})
+}
+
 func testLeavesLock(t *testing.T, f *fixture) {
 	t.Helper()
 

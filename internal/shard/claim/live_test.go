@@ -34,6 +34,7 @@ func TestLive(t *testing.T) {
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
 			"TakesFromUnsharded":  testTakesFromUnsharded,
+			"HangingRelease":      testHangingRelease,
 			"LeavesLock":          testLeavesLock,
 			"UnshardedWasFaster":  testUnshardedWasFaster,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
