@@ -125,18 +125,18 @@ func TestEvents(t *testing.T) {
 	t.Run("CannotDisconnect", func(t *testing.T) {
 		t.Parallel()
 
-		// The plan that was applied cannot be removed: the module has put something
-		// else in its place.
+		// The provider cannot find out which files have secrets: the module has broken its records.
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
 resource "terraform_data" "guest" {
   provisioner "local-exec" {
-    command = "rm .crossplane.tfplan && mkdir .crossplane.tfplan && touch .crossplane.tfplan/guest"
+    command = "mv .crossplane.json records && echo broken > .crossplane.json"
   }
 }
 `))
 		expect(t, ws, corev1.EventTypeWarning, "CannotDisconnectFromProvider")
 
-		if err := os.RemoveAll(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.tfplan")); err != nil {
+		dir := i.workdir(string(ws.GetUID()))
+		if err := os.Rename(filepath.Join(dir, "records"), filepath.Join(dir, ".crossplane.json")); err != nil {
 			t.Fatal(err)
 		}
 
