@@ -60,7 +60,7 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, e.failure
 	case e.failure != nil:
 		return managed.ExternalObservation{}, e.failed(ws, e.failure)
-	case e.observation.ResourceUpToDate || nothingFollows(ws, e.observation):
+	case e.observation.ResourceUpToDate || nothingFollows(ws, e.observation.ResourceExists):
 		e.succeeded(ws)
 	}
 
@@ -69,8 +69,8 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 
 // nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
 // Create, Update or Delete decides whether the reconcile succeeds.
-func nothingFollows(ws workspace.Workspace, o managed.ExternalObservation) bool {
-	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (o.ResourceExists || !workspace.MayCreate(ws))
+func nothingFollows(ws workspace.Workspace, exists bool) bool {
+	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (exists || !workspace.MayCreate(ws))
 }
 
 // errNoSlot is the result of Observe for a change that has to wait for an apply slot. The managed
@@ -102,7 +102,7 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	// Expected changes already hold an apply slot. Unexpected drift waits for one without blocking a
 	// worker. The status is not written then, so that each Event would be repeated after the next plan.
-	if !o.UpToDate && workspace.MayUpdate(ws) && !e.slots.Acquire(schedule.RequestFor(ws)) {
+	if !o.UpToDate && !nothingFollows(ws, o.Exists) && !e.slots.Acquire(schedule.RequestFor(ws)) {
 		return managed.ExternalObservation{}, errNoSlot
 	}
 

@@ -362,6 +362,23 @@ func TestObserveWithoutSlot(t *testing.T) {
 	}
 }
 
+// TestObserveCreateWithoutSlot ensures that a creation waits for a slot although updates are forbidden.
+func TestObserveCreateWithoutSlot(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete)))
+	r.planned(changes(), terraform.State{})
+	r.slots.Acquire(reconcile.Request{})
+
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := r.Observe(t.Context(), r.ws); !kerrors.IsConflict(err) {
+		t.Errorf("Observe(...): want a conflict, which the managed reconciler passes over, got %v", err)
+	}
+}
+
 // TestObserveLocked ensures that the next plan checks again for a lock that may have been left
 // behind and could not be removed: its holder may turn out to be dead.
 func TestObserveLocked(t *testing.T) {
