@@ -49,9 +49,9 @@ const (
 	// which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
-	// reconcileMargin is longer than the time that a reconcile takes beyond --timeout: the managed
-	// reconciler adds half a minute, and an interrupted run takes its grace period. Then there is a
-	// minute to save its state, and the grace period of the last attempt.
+	// reconcileMargin is longer than the time that one pass of a reconcile takes beyond --timeout: the
+	// managed reconciler adds half a minute, and an interrupted run takes its grace period. Then there
+	// is a minute to save its state, and the grace period of the last attempt.
 	reconcileMargin = 2 * time.Minute
 
 	// initCacheDir, below the root of the working directories, is not a UID, so that it is not

@@ -94,7 +94,7 @@ type Runner struct {
 	restored bool
 }
 
-// New returns a Runner. Nothing is read or written before its first run.
+// New returns a Runner. It does not read or write anything yet.
 func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 
 // Source returns the address that the module was fetched from, if there is one and a run has begun.

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// Plan makes a plan, with a lock on the state or without. It always has the state that it was made
-// from.
+// Plan makes a plan, with a lock on the state or without. It always has a state: the one that it was
+// made from or, if the plan file does not show it, one that is read afterwards.
 func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 

@@ -13,9 +13,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 )
 
-// ticketTimeout limits two waits. A Workspace that waits for a slot is reconciled after this time,
-// even if it was not called. A slot that is reserved for a called Workspace goes to the next one
-// after this time if the Workspace does not come: another instance may have claimed it.
+// ticketTimeout limits two waits. A Workspace that waits for a slot is decided on again after this
+// time, even if it was not called. A slot that is reserved for a called Workspace goes to the next
+// one after this time if the Workspace does not come: another instance may have claimed it.
 const ticketTimeout = 30 * time.Second
 
 // Slots limit the number of concurrent applies, so that long applies never take all workers and

@@ -38,8 +38,9 @@ type Claimable interface {
 //
 // An update or a patch does not change the status of the supplied object, apart from the claim with
 // the hosts of earlier instances. Otherwise the stored status from the API server would replace a
-// status that was not written yet. If another instance has claimed the object, the update or patch
-// is written, and then reported as a conflict, so that the reconcile ends.
+// status that was not written yet. If another instance has claimed the object, the API server refuses
+// an update, which has the old resource version. A patch without one is written, and then reported as
+// a conflict, so that the reconcile ends.
 //
 // An update of the status that conflicts is repeated on the latest version of the object. No
 // other instance writes the status of an object that is reconciled, so the conflict comes from

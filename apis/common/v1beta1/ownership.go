@@ -22,8 +22,8 @@ type Ownership struct {
 	UID types.UID `json:"uid,omitempty"`
 
 	// Claim names the instance that may run the CLI for the Workspace. The claim of an
-	// instance that died stays until another one takes the Workspace. It is absent if
-	// no instance has the Workspace, or if one instance serves all Workspaces.
+	// instance that died stays until another one takes the Workspace. An instance that
+	// serves all Workspaces writes no claim, and does not remove that of a dead one.
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
 

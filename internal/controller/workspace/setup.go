@@ -10,8 +10,8 @@
 //  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
 //  2. The drain passes it on unless this instance is stopping or paused.
 //  3. The claim.Reconciler reads it. A shard claims it, and passes it on once it holds the claim. An
-//     unsharded instance passes it on if no live instance has claimed it, and does not read it from
-//     the API server if step 4 would not pass it on.
+//     unsharded instance passes it on if no live instance has claimed it. If step 4 would not pass it
+//     on, and it has no claim, the instance does not read it from the API server.
 //  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
 //  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
 //     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
@@ -89,8 +89,8 @@ type Options struct {
 	ClaimChanged predicate.Predicate
 
 	// WithClaims returns a reconciler that reads each Workspace of the supplied kind, and passes it
-	// to r if this instance may work on it now: it is not stopping or paused, and no other instance
-	// has claimed the Workspace.
+	// to r if this instance may work on it now: it is not stopping or paused, and no other live
+	// instance has claimed the Workspace.
 	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler
 
 	// Left is called with each Workspace that has left the cache and, if that happens during a

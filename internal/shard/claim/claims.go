@@ -82,8 +82,9 @@ type Options struct {
 	// an event, and only the death of its holder is not.
 	RetryPeriod time.Duration
 
-	// LongestRun is longer than any reconcile of a Workspace takes. If a Workspace waits for longer
-	// than that, the holder of its claim will not release it.
+	// LongestRun is longer than any reconcile of a Workspace takes, except for a deletion, which may
+	// take twice as long. If a Workspace waits for longer than that, it is reported that the holder of
+	// its claim may not release it.
 	LongestRun time.Duration
 }
 
@@ -333,9 +334,9 @@ func (c *Claims) Left(o client.Object) {
 
 	c.waits.forget(r)
 
-	// The release of a held Workspace drops the record of locks, after it has read it. Nothing else
-	// drops that of a Workspace that is not held. All Workspaces of an unsharded instance are of that
-	// kind, and leave the cache only when they are deleted.
+	// The release of a held Workspace drops the record of its failed runs, after it has read it. No
+	// release follows for a Workspace that is not held. All Workspaces of an unsharded instance are of
+	// that kind, and leave the cache only when they are deleted.
 	if !c.held.leave(r, o.GetUID()) {
 		c.Locks.Forget(o.GetUID())
 	}
