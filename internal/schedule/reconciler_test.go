@@ -341,6 +341,42 @@ func writeStatus(ctx context.Context, t *testing.T, ws *clusterv1beta1.Workspace
 	}
 }
 
+// TestReconcilerReplaced ensures that a reconcile does not work on a Workspace that has replaced, since
+// the decision, the one of the same name: another instance may have claimed it.
+func TestReconcilerReplaced(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	stored := newWorkspace("b")
+	c := fake.NewClientBuilder().WithScheme(s).WithObjects(stored).Build()
+
+	for uid, want := range map[string]bool{"a": false, "b": true} {
+		found := false
+		p := Policy{Interval: time.Hour}
+		records := NewRecords(p, time.Now)
+
+		inner := reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			err := statusclient.NewClient(c, c).Get(ctx, req.NamespacedName, &clusterv1beta1.Workspace{})
+			found = err == nil
+
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		})
+		r := NewReconciler(inner, p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) {}, logging.NewNopLogger())
+
+		if _, err := r.Reconcile(t.Context(), newWorkspace(uid)); err != nil {
+			t.Fatal(err)
+		}
+
+		if found != want {
+			t.Errorf("Reconcile(...) of UID %s, which the API server has as %s: want it to be found %t, got %t", uid, stored.GetUID(), want, found)
+		}
+	}
+}
+
 func TestReconcilerRefuses(t *testing.T) {
 	t.Parallel()
 

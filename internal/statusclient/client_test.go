@@ -57,6 +57,7 @@ func TestClient(t *testing.T) {
 	t.Run("Kind", func(t *testing.T) { testKind(t, live, cached) })
 	t.Run("Latest", func(t *testing.T) { testLatest(t, live, cached) })
 	t.Run("WrittenThenPatched", func(t *testing.T) { testWrittenThenPatched(t, live, cached) })
+	t.Run("ReplacedBefore", func(t *testing.T) { testReplacedBefore(t, live, cached) })
 	t.Run("StatusAfterMove", func(t *testing.T) { testStatusAfterMove(t, live, cached) })
 	t.Run("Replaced", func(t *testing.T) { testReplaced(t, live, cached) })
 	t.Run("WriteKeepsStatus", func(t *testing.T) { testWriteKeepsStatus(t, live, cached) })

@@ -16,6 +16,9 @@ type latestKey struct{}
 // A latestObject is the version of an object that was read from the API server, or written to it,
 // just now. A reconcile is sequential, so it needs no lock.
 type latestObject struct {
+	// of is the object that is reconciled.
+	of client.Object
+
 	o client.Object
 
 	// fresh says that the next Get may return it.
@@ -24,20 +27,23 @@ type latestObject struct {
 
 // WithLatest returns a context for the reconcile of an object that was read from the API server
 // just now. The first Get of the object, by a client of NewClient, returns a copy without a
-// request. Later ones, for example after a conflict, are requests.
+// request. Later ones, for example after a conflict, are requests. See also WithWritten.
 func WithLatest(ctx context.Context, o client.Object) context.Context {
-	return context.WithValue(ctx, latestKey{}, &latestObject{o: o, fresh: true})
+	return context.WithValue(ctx, latestKey{}, &latestObject{of: o, o: o, fresh: true})
 }
 
 // WithWritten returns a context for two reconciles of an object in succession. The first Get after
 // an update of the status returns a copy of what was written without a request, as after
 // WithLatest.
-func WithWritten(ctx context.Context) context.Context {
+//
+// To a Get, another object of the same name does not exist. It may have replaced the object a moment
+// ago, and the decision to reconcile was not about it: another instance may have claimed it.
+func WithWritten(ctx context.Context, o client.Object) context.Context {
 	if latestIn(ctx) != nil {
 		return ctx
 	}
 
-	return context.WithValue(ctx, latestKey{}, &latestObject{})
+	return context.WithValue(ctx, latestKey{}, &latestObject{of: o})
 }
 
 // Written returns the object as its last update of the status has written it, in a reconcile with a
@@ -55,6 +61,15 @@ func latestIn(ctx context.Context) *latestObject {
 	l, _ := ctx.Value(latestKey{}).(*latestObject)
 
 	return l
+}
+
+// hasReplaced says whether an object that was read has the name of the object that is reconciled in
+// this context, and is another one.
+func hasReplaced(ctx context.Context, o client.Object) bool {
+	l := latestIn(ctx)
+
+	return l != nil && reflect.TypeOf(l.of) == reflect.TypeOf(o) &&
+		client.ObjectKeyFromObject(l.of) == client.ObjectKeyFromObject(o) && l.of.GetUID() != o.GetUID()
 }
 
 // getLatest copies the latest version to o. It returns false if another object is wanted, or the

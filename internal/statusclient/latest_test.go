@@ -80,7 +80,7 @@ func testLatest(t *testing.T, live client.Client, cached client.Reader) {
 
 	// What was written is known, until the write meets another one: the version of the result is not
 	// the one that was reconciled.
-	ctx = WithWritten(t.Context())
+	ctx = WithWritten(t.Context(), ws)
 
 	o, ok := get(ctx, ws.GetName()).(*clusterv1beta1.Workspace)
 	if !ok || Written(ctx) != nil {
@@ -114,8 +114,8 @@ func testLatest(t *testing.T, live client.Client, cached client.Reader) {
 func testWrittenThenPatched(t *testing.T, live client.Client, cached client.Reader) {
 	t.Helper()
 
-	c, ctx := NewClient(live, cached), WithWritten(t.Context())
 	ws := create(t, live, "patched")
+	c, ctx := NewClient(live, cached), WithWritten(t.Context(), ws)
 	ws.SetConditions(xpv2.Available())
 
 	if err := c.Status().Update(ctx, ws); err != nil || Written(ctx) == nil {
@@ -128,6 +128,38 @@ func testWrittenThenPatched(t *testing.T, live client.Client, cached client.Read
 
 	if got := Written(ctx); got != nil {
 		t.Errorf("Written(...) after a patch: want nothing, got %v", got)
+	}
+}
+
+// testReplacedBefore ensures that a reconcile does not get another object of the same name: it was decided
+// to reconcile the one that was replaced.
+func testReplacedBefore(t *testing.T, live client.Client, cached client.Reader) {
+	t.Helper()
+
+	c := NewClient(live, cached)
+	before, other := create(t, live, "replaced"), create(t, live, "beside")
+
+	if err := live.Delete(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+
+	after := create(t, live, "replaced")
+
+	for _, tc := range []struct {
+		reason string
+		ctx    context.Context //nolint:containedctx // It is the argument.
+		name   string
+		want   bool
+	}{
+		{reason: "It has replaced the one that is reconciled.", ctx: WithWritten(t.Context(), before), name: after.GetName()},
+		{reason: "It is the one that is reconciled.", ctx: WithWritten(t.Context(), after), name: after.GetName(), want: true},
+		{reason: "It has another name.", ctx: WithWritten(t.Context(), before), name: other.GetName(), want: true},
+		{reason: "There is no reconcile.", ctx: t.Context(), name: after.GetName(), want: true},
+	} {
+		err := c.Get(tc.ctx, client.ObjectKey{Name: tc.name}, &clusterv1beta1.Workspace{})
+		if got := err == nil; got != tc.want || client.IgnoreNotFound(err) != nil {
+			t.Errorf("%s\nGet(...): want an object %t, got error %v", tc.reason, tc.want, err)
+		}
 	}
 }
 

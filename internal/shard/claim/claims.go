@@ -174,8 +174,8 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 	}
 
 	s.UnshardedPeer = lease.Dead
-	// A held Workspace needs no check: see take.
-	if c.sharded() && !s.Holds {
+	// No other action depends on it. A held Workspace needs no check: see take.
+	if !s.Holds && Decide(s) == Take {
 		s.UnshardedPeer = c.leases.Unsharded(ctx)
 	}
 

@@ -11,6 +11,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -88,7 +89,11 @@ func (o *Observer) Namespace() string { return o.namespace }
 // There it is read only when its state is requested, and without the right to read it the state is
 // unknown.
 func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity string) State {
-	if o.recently(lease, identity) {
+	// The answer of the API server may arrive late, for example after this process was stopped. The
+	// instance may have renewed its Lease in the meantime. Therefore the time of the request counts.
+	asked := o.now()
+
+	if o.recently(lease, func(r *trackedLease) bool { return r.mayLive(identity, asked) }) {
 		return Alive
 	}
 
@@ -100,17 +105,24 @@ func (o *Observer) State(ctx context.Context, lease client.ObjectKey, identity s
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	return o.track(lease, l).state(identity, o.now())
+	return o.track(lease, l).state(identity, asked)
 }
 
-// recently says whether the instance was alive at the last read of its Lease, a moment ago.
-func (o *Observer) recently(lease client.ObjectKey, identity string) bool {
+// held says whether any instance may hold the Lease.
+func (r *trackedLease) held(now time.Time) bool {
+	holder, _ := r.alive(now)
+
+	return holder != ""
+}
+
+// recently says whether an instance was alive at the last read of its Lease, a moment ago.
+func (o *Observer) recently(lease client.ObjectKey, alive func(*trackedLease) bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	r, ok := o.leases[lease]
 
-	return ok && o.now().Sub(r.read) < o.timing.RetryPeriod && r.mayLive(identity, o.now())
+	return ok && o.now().Sub(r.read) < o.timing.RetryPeriod && alive(r)
 }
 
 // unsharded is the Lease of the unsharded instance.
@@ -118,9 +130,15 @@ func (o *Observer) unsharded() client.ObjectKey {
 	return client.ObjectKey{Namespace: o.namespace, Name: shard.ID{}.LeaseName()}
 }
 
-// Unsharded returns the state of the unsharded instance now: it is alive if any instance may hold
-// that Lease. It reads from the API server.
+// Unsharded returns the state of the unsharded instance: it is alive if any instance may hold that
+// Lease. As for State, an answer of alive may be a little old, and an answer of dead needs a read.
 func (o *Observer) Unsharded(ctx context.Context) State {
+	asked := o.now()
+
+	if o.recently(o.unsharded(), func(r *trackedLease) bool { return r.held(asked) }) {
+		return Alive
+	}
+
 	l, err := o.get(ctx, o.unsharded())
 	if err != nil {
 		return Unknown
@@ -129,7 +147,7 @@ func (o *Observer) Unsharded(ctx context.Context) State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	if holder, _ := o.track(o.unsharded(), l).alive(o.now()); holder != "" {
+	if o.track(o.unsharded(), l).held(asked) {
 		return Alive
 	}
 
@@ -161,7 +179,7 @@ func (o *Observer) Serving() ([]shard.ID, bool) {
 	for key, r := range o.leases {
 		if id, ok := shard.FromLeaseName(key.Name); !ok || key.Namespace != o.namespace {
 			continue
-		} else if holder, _ := r.alive(o.now()); holder != "" {
+		} else if r.held(o.now()) {
 			ids = append(ids, id)
 		}
 	}
@@ -192,8 +210,7 @@ func (o *Observer) Shards() (map[string]Presence, bool) {
 
 	for key, r := range o.leases {
 		if id, ok := shard.FromLeaseName(key.Name); ok && id.Name() != "" && key.Namespace == o.namespace && r.assignable && !r.missing {
-			holder, _ := r.alive(o.now())
-			shards[id.Name()] = Presence{Alive: holder != "", Renewed: r.renewed}
+			shards[id.Name()] = Presence{Alive: r.held(o.now()), Renewed: r.renewed}
 		}
 	}
 
@@ -217,8 +234,14 @@ func (o *Observer) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, o.listAge())
 	defer cancel()
 
+	// The kubernetes backend of the CLI keeps a Lease for each state, perhaps in the same namespace.
+	notOfStates, err := labels.Parse("!tfstate")
+	if err != nil {
+		return errors.Wrap(err, "cannot parse selector of Leases")
+	}
+
 	list := &coordinationv1.LeaseList{}
-	if err := o.live.List(ctx, list, client.InNamespace(o.namespace)); err != nil {
+	if err := o.live.List(ctx, list, client.InNamespace(o.namespace), client.MatchingLabelsSelector{Selector: notOfStates}); err != nil {
 		return errors.Wrap(err, "cannot list Leases")
 	}
 
