@@ -137,13 +137,13 @@ func testReplacedBefore(t *testing.T, live client.Client, cached client.Reader) 
 	t.Helper()
 
 	c := NewClient(live, cached)
-	before, other := create(t, live, "replaced"), create(t, live, "beside")
+	before, other := create(t, live, "replaced-before"), create(t, live, "beside")
 
 	if err := live.Delete(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
 
-	after := create(t, live, "replaced")
+	after := create(t, live, "replaced-before")
 
 	for _, tc := range []struct {
 		reason string

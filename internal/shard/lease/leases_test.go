@@ -11,6 +11,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +27,9 @@ type leases struct {
 	err   error
 	gets  int
 
+	// onGet is called before a read is answered. It may be nil.
+	onGet func()
+
 	// hangs says that the next list has no answer.
 	hangs bool
 }
@@ -35,6 +39,10 @@ func (l *leases) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 	defer l.mu.Unlock()
 
 	l.gets++
+
+	if l.onGet != nil {
+		l.onGet()
+	}
 
 	to, ok := o.(*coordinationv1.Lease)
 
@@ -65,8 +73,8 @@ func (l *leases) List(ctx context.Context, o client.ObjectList, opts ...client.L
 	options := (&client.ListOptions{}).ApplyOptions(opts)
 
 	to, ok := o.(*coordinationv1.LeaseList)
-	if !ok || options.Namespace != namespace {
-		return errors.Errorf("asked for %T in %q", o, options.Namespace)
+	if !ok || options.Namespace != namespace || options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set{"tfstate": "true"}) {
+		return errors.Errorf("asked for %T in %q with %q", o, options.Namespace, options.LabelSelector)
 	}
 
 	if l.err != nil {

@@ -47,7 +47,9 @@ func TestObserver(t *testing.T) {
 		now    *coordinationv1.Lease
 		err    error
 		at     time.Duration
-		want   want
+		// late is how long the answer of the API server takes.
+		late time.Duration
+		want want
 	}{
 		"AliveRecently": {
 			reason: "An answer of alive may be a little old: many Workspaces wait for one instance.",
@@ -89,6 +91,14 @@ func TestObserver(t *testing.T) {
 			now:    newLease(named(name)),
 			at:     10 * time.Second,
 			want:   want{State: Dead, Reads: 1},
+		},
+		"LateAnswer": {
+			reason: "It may have renewed its Lease since the request.",
+			before: newLease(named(name)),
+			now:    newLease(named(name)),
+			at:     10*time.Second - 1,
+			late:   time.Hour,
+			want:   want{State: Alive, Reads: 1},
 		},
 		"Unreadable": {
 			reason: "An instance whose Lease cannot be read may be alive.",
@@ -137,6 +147,7 @@ func TestObserver(t *testing.T) {
 
 			now = now.Add(tc.at)
 			l.lease, l.err = tc.now, tc.err
+			l.onGet = func() { now = now.Add(tc.late) }
 
 			got := want{State: o.State(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, me), Reads: l.gets}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -261,24 +272,35 @@ func TestObserverShards(t *testing.T) {
 	}
 }
 
-// TestObserverUnsharded ensures that Unsharded always reads from the API server.
+// TestObserverUnsharded ensures that Unsharded says that the instance is dead only after a read from the
+// API server.
 func TestObserverUnsharded(t *testing.T) {
 	t.Parallel()
 
+	now := time.Unix(1e9, 0)
 	l := &leases{}
-	o := NewObserver(l, namespace, Timing{RetryPeriod: time.Hour}, logging.NewNopLogger())
+	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: 2 * time.Second}, logging.NewNopLogger())
+	o.now = func() time.Time { return now }
 
 	for i, step := range []struct {
 		reason string
 		holder string
 		err    error
+		after  time.Duration
+		late   time.Duration
 		want   State
+		reads  int
 	}{
-		{reason: "An instance holds the Lease.", holder: me, want: Alive},
-		{reason: "Another one holds it.", holder: rival, want: Alive},
-		{reason: "It was released.", want: Dead},
-		{reason: "It cannot be read.", err: errors.New("boom"), want: Unknown},
+		{reason: "An instance holds the Lease.", holder: me, want: Alive, reads: 1},
+		{reason: "It held it a moment ago: many Workspaces wait for it.", after: 2*time.Second - 1, want: Alive, reads: 1},
+		{reason: "Another one holds it.", holder: rival, after: 1, want: Alive, reads: 2},
+		{reason: "It was released.", after: 2 * time.Second, want: Dead, reads: 3},
+		{reason: "It may have been taken since.", holder: me, want: Alive, reads: 4},
+		{reason: "It may have been renewed since the request.", holder: me, after: 10*time.Second - 1, late: time.Hour, want: Alive, reads: 5},
+		{reason: "It cannot be read.", err: errors.New("boom"), after: 2 * time.Second, want: Unknown, reads: 6},
 	} {
+		now = now.Add(step.after)
+		l.onGet = func() { now = now.Add(step.late) }
 		l.err = step.err
 
 		l.lease = newLease(named(shard.ID{}.LeaseName()), heldBy(step.holder), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
@@ -288,6 +310,10 @@ func TestObserverUnsharded(t *testing.T) {
 
 		if diff := cmp.Diff(step.want, o.Unsharded(t.Context())); diff != "" {
 			t.Errorf("%s\nUnsharded(...): -want, +got:\n%s", step.reason, diff)
+		}
+
+		if l.gets != step.reads {
+			t.Errorf("%s\nUnsharded(...): want %d reads until now, got %d", step.reason, step.reads, l.gets)
 		}
 	}
 }
