@@ -288,23 +288,28 @@ func TestObserverUnsharded(t *testing.T) {
 		err    error
 		after  time.Duration
 		late   time.Duration
-		want   State
-		reads  int
+		// same says that the Lease is that of the previous step.
+		same  bool
+		want  State
+		reads int
 	}{
 		{reason: "An instance holds the Lease.", holder: me, want: Alive, reads: 1},
 		{reason: "It held it a moment ago: many Workspaces wait for it.", after: 2*time.Second - 1, want: Alive, reads: 1},
 		{reason: "Another one holds it.", holder: rival, after: 1, want: Alive, reads: 2},
 		{reason: "It was released.", after: 2 * time.Second, want: Dead, reads: 3},
 		{reason: "It may have been taken since.", holder: me, want: Alive, reads: 4},
-		{reason: "It may have been renewed since the request.", holder: me, after: 10*time.Second - 1, late: time.Hour, want: Alive, reads: 5},
+		{reason: "It may have been renewed since the request.", same: true, after: 10*time.Second - 1, late: time.Hour, want: Alive, reads: 5},
 		{reason: "It cannot be read.", err: errors.New("boom"), after: 2 * time.Second, want: Unknown, reads: 6},
 	} {
 		now = now.Add(step.after)
 		l.onGet = func() { now = now.Add(step.late) }
 		l.err = step.err
 
-		l.lease = newLease(named(shard.ID{}.LeaseName()), heldBy(step.holder), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
-		if step.holder == "" {
+		if !step.same {
+			l.lease = newLease(named(shard.ID{}.LeaseName()), heldBy(step.holder), signedBy(rival+","+me), func(l *coordinationv1.Lease) { l.ResourceVersion = strconv.Itoa(i) })
+		}
+
+		if !step.same && step.holder == "" {
 			releasedBy(rival)(l.lease)
 		}
 
