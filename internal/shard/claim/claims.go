@@ -30,6 +30,8 @@ import (
 // releaseTimeout limits one attempt to release a claim.
 const releaseTimeout = 10 * time.Second
 
+const errCannotClaim = "cannot claim Workspace"
+
 // errNotKept is the error for a claim that was written and is missing.
 var errNotKept = errors.New("the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
@@ -209,11 +211,11 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	case isRefusal(err):
 		c.held.refuse(r)
 
-		return false, errors.Wrap(err, "cannot claim Workspace")
+		return false, errors.Wrap(err, errCannotClaim)
 	case err != nil:
 		c.held.doubt(r, o)
 
-		return false, errors.Wrap(err, "cannot claim Workspace")
+		return false, errors.Wrap(err, errCannotClaim)
 	}
 
 	c.held.accept(r)
@@ -353,7 +355,9 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	defer cancel()
 
 	if err := c.settle(ctx, unsure); err != nil {
-		return err
+		c.reportFailure(r, unsure, err)
+
+		return errors.Wrap(err, "cannot find out whether Workspace is claimed")
 	}
 
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return c.erase(ctx, r, uid) })
@@ -381,7 +385,7 @@ func (c *Claims) settle(ctx context.Context, o Object) error {
 		return nil
 	}
 
-	return errors.Wrap(err, "cannot find out whether Workspace is claimed")
+	return errors.Wrap(err, errCannotClaim)
 }
 
 // erase removes the claim of this instance from a Workspace. It fails if anything changes

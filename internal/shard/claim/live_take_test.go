@@ -111,6 +111,42 @@ func testRefused(t *testing.T, f *fixture) {
 	f.expectClaim(t, "The right was granted.", f.me())
 }
 
+// testFailed has an API server that cannot say whether the claim is written, for example because a
+// webhook does not answer.
+func testFailed(t *testing.T, f *fixture) {
+	t.Helper()
+
+	// Every message is due.
+	now := time.Now()
+	f.claims.waits.now = func() time.Time {
+		now = now.Add(repeatWarning)
+
+		return now
+	}
+
+	fail := func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusInternalServerError, Body: http.NoBody, Request: r}, nil
+	}
+
+	f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		// The write that is to find out whether there is a claim fails, too.
+		f.once(http.MethodPatch, fail)
+
+		return fail(r, next)
+	})
+
+	if f.reconcile(t) == nil {
+		t.Error("want the error of the request")
+	}
+
+	f.expectWarnings(t, "Nothing else on the Workspace says why it waits.", 1)
+	f.start(t)
+	f.eventuallyForgotten(t)
+	f.expectWarnings(t, "It still waits, and no reconcile reports that.", 2)
+	f.refresh(t)
+	f.eventuallyTakes(t)
+}
+
 func testTakesFromDead(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)

@@ -25,6 +25,7 @@ func TestLive(t *testing.T) {
 			"AnswerLost":          testAnswerLost,
 			"NotKept":             testNotKept,
 			"Refused":             testRefused,
+			"Failed":              testFailed,
 			"ClaimArrivesLate":    testClaimArrivesLate,
 			"ErasureArrivesLate":  testErasureArrivesLate,
 			"ChangedDuringErase":  testChangedDuringErase,

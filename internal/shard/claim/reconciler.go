@@ -70,14 +70,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		// The claim comes back as an event, which Changed accepts and which causes the next
 		// request.
 		taken, err := r.claims.take(ctx, name, o)
-		r.claims.reportRefusal(name, o, err)
+		if err != nil {
+			r.claims.reportFailure(name, o, err)
+
+			return reconcile.Result{}, err
+		}
 
 		if taken {
 			r.claims.handedOff(name, s)
-		}
-
-		if err != nil {
-			return reconcile.Result{}, err
 		}
 
 		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil

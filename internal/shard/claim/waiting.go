@@ -5,6 +5,7 @@
 package claim
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -66,10 +67,10 @@ func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
 	}
 }
 
-// reportRefusal records an Event if the API server, or an admission webhook, refuses the claim of
-// this instance. Nothing else on the Workspace shows the reason.
-func (c *Claims) reportRefusal(r ref, o client.Object, err error) {
-	if isRefusal(err) && c.waits.due(r, o.GetUID(), err.Error(), repeatWarning) {
+// reportFailure records an Event if the claim of this instance was not written, or if that is unknown.
+// Nothing else on the Workspace shows the reason.
+func (c *Claims) reportFailure(r ref, o client.Object, err error) {
+	if !errors.Is(err, context.Canceled) && c.waits.due(r, o.GetUID(), err.Error(), repeatWarning) {
 		c.Recorder.Event(o, event.Warning(reasonCannotClaim, err))
 	}
 }
