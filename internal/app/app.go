@@ -96,6 +96,9 @@ type instance struct {
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 
+	// unlimited is the client of claims and of the assigner, which has its own limit.
+	unlimited client.Client
+
 	leases *lease.Observer
 	claims *claim.Claims
 }

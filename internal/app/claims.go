@@ -36,12 +36,12 @@ func (i *instance) addClaims(context.Context) error {
 	cfg := rest.CopyConfig(i.config)
 	cfg.QPS = -1
 
-	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
-	if err != nil {
+	var err error
+	if i.unlimited, err = client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()}); err != nil {
 		return errors.Wrap(err, "cannot make client of claims")
 	}
 
-	i.leases = lease.NewObserver(kube, o.LeaseNamespace, o.Lease, i.log)
+	i.leases = lease.NewObserver(i.unlimited, o.LeaseNamespace, o.Lease, i.log)
 	// Outside of a cluster, the namespace of Leases may be unknown.
 	if o.LeaseNamespace != "" {
 		if err := mgr.Add(i.leases); err != nil {
@@ -49,7 +49,7 @@ func (i *instance) addClaims(context.Context) error {
 		}
 	}
 
-	i.claims = claim.New(o.Shard, i.identity, i.leases, mgr.GetCache(), kube, claim.Options{
+	i.claims = claim.New(o.Shard, i.identity, i.leases, mgr.GetCache(), i.unlimited, claim.Options{
 		Locks:       i.failedRuns,
 		Recorder:    i.claimsRecorder(),
 		Metrics:     i.metrics,
@@ -98,7 +98,7 @@ func (i *instance) addAssigner(context.Context) error {
 		Identity:  i.identity,
 		Kinds:     workspace.GroupVersionKinds(),
 		Live:      i.mgr.GetAPIReader(),
-		Kube:      i.mgr.GetClient(),
+		Kube:      i.unlimited,
 		Leases:    i.leases,
 		Grace:     i.o.ShardGracePeriod,
 		Rate:      i.o.AssignRate,

@@ -39,7 +39,7 @@ import (
 // for a small module. With fewer requests than these per worker, bursts of Workspaces would wait
 // for the limit and not for the CLI. The limit is for an instance that goes wrong. It applies to
 // each kind of object: controller-runtime has a REST client for each, and no shared limit. Claims and
-// the assigner have a client without it.
+// the assigner have a client without a limit.
 const (
 	qpsOfWorker   = 20
 	burstOfWorker = 40

@@ -122,7 +122,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 
 	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
-	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. For an unsharded instance with neither this flag nor --leader-election: 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
+	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. With the default, an unsharded instance without --leader-election counts as dead after 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
 	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", "40s", &o.Lease.RenewDeadline)
 	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
 	// This flag is for tests: an unsharded instance uses five minutes.

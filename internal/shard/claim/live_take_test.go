@@ -269,6 +269,10 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	f.expectReconciled(t)
 	f.expectWarnings(t, "It may be working.", 0)
 
+	if asked := f.leases.asked.Load(); asked > 0 {
+		t.Errorf("it waits anyway, but the Lease of the unsharded instance was read %d times", asked)
+	}
+
 	for i, after := range []time.Duration{f.claims.LongestRun + 1, repeatWarning} {
 		now = now.Add(after)
 

@@ -78,6 +78,9 @@ type stubLeases struct {
 
 	// unsharded says that the unsharded instance is alive.
 	unsharded atomic.Bool
+
+	// asked is the number of questions whether it is.
+	asked atomic.Int32
 }
 
 func (l *stubLeases) Namespace() string { return namespace }
@@ -85,6 +88,8 @@ func (l *stubLeases) Namespace() string { return namespace }
 func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
 
 func (l *stubLeases) Unsharded(context.Context) lease.State {
+	l.asked.Add(1)
+
 	if l.unsharded.Load() {
 		return lease.Alive
 	}
