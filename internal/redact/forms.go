@@ -19,9 +19,17 @@ import (
 // is searched for at the beginning only.
 const maxAligned = 1 << 10
 
+// maxMember is the length of the text that is searched for the name of a member.
+const maxMember = 32
+
 var (
 	// quoted matches strings in the syntax of HCL, JSON and most credential files.
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+	// memberName matches what follows the name of a member of a JSON object, and typeMember what
+	// precedes the value of the member type.
+	memberName = regexp.MustCompile(`^\s*:`)
+	typeMember = regexp.MustCompile(`"type"\s*:\s*$`)
 
 	// assigned matches values without double quotation marks in INI, YAML and environment files,
 	// and in connection strings. A value without a digit is not matched: it is more likely to be a
@@ -68,7 +76,14 @@ func (s *Secrets) content(text string) {
 		}
 	}
 
-	for _, m := range quoted.FindAllString(text, -1) {
+	for _, at := range quoted.FindAllStringIndex(text, -1) {
+		// These words are in addresses and messages, too. A key file of Google Cloud has the names
+		// project_id and private_key, and the type service_account.
+		if memberName.MatchString(text[at[1]:]) || typeMember.MatchString(text[max(0, at[0]-maxMember):at[0]]) {
+			continue
+		}
+
+		m := text[at[0]:at[1]]
 		s.secret(unwrap(m))
 
 		// The parsed content of the file is what a module works with.

@@ -56,6 +56,12 @@ func TestText(t *testing.T) {
 			text:     `hunter22 and abc\"def`,
 			want:     "(sensitive) and (sensitive)",
 		},
+		"Names": {
+			reason:   "The names in a key file, and its type, are words that are in addresses and messages.",
+			contents: []string{"{\n  \"type\": \"service_account\",\n  \"project_id\": \"our-project\",\n  \"private_key\": \"hunter22\"\n}"},
+			text:     `google_service_account.a, tls_private_key.b: "project_id" is our-project, hunter22`,
+			want:     `google_service_account.a, tls_private_key.b: "project_id" is (sensitive), (sensitive)`,
+		},
 		"Escaped": {
 			reason:   "The forms in which text is quoted are hidden.",
 			contents: []string{`hunter "22" <&>\`},

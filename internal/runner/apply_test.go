@@ -67,6 +67,11 @@ func TestApply(t *testing.T) {
 			reason: "Nor those in the environment.", change: []func(*subject){environment("TF_CLI_ARGS_apply", "-target=a")}, states: []string{state}, applies: []string{outputs},
 			ran: []string{"apply -json -input=false -auto-approve"},
 		},
+		"Ephemeral": {
+			reason: "A saved plan does not contain the value of an ephemeral variable. The CLI would use the default.", states: []string{state}, applies: []string{outputs},
+			change: []func(*subject){variables, inline(`variable "a" { ephemeral = true }`)},
+			ran:    []string{"apply -json -input=false -auto-approve -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json"},
+		},
 		"Fails": {
 			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},
 			ran: []string{applyRun}, err: "cannot apply: boom",
@@ -170,6 +175,62 @@ func TestApply(t *testing.T) {
 
 			if asked != tc.asked {
 				t.Errorf("\n%s\nthe caller was asked about the state: want %t, got %t", tc.reason, tc.asked, asked)
+			}
+		})
+	}
+}
+
+// TestRemotePlan ensures that a plan that a backend makes elsewhere is applied, whether it is saved or
+// not.
+func TestRemotePlan(t *testing.T) {
+	t.Parallel()
+
+	const (
+		unsavedPlanRun  = "plan -json -detailed-exitcode -input=false -lock=false"
+		unsavedApplyRun = "apply -json -input=false -auto-approve"
+	)
+
+	notSaved := fails("Saving a generated plan is currently not supported")
+
+	cases := map[string]struct {
+		reason string
+		plans  []string
+		want   bool
+		ran    []string
+		err    string
+	}{
+		"NotSaved":   {reason: "The apply makes its own plan.", plans: []string{notSaved, "exit 2"}, want: true, ran: []string{planRun, unsavedPlanRun, pullRun, unsavedApplyRun}},
+		"NoChanges":  {reason: "A plan without changes is none.", plans: []string{notSaved, "exit 0"}, ran: []string{planRun, unsavedPlanRun, pullRun}},
+		"Fails":      {reason: "The remote run failed.", plans: []string{notSaved, fails("boom")}, ran: []string{planRun, unsavedPlanRun}, err: "cannot plan: boom"},
+		"Saved":      {reason: "The plan is a file that names the remote run, which prints no summary here.", plans: []string{`echo x > "$out"; exit 2`}, want: true, ran: []string{planRun, pullRun, applyRun}},
+		"SavedNever": {reason: "A CLI that panics ends with the code of a plan with changes, and writes no plan.", plans: []string{"exit 2"}, ran: []string{planRun}, err: "cannot plan: "},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "plan", tc.plans...)
+			p.answer(t, "state", `echo '{"version":4}'`)
+
+			r := p.stubbed(t, firstUID)
+
+			plan, err := r.Plan(t.Context(), false)
+			expectError(t, tc.reason, tc.err, err)
+
+			if err == nil && plan.Changes != tc.want {
+				t.Errorf("\n%s\nPlan(...): want changes %t", tc.reason, tc.want)
+			}
+
+			if err == nil && tc.want {
+				if _, err := r.Apply(t.Context(), plan, func(*terraform.State) error { return nil }, nil); err != nil {
+					t.Errorf("\n%s\nApply(...): %v", tc.reason, err)
+				}
+			}
+
+			if diff := cmp.Diff(append([]string{initRun}, tc.ran...), p.ran(t, r)); diff != "" {
+				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -175,6 +175,13 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 	return vars.Declared(dir)
 }
 
+// declaresEphemeral says whether the module is known to declare an ephemeral variable.
+func (r *Runner) declaresEphemeral() bool {
+	declared, err := r.declared(r.run.Dir)
+
+	return err == nil && declared.Ephemeral
+}
+
 // env returns the environment of the runs. Variables of the Workspace take precedence.
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)

@@ -90,6 +90,9 @@ type Runner struct {
 	// or has to run.
 	initKey string
 
+	// notSaved says that the last plan was not saved.
+	notSaved bool
+
 	// restored says that the result of init was copied from another directory.
 	restored bool
 }

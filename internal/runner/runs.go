@@ -32,6 +32,8 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 		return nil, err
 	}
 
+	r.notSaved = p.File == ""
+
 	// The address is shown in the status.
 	for i, address := range p.Drift {
 		p.Drift[i] = r.Inputs.secrets.Text(address)
@@ -85,10 +87,15 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 	return r.CLI.Apply(ctx, *r.run, o)
 }
 
-// AppliesPlan says whether an apply uses the supplied plan, and so fails if the state has changed
-// since. planArgs and applyArgs do not influence one another. If either of them makes another plan,
-// the supplied plan is not the one to apply: the apply makes its own.
+// AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
+// planArgs and applyArgs do not influence one another. If either of them makes another plan, the last
+// plan is not the one to apply: the apply makes its own. It also does so if the plan lacks something:
+// a saved plan has no values of ephemeral variables, and without them, the CLI uses their defaults.
 func (r *Runner) AppliesPlan() bool {
+	if r.notSaved || r.declaresEphemeral() {
+		return false
+	}
+
 	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
 }
 

@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -71,6 +72,10 @@ func (e *Error) Error() string {
 	}
 
 	text := "interrupted"
+	if errors.Is(e.interrupted, context.DeadlineExceeded) {
+		text = "interrupted, because its time was up (see --timeout)"
+	}
+
 	if e.ExitCode < 0 && e.status != "" {
 		text += " (" + e.status + ")" // A killed run may have left its lock.
 	}

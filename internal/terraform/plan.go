@@ -24,13 +24,15 @@ type PlanOptions struct {
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
-	// Out is the absolute path of the file for the plan. An existing file is replaced.
+	// Out is the absolute path of the file for the plan. An existing file is replaced. A backend that
+	// makes plans elsewhere may not save them.
 	Out string
 }
 
 // A Plan holds the changes that make the infrastructure match the configuration.
 type Plan struct {
-	// File is the saved plan, for Apply. It contains secrets, and the caller must remove it.
+	// File is the saved plan, for Apply. It contains secrets, and the caller must remove it. It is empty
+	// if the plan was made elsewhere, by a backend that does not save plans.
 	File string
 	// Changes says whether there is anything to apply, even if only an output.
 	Changes bool
@@ -38,13 +40,30 @@ type Plan struct {
 	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
 	// Prior is the state that the plan was made from, as PullState would have returned it. It is nil if
-	// the plan does not contain it, for example because OpenTofu encrypts plans.
+	// the plan does not contain it, for example because OpenTofu encrypts plans, or is not saved.
 	Prior *State
 }
 
 // Plan compares the configuration with the infrastructure. It needs no lock: a change by another
 // apply makes the plan stale. A plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
+	p, err := c.savePlan(ctx, ws, o)
+	if !cannotSavePlan(err) {
+		return p, err
+	}
+
+	o.Out = ""
+
+	return c.plan(ctx, ws, o)
+}
+
+// cannotSavePlan reports whether err is the answer of a backend that makes plans elsewhere, and does
+// not save them: remote, and cloud before Terraform 1.6.
+func cannotSavePlan(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Saving a generated plan is currently not supported") })
+}
+
+func (c *CLI) savePlan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
 	if err := createPrivate(o.Out); err != nil {
 		return nil, fmt.Errorf("cannot create plan file %q: %w", o.Out, err)
 	}
@@ -72,8 +91,8 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	changes := res.code == exitChanges
 	switch {
 	case res.code != 0 && !changes,
-		changes && r.summary == nil, // A Go program that panics ends with the same code.
-		res.interrupted != nil:      // The plan may be incomplete.
+		changes && r.summary == nil && isEmpty(o.Out), // A Go program that panics ends with the same code.
+		res.interrupted != nil:                        // The plan may be incomplete.
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 
@@ -94,7 +113,23 @@ func planCommand(o PlanOptions) command {
 	args = append(args, varFileArgs(o.VarFiles)...)
 	args = append(args, o.Args...)
 
-	return command{op: opPlan, args: append(args, "-out="+o.Out), inWorkspace: true}
+	if o.Out != "" {
+		args = append(args, "-out="+o.Out)
+	}
+
+	return command{op: opPlan, args: args, inWorkspace: true}
+}
+
+// isEmpty says whether the file of a plan is empty. A plan that was made elsewhere has no summary, and
+// perhaps no file.
+func isEmpty(out string) bool {
+	if out == "" {
+		return false
+	}
+
+	info, err := os.Lstat(out)
+
+	return err != nil || info.Size() == 0
 }
 
 // createPrivate creates an empty file that only its owner can read, in place of what a module may

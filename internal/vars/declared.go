@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -20,6 +21,9 @@ import (
 type Declarations struct {
 	// expressions says of each variable whether it takes an expression.
 	expressions map[string]bool
+
+	// Ephemeral says that one of them is ephemeral: a saved plan does not contain its value.
+	Ephemeral bool
 
 	// complete says that the whole module could be read, so that no other variable is declared.
 	complete bool
@@ -86,7 +90,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	types := map[string]*hcl.Attribute{}
 
 	for _, b := range root.Blocks {
-		variable, _, diags := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
+		variable, _, diags := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}, {Name: "ephemeral"}}})
 		if diags.HasErrors() {
 			d.complete = false
 
@@ -94,6 +98,11 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 		}
 
 		types[b.Labels[0]] = variable.Attributes["type"]
+
+		if a, ok := variable.Attributes["ephemeral"]; ok {
+			v, _ := a.Expr.Value(nil)
+			d.Ephemeral = d.Ephemeral || v.RawEquals(cty.True)
+		}
 	}
 
 	return types

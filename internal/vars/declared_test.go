@@ -60,6 +60,19 @@ func TestDeclared(t *testing.T) {
 				complete: true,
 			},
 		},
+		"Ephemeral": {
+			reason: "A saved plan does not contain its value.",
+			module: map[string]string{"main.tf": `
+				variable "a" { ephemeral = true }
+				variable "b" { ephemeral = false }
+			`},
+			want: Declarations{expressions: map[string]bool{"a": false, "b": false}, Ephemeral: true, complete: true},
+		},
+		"NotEphemeral": {
+			reason: "The value says so, in each syntax.",
+			module: map[string]string{"main.tf": `variable "a" { ephemeral = false }`, "json.tf.json": `{"variable": {"b": {"ephemeral": false}}}`},
+			want:   Declarations{expressions: map[string]bool{"a": false, "b": false}, complete: true},
+		},
 		"JSON": {
 			reason: "The JSON syntax means the same.",
 			module: map[string]string{"main.tf.json": `{"variable": {

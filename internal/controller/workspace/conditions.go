@@ -122,7 +122,7 @@ func describe(s *commonv1beta1.PlanSummary) string {
 	b := &strings.Builder{}
 
 	if s.Add+s.Change+s.Destroy+s.Import == 0 && len(s.Drifted) == 0 {
-		return "only outputs change"
+		return "only outputs or addresses in the state change"
 	}
 
 	if s.Import > 0 {

@@ -45,7 +45,7 @@ func TestDescribe(t *testing.T) {
 		"OutputsOnly": {
 			reason: "A plan without resources is about outputs.",
 			plan:   &terraform.Plan{Changes: true},
-			want:   "only outputs change",
+			want:   "only outputs or addresses in the state change",
 		},
 		"Drift": {
 			reason: "Resources that were changed outside of Terraform are listed in order.",
