@@ -25,9 +25,10 @@ func TestInterrupt(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		err    error
+		want   string
 	}{
-		"Canceled": {reason: "cancellation interrupts", err: context.Canceled},
-		"Deadline": {reason: "so does a deadline", err: context.DeadlineExceeded},
+		"Canceled": {reason: "cancellation interrupts", err: context.Canceled, want: "interrupted: operation canceled"},
+		"Deadline": {reason: "so does a deadline", err: context.DeadlineExceeded, want: "interrupted, because its time was up (see --timeout): operation canceled"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +47,7 @@ func TestInterrupt(t *testing.T) {
 				t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
 			}
 
-			if diff := cmp.Diff("interrupted: operation canceled", err.Error()); diff != "" {
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -111,18 +112,58 @@ func (r *Root) keepStates(uid string) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("cannot check for states that are nowhere else: %w", err)
-		case e.IsDir() && (e.Name() == dataDir || e.Name() == gitDir):
+		case e.IsDir() && e.Name() == dataDir:
+			if err := r.keepLocalState(uid, path.Dir(name)); err != nil {
+				return err
+			}
+
+			return fs.SkipDir
+		case e.IsDir() && e.Name() == gitDir:
 			return fs.SkipDir
 		case !e.Type().IsRegular():
 			return nil
 		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && r.mayRecord(name)):
-			if err := r.keepState(name); err != nil {
-				return fmt.Errorf("cannot keep %q, a state that is nowhere else: %w", name, err)
-			}
+			return r.keepState(name)
 		}
 
 		return nil
 	})
+}
+
+// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
+// "local" gives it another name than localName.
+func (r *Root) keepLocalState(uid, dir string) error {
+	record := struct {
+		Backend struct {
+			Type   string `json:"type"`
+			Config struct {
+				Path string `json:"path"`
+			} `json:"config"`
+		} `json:"backend"`
+	}{}
+
+	// A directory without a readable record has no backend.
+	data, err := regular.ReadIn(r.dir, path.Join(dir, dataDir, localName), regular.MiB)
+	if err != nil || json.Unmarshal(data, &record) != nil || record.Backend.Type != "local" || record.Backend.Config.Path == "" {
+		return nil //nolint:nilerr // See above.
+	}
+
+	name := record.Backend.Config.Path
+	if !path.IsAbs(name) {
+		name = path.Join(r.Path(), dir, name)
+	}
+
+	// A state outside of the directory stays where it is.
+	name, err = filepath.Rel(r.Path(), path.Clean(name))
+	if err != nil || !strings.HasPrefix(name, uid+"/") {
+		return nil //nolint:nilerr // See above.
+	}
+
+	if info, err := r.dir.Lstat(name); err != nil || !info.Mode().IsRegular() || !r.mayRecord(name) {
+		return nil //nolint:nilerr // There is none.
+	}
+
+	return r.keepState(name)
 }
 
 // mayRecord says whether a state may have resources. Only a state that is read, of a known version
@@ -160,15 +201,21 @@ func (r *Root) mayRecord(name string) bool {
 
 func (r *Root) keepState(name string) error {
 	kept := path.Join(unsavedDir, name)
-	if err := r.dir.MkdirAll(path.Dir(kept), 0o700); err != nil {
-		return err
+
+	err := r.dir.MkdirAll(path.Dir(kept), 0o700)
+	if err == nil {
+		err = r.dir.Rename(name, kept)
 	}
 
-	if err := r.dir.Rename(name, kept); err != nil {
-		return err
+	if err == nil {
+		err = r.dir.Chmod(kept, 0o600)
 	}
 
-	return r.dir.Chmod(kept, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot keep %q, a state that is nowhere else: %w", name, err)
+	}
+
+	return nil
 }
 
 // Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that is nowhere

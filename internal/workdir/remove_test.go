@@ -224,6 +224,15 @@ func TestRemoveKeepsStates(t *testing.T) {
 		"removed/terraform.tfstate":                  `{"version": 4, "resources": [{"mode": "managed", "instances": []}]}`,
 		"locked/terraform.tfstate":                   "",
 		".terraform/terraform.tfstate":               `{"version": 3, "backend": {}}`,
+		// A backend "local" with a path.
+		"local/.terraform/terraform.tfstate":     `{"version": 3, "backend": {"type": "local", "config": {"path": "states/team.tfstate"}}}`,
+		"local/states/team.tfstate":              resources,
+		"absolute/.terraform/terraform.tfstate":  `{"version": 3, "backend": {"type": "local", "config": {"path": "` + d.Path() + `/absolute/team.tfstate"}}}`,
+		"absolute/team.tfstate":                  resources,
+		"elsewhere/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "` + outside + `"}}}`,
+		"of-b/.terraform/terraform.tfstate":      `{"version": 3, "backend": {"type": "local", "config": {"path": "../../` + uidB + `/file"}}}`,
+		"none/.terraform/terraform.tfstate":      `{"version": 3, "backend": {"type": "local", "config": {"path": "none.tfstate"}}}`,
+		"remote/.terraform/terraform.tfstate":    `{"version": 3, "backend": {"type": "s3", "config": {"path": "main.tf"}}}`,
 	}
 	for name, content := range left {
 		write(t, filepath.Join(d.Path(), name), content)
@@ -249,6 +258,8 @@ func TestRemoveKeepsStates(t *testing.T) {
 		".unsaved-states/" + uidA + "/terraform.tfstate.d/ws/terraform.tfstate":   resources,
 		".unsaved-states/" + uidA + "/sub/terraform.tfstate":                      left["sub/terraform.tfstate"],
 		".unsaved-states/" + uidA + "/sub/dir/terraform.tfstate":                  "of another version",
+		".unsaved-states/" + uidA + "/local/states/team.tfstate":                  resources,
+		".unsaved-states/" + uidA + "/absolute/team.tfstate":                      resources,
 	}
 	if diff := cmp.Diff(want, filesystem.Read(t, r.Path())); diff != "" {
 		t.Errorf("files: -want, +got:\n%s", diff)
