@@ -30,11 +30,13 @@ import (
 // An initializer sets the default of the external name. The managed reconciler writes a new resource
 // three times before it creates anything: with its external name, with the finalizer, and with the
 // annotation that creation begins. The initializer and the finalizer leave the first two to the
-// third write.
+// third write. If the first reconcile ended without it, the second one writes the external name.
 type initializer struct{ kube client.Client }
 
 func (i initializer) Initialize(ctx context.Context, mg resource.Managed) error {
-	if meta.WasDeleted(mg) || meta.FinalizerExists(mg, managed.FinalizerName) {
+	again := mg.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionUnknown
+
+	if again || meta.WasDeleted(mg) || meta.FinalizerExists(mg, managed.FinalizerName) {
 		return managed.NewNameAsExternalName(i.kube).Initialize(ctx, mg)
 	}
 

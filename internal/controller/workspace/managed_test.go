@@ -83,6 +83,7 @@ func TestInitialize(t *testing.T) {
 	t.Parallel()
 
 	finalized := func(ws *clusterv1beta1.Workspace) { meta.AddFinalizer(ws, managed.FinalizerName) }
+	notSynced := func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.ReconcileError(errors.New("boom"))) }
 
 	cases := map[string]struct {
 		reason string
@@ -92,6 +93,7 @@ func TestInitialize(t *testing.T) {
 	}{
 		"New":       {reason: "The finalizer is yet to be written.", ws: with(), want: "ws"},
 		"Finalized": {reason: "No other write has to follow.", ws: with(finalized), want: "ws", written: "ws"},
+		"Again":     {reason: "The first reconcile has failed, and so may this one.", ws: with(notSynced), want: "ws", written: "ws"},
 		"Deleted":   {reason: "No finalizer is added.", ws: with(deleted), want: "ws", written: "ws"},
 	}
 
