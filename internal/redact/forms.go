@@ -76,6 +76,11 @@ func (s *Secrets) content(text string) {
 		}
 	}
 
+	s.strings(text)
+}
+
+// strings adds the strings in a text.
+func (s *Secrets) strings(text string) {
 	for _, at := range quoted.FindAllStringIndex(text, -1) {
 		// These words are in addresses and messages, too. A key file of Google Cloud has the names
 		// project_id and private_key, and the type service_account.
