@@ -139,7 +139,7 @@ type burst struct {
 func (m burst) halfTarget() float64 {
 	rounds := func(n int) float64 { return math.Ceil(float64(n) / float64(m.Rate)) }
 
-	return rounds(m.Workspaces/2)/rounds(m.Workspaces) + halfMargin
+	return rounds((m.Workspaces+1)/2)/rounds(m.Workspaces) + halfMargin
 }
 
 func (m burst) wall() float64 { return slices.Max(m.Ready) }
