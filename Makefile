@@ -104,10 +104,11 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 # The programs run in containers, where there is no C library of this machine.
 .PHONY: e2e
 e2e: ## Install the provider with the real Crossplane on a real node, as root; ARGS=--smoke takes a minute
+	@export CGO_ENABLED=0; \
+	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin ./test/e2e ./test/e2e/pause && _output/e2e/bin/e2e -check $(ARGS)
 	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli) \
 	export CGO_ENABLED=0; \
 	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
-	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin ./test/e2e ./test/e2e/pause; \
 	rm -rf _output/e2e/documents; \
 	hack/progress.sh 'the documents of the image' hack/documents.sh _output/e2e/documents "_output/e2e/bin/$(notdir $(provider))" "$$2/tofu" "$$3/terraform"; \
 	exec _output/e2e/bin/e2e -provider="_output/e2e/bin/$(notdir $(provider))" -documents=_output/e2e/documents -pause=_output/e2e/bin/pause \

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"io"
 	"os/exec"
 	"strings"
 
@@ -21,6 +22,15 @@ func required() []struct{ program, pkg string } {
 		{"dpkg-deb", "dpkg"},
 		{"apt-get", "apt"},
 	}
+}
+
+// checkMachine chooses what runs pods, and returns an error if this machine lacks a program for that.
+func (o *options) checkMachine(out io.Writer) error {
+	if err := o.chooseLevel(out); err != nil || o.level != levelNode {
+		return err
+	}
+
+	return checkPrograms()
 }
 
 // checkPrograms returns an error that says how to install what is missing for a node.

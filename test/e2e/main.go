@@ -50,6 +50,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 
+	if o.check {
+		return o.checkMachine(io.Discard)
+	}
+
 	if o.inside {
 		o.level = levelNode
 

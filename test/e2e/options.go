@@ -28,6 +28,9 @@ type options struct {
 	// inside says that this process is the one in the sandbox.
 	inside bool
 
+	// check is only the check of this machine, which needs no tools.
+	check bool
+
 	// root of the repository, and out the directory for all files of a run.
 	root, out string
 
@@ -59,6 +62,7 @@ func parseOptions(args []string) (*options, error) {
 	f.StringVar(&o.level, "level", levelAuto, "`what` runs pods: a node; processes without containers, on a machine that allows no node; or auto")
 	f.BoolVar(&o.keep, "keep", false, "keep the node and Crossplane until Ctrl-C, also after a failure")
 	f.BoolVar(&o.inside, "inside", false, "this is the process in the sandbox")
+	f.BoolVar(&o.check, "check", false, "only check whether this machine has the programs that it must have")
 	f.StringVar(&o.root, "root", ".", "the `directory` of the repository")
 	f.StringVar(&o.out, "out", "_output/e2e", "a `directory` for logs and caches")
 
@@ -72,6 +76,10 @@ func parseOptions(args []string) (*options, error) {
 
 	if levels := []string{levelAuto, levelNode, levelProcesses}; !slices.Contains(levels, o.level) {
 		return nil, errors.Errorf("-level=%s is none of %s", o.level, strings.Join(levels, ", "))
+	}
+
+	if o.check {
+		return o, nil
 	}
 
 	return o, o.resolve()

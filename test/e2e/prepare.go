@@ -28,14 +28,8 @@ import (
 // prepare prepares this machine and runs a story. On a node it does that in a sandbox, and checks that nothing of it
 // remains.
 func prepare(ctx context.Context, o *options, args []string, out io.Writer) error {
-	if err := o.chooseLevel(out); err != nil {
+	if err := o.checkMachine(out); err != nil {
 		return err
-	}
-
-	if o.level == levelNode {
-		if err := checkPrograms(); err != nil {
-			return err
-		}
 	}
 
 	lock := flock.New(filepath.Join(o.out, "lock"))
