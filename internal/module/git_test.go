@@ -150,7 +150,7 @@ func TestGitErrors(t *testing.T) {
 		"Ambiguous": {
 			reason:  "A pattern has to match one directory.",
 			address: web + "/repo//*",
-			want:    `directory "*" is ambiguous: there are .git, dir, main.tf, sub`,
+			want:    `directory "*" is ambiguous: there are .git, dir, sub`,
 		},
 		"DirectoryOutside": {
 			reason:  "A directory inside is inside.",

@@ -5,14 +5,21 @@
 package module
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// maxNamed is the number of directories that a message names.
+const maxNamed = 5
 
 // locate returns the path of the directory sub, which may be a pattern, of the downloaded
 // files. There are no symbolic links in the path below that directory.
@@ -36,13 +43,18 @@ func locate(fetched, sub string) (string, error) {
 		return "", errors.Errorf("directory %q leads out of the module", sub)
 	}
 
-	matches, err := fs.Glob(root.FS(), clean)
-	switch {
-	case err != nil:
+	if _, err := path.Match(clean, ""); err != nil {
 		return "", errors.Wrapf(err, "cannot use directory %q", sub)
-	case len(matches) == 0:
+	}
+
+	matches := match(root, clean)
+
+	switch n := len(matches); {
+	case n == 0:
 		return "", errors.Errorf("there is no directory %q", sub)
-	case len(matches) > 1:
+	case n > maxNamed:
+		return "", errors.Errorf("directory %q is ambiguous: there are %s and more", sub, strings.Join(matches[:maxNamed], ", "))
+	case n > 1:
 		return "", errors.Errorf("directory %q is ambiguous: there are %s", sub, strings.Join(matches, ", "))
 	}
 	// os.Root ensures that no link on the way leads out of the directory. The rest of this
@@ -57,6 +69,35 @@ func locate(fetched, sub string) (string, error) {
 	}
 
 	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
+}
+
+// match returns the first paths that match a pattern, at most maxNamed and one more. Names before the
+// first wildcard, and after the last one, may be those of links.
+func match(root *os.Root, pattern string) []string {
+	parts := strings.Split(pattern, "/")
+	isPattern := func(part string) bool { return strings.ContainsAny(part, `*?[\`) }
+
+	first := max(0, slices.IndexFunc(parts, isPattern))
+
+	last := len(parts)
+	for last > first && !isPattern(parts[last-1]) {
+		last--
+	}
+
+	var matches []string
+
+	for dir := range regular.Dirs(root.FS(), cmp.Or(path.Join(parts[:first]...), "."), parts[first:last]...) {
+		name := path.Join(append([]string{dir}, parts[last:]...)...)
+		if _, err := root.Stat(name); err != nil {
+			continue
+		}
+
+		if matches = append(matches, name); len(matches) > maxNamed {
+			break
+		}
+	}
+
+	return matches
 }
 
 // checkTree fails if dir contains, at any depth, something that is not allowed in a module: a

@@ -5,6 +5,7 @@
 package module
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,62 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
+
+func TestLocate(t *testing.T) {
+	t.Parallel()
+
+	links := files{"a/b/main.tf": ""}
+	for i := range 50 {
+		links[fmt.Sprintf("l%02d", i)] = "-> ."
+	}
+
+	many := files{}
+	for i := range 9 {
+		many[fmt.Sprintf("d%d/main.tf", i)] = ""
+	}
+
+	cases := map[string]struct {
+		reason string
+		files  files
+		sub    string
+		want   string
+		err    string
+	}{
+		"Name":         {reason: "A name is that of a directory.", files: files{"a/b/main.tf": ""}, sub: "a/b", want: "a/b"},
+		"Link":         {reason: "A name may be that of a link.", files: files{"v1/main.tf": "", "v": "-> v1"}, sub: "v", want: "v1"},
+		"LinkOut":      {reason: "It may not lead out.", files: files{"v": "-> .."}, sub: "v", err: `there is no directory "v"`},
+		"Pattern":      {reason: "A pattern matches a directory, and no file.", files: files{"a/main.tf": "", "main.tf": ""}, sub: "*", want: "a"},
+		"Inside":       {reason: "Names may come before and after it.", files: files{"a/b/c/main.tf": "", "a/b/d/main.tf": ""}, sub: "a/?/c", want: "a/b/c"},
+		"LinkAfter":    {reason: "A name after it may be that of a link.", files: files{"a/v1/main.tf": "", "a/v": "-> v1"}, sub: "*/v", want: "a/v1"},
+		"LinkBefore":   {reason: "So may a name before it.", files: files{"a/v1/main.tf": "", "b": "-> a"}, sub: "b/*", want: "a/v1"},
+		"LinkedUp":     {reason: "A link between patterns is not followed: it can multiply the matches.", files: files{"a/up": "-> ..", "a/b/main.tf": ""}, sub: "*/up/*/b", err: `there is no directory "*/up/*/b"`},
+		"Links":        {reason: "A pattern matches no link, of which there may be many in circles.", files: links, sub: "*/*", want: "a/b"},
+		"None":         {reason: "There is no match.", files: files{"a/main.tf": ""}, sub: "b*", err: `there is no directory "b*"`},
+		"Malformed":    {reason: "A malformed pattern is reported.", files: files{"a/main.tf": ""}, sub: "[", err: `cannot use directory "["`},
+		"Few":          {reason: "The message names the matches.", files: files{"a/main.tf": "", "b/main.tf": ""}, sub: "*", err: `directory "*" is ambiguous: there are a, b`},
+		"Many":         {reason: "The message does not name more than five.", files: many, sub: "*", err: `directory "*" is ambiguous: there are d0, d1, d2, d3, d4 and more`},
+		"ManyPatterns": {reason: "Without links, the size of the tree limits the number of matches.", files: links, sub: "*/*/*/*/*/*", err: `there is no directory`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			dir := t.TempDir()
+			filesystem.Write(t, dir, tc.files)
+
+			want := ""
+			if tc.err == "" {
+				want = filepath.Join(dir, tc.want)
+			}
+
+			got, err := locate(dir, tc.sub)
+			if got != want || (err == nil) != (tc.err == "") || err != nil && !strings.HasPrefix(err.Error(), tc.err) {
+				t.Errorf("%s\nlocate(%q): want %q and error %q, got %q and %v", tc.reason, tc.sub, want, tc.err, got, err)
+			}
+		})
+	}
+}
 
 func TestCheckTree(t *testing.T) {
 	t.Parallel()
