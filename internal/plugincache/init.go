@@ -126,7 +126,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	mayBreak, _ := environ.Lookup(env, mayBreakVariable)
 	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
 
-	done, err := s.lockProviders(ctx, r.needs().missingFrom(s.packages(), accept))
+	done, err := s.lockProviders(ctx, r.needs(ctx).missingFrom(s.packages(), accept))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package plugincache
 
 import (
 	"cmp"
+	"context"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -28,8 +30,8 @@ type requirements map[string][]string
 
 // needs returns the requirements of the module that are known before init. It lacks the
 // requirements of modules that init downloads, and those of files that cannot be parsed: several
-// runs may download such providers at once.
-func (r Run) needs() requirements {
+// runs may download such providers at once. It is incomplete if ctx ends.
+func (r Run) needs(ctx context.Context) requirements {
 	all := requirements{}
 
 	dir, err := filepath.Rel(r.Root, r.Dir)
@@ -43,8 +45,8 @@ func (r Run) needs() requirements {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	m := moduleReader{fsys: regular.FS(root, terraform.MaxFile), registry: r.Registry, all: all, seen: map[string]bool{}}
-	m.read(filepath.ToSlash(dir))
+	m := moduleReader{fsys: regular.FS(root, terraform.MaxFile), registry: r.Registry, all: all, seen: map[file]bool{}}
+	m.read(ctx, filepath.ToSlash(dir))
 
 	return all
 }
@@ -171,16 +173,38 @@ type moduleReader struct {
 	fsys     fs.FS
 	registry string
 	all      requirements
-	seen     map[string]bool
+
+	// seen has the directories themselves: links in circles give a directory any number of paths.
+	seen map[file]bool
+}
+
+// A file is the identity of a file or directory.
+type file struct{ device, inode uint64 }
+
+// visit says whether a directory exists and is visited for the first time.
+func (m *moduleReader) visit(dir string) bool {
+	info, err := fs.Stat(m.fsys, dir)
+	if err != nil {
+		return false
+	}
+
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false
+	}
+
+	id := file{uint64(stat.Dev), stat.Ino} //nolint:unconvert // Not the same type everywhere.
+	first := !m.seen[id]
+	m.seen[id] = true
+
+	return first
 }
 
 // read the module in a directory.
-func (m *moduleReader) read(dir string) {
-	if m.seen[dir] {
+func (m *moduleReader) read(ctx context.Context, dir string) {
+	if ctx.Err() != nil || !m.visit(dir) {
 		return
 	}
-
-	m.seen[dir] = true
 
 	providers := map[string]requirement{}
 
@@ -195,7 +219,7 @@ func (m *moduleReader) read(dir string) {
 
 		for _, call := range f.Modules {
 			if source := literal(call.Source); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
-				m.read(path.Join(dir, source))
+				m.read(ctx, path.Join(dir, source))
 			}
 		}
 	}

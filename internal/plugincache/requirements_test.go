@@ -5,12 +5,14 @@
 package plugincache
 
 import (
-	"path/filepath"
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestNeeds(t *testing.T) {
@@ -81,6 +83,15 @@ func TestNeeds(t *testing.T) {
 			},
 			want: requirements{"r/hashicorp/a": nil, "r/hashicorp/b": {"2.0"}},
 		},
+		"Linked": {
+			reason: "A module is read once, although links in circles give it any number of paths.",
+			files: map[string]string{
+				"main.tf": `module "a" { source = "./a" }` + "\n" + `module "b" { source = "./b/a" }` + "\n" + require("a", "1.0"),
+				"a":       "-> .",
+				"b":       "-> .",
+			},
+			want: requirements{"r/hashicorp/a": {"1.0"}},
+		},
 		"Outside": {
 			reason: "Files outside the tree are not read.",
 			files:  map[string]string{"main.tf": `module "a" { source = "../../a" }`},
@@ -103,11 +114,9 @@ func TestNeeds(t *testing.T) {
 			t.Parallel()
 
 			root := t.TempDir()
-			for name, text := range tc.files {
-				write(t, filepath.Join(root, name), text)
-			}
+			filesystem.Write(t, root, tc.files)
 
-			got := Run{Root: root, Dir: root, Registry: "r"}.needs()
+			got := Run{Root: root, Dir: root, Registry: "r"}.needs(t.Context())
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nneeds(): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -139,5 +148,47 @@ func TestSatisfies(t *testing.T) {
 				t.Errorf("%s\nsatisfies(%q, %q): want %t, got %t", tc.reason, tc.version, tc.constraints, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestNeedsInterrupted ensures that no module is read after the end of a reconcile.
+func TestNeedsInterrupted(t *testing.T) {
+	t.Parallel()
+
+	root := t.TempDir()
+	filesystem.Write(t, root, filesystem.Files{"main.tf": require("a", "1.0")})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if diff := cmp.Diff(requirements{}, Run{Root: root, Dir: root, Registry: "r"}.needs(ctx)); diff != "" {
+		t.Errorf("needs(...): -want, +got:\n%s", diff)
+	}
+}
+
+// TestList ensures that links do not multiply the packages in a directory.
+func TestList(t *testing.T) {
+	t.Parallel()
+
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	filesystem.Write(t, dir, filesystem.Files{
+		"r/n/a/1.0.0/linux_amd64/a":      "",
+		"r/n/b/1.0.0/linux_amd64":        "-> " + elsewhere,
+		"r/n/c/1.0.0/linux_amd64":        "-> /none",
+		"r/n/d/1.0.0/linux_amd64":        "a file",
+		".crossplane/n/a/1.0.0/platform": "-> " + elsewhere,
+		"r/n/a/2.0.0":                    "-> 1.0.0",
+		"r/n/e":                          "-> a",
+		"r/m":                            "-> .",
+		"s":                              "-> .",
+	})
+
+	var got []string
+	for _, p := range list(dir) {
+		got = append(got, p.path())
+	}
+
+	if diff := cmp.Diff([]string{"r/n/a/1.0.0/linux_amd64", "r/n/b/1.0.0/linux_amd64"}, got); diff != "" {
+		t.Errorf("list(...): -want, +got:\n%s", diff)
 	}
 }

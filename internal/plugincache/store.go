@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,27 +112,29 @@ func (s *store) packages() []pkg {
 	return all
 }
 
-// list the packages in a directory with the layout of a plugin cache.
+// list the packages in a directory with the layout of a plugin cache. A package may be a link, and
+// other directories may not: the directory may be that of a module, with links in circles.
 func list(dir string) []pkg {
-	// The pattern is well-formed, so there is no error.
-	paths, _ := fs.Glob(os.DirFS(dir), "*/*/*/*/*")
-	all := make([]pkg, 0, len(paths))
+	fsys := os.DirFS(dir)
 
-	for _, path := range paths {
-		parts := strings.Split(path, "/")
-		abs := filepath.Join(dir, path)
+	var all []pkg
 
-		if info, err := os.Stat(abs); strings.HasPrefix(path, ".") || err != nil || !info.IsDir() {
-			continue
+	for version := range regular.Dirs(fsys, ".", "[^.]*", "*", "*", "*") {
+		platforms, _ := fs.ReadDir(fsys, version)
+		for _, platform := range platforms {
+			abs := filepath.Join(dir, version, platform.Name())
+			if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+				continue
+			}
+
+			all = append(all, pkg{
+				address:  path.Dir(version),
+				version:  path.Base(version),
+				platform: platform.Name(),
+				dir:      abs,
+				checksum: sync.OnceValues(func() (string, error) { return hashDir(abs) }),
+			})
 		}
-
-		all = append(all, pkg{
-			address:  strings.Join(parts[:3], "/"),
-			version:  parts[3],
-			platform: parts[4],
-			dir:      abs,
-			checksum: sync.OnceValues(func() (string, error) { return hashDir(abs) }),
-		})
 	}
 
 	return all
