@@ -32,6 +32,11 @@ type fakeDirectories struct {
 	stuck   map[string]error
 	used    map[string]bool
 
+	// half are the UIDs whose removal leaves a part of the directory, and remains the error of the
+	// removal of such parts.
+	half    map[string]error
+	remains error
+
 	// states are the UIDs with a state that is nowhere else.
 	states  map[string]bool
 	unsaved []string
@@ -63,8 +68,10 @@ func (d *fakeDirectories) Remove(uid string) (bool, error) {
 
 	d.uids = slices.DeleteFunc(d.uids, func(s string) bool { return s == uid })
 
-	return true, nil
+	return true, d.half[uid]
 }
+
+func (d *fakeDirectories) RemoveRemains() error { return d.remains }
 
 func (d *fakeDirectories) Unsaved() ([]string, error) { return d.unsaved, nil }
 

@@ -33,8 +33,12 @@ var (
 type Directories interface {
 	List() ([]string, error)
 
-	// Remove the directory unless it is in use, and say whether it is gone.
+	// Remove the directory unless it is in use, and say whether it is gone. After an error, a part of
+	// it may be left.
 	Remove(uid string) (bool, error)
+
+	// RemoveRemains removes what interrupted removals have left. No list contains that.
+	RemoveRemains() error
 
 	// Unsaved returns the UIDs of Workspaces that left a state that is nowhere else.
 	Unsaved() ([]string, error)
@@ -99,6 +103,13 @@ func (c *Collector) failed(err error) {
 // unless it knows all Workspaces. If it cannot delete one directory, it continues with the
 // others.
 func (c *Collector) Collect(ctx context.Context) ([]string, error) {
+	remains := c.dirs.RemoveRemains()
+	deleted, err := c.collect(ctx)
+
+	return deleted, errors.Join(remains, err)
+}
+
+func (c *Collector) collect(ctx context.Context) ([]string, error) {
 	// The directories are listed first: one that is made later belongs to a Workspace that the
 	// list of Workspaces may miss.
 	dirs, err := c.dirs.List()
@@ -126,22 +137,17 @@ func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 		}
 
 		gone, err := c.dirs.Remove(uid)
-		if err != nil {
-			errs = append(errs, err)
+		errs = append(errs, err)
 
-			continue
-		}
+		switch {
+		case gone:
+			c.metrics.WorkdirDeleted()
+			c.log.Info("Deleted working directory of a Workspace that is gone", "uid", uid)
 
-		if !gone {
+			deleted = append(deleted, uid)
+		case err == nil:
 			c.log.Info("Keeping working directory of a Workspace that is gone: a run in it has not ended", "uid", uid)
-
-			continue
 		}
-
-		c.metrics.WorkdirDeleted()
-		c.log.Info("Deleted working directory of a Workspace that is gone", "uid", uid)
-
-		deleted = append(deleted, uid)
 	}
 
 	return deleted, errors.Join(append(errs, c.tellUnsaved(deleted))...)

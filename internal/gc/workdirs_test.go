@@ -117,6 +117,27 @@ func TestCollect(t *testing.T) {
 			kinds:  []schema.GroupVersionKind{apples},
 			want:   want{Metrics: counts{Unsaved: 1}},
 		},
+		"Half": {
+			reason: "A directory of which a part is left is gone: no list has it any more.",
+			dirs:   &fakeDirectories{uids: []string{"a", "b"}, half: map[string]error{"a": errBoom}},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Deleted: []string{"a", "b"}, Err: errBoom, Metrics: counts{Deleted: 2}, Pages: 1},
+		},
+		"Remains": {
+			reason: "If such a part cannot be deleted, directories are.",
+			dirs:   &fakeDirectories{uids: []string{"a"}, remains: errBoom},
+			reader: &fakeReader{pages: map[string][]page{"AppleList": {{}}}},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Deleted: []string{"a"}, Err: errBoom, Metrics: counts{Deleted: 1}, Pages: 1},
+		},
+		"RemainsOnly": {
+			reason: "A part is deleted when there is nothing to collect, too.",
+			dirs:   &fakeDirectories{remains: errBoom},
+			reader: &fakeReader{},
+			kinds:  []schema.GroupVersionKind{apples},
+			want:   want{Err: errBoom},
+		},
 		"Stuck": {
 			reason: "If one directory cannot be deleted, the others are.",
 			dirs:   &fakeDirectories{uids: []string{"a", "b", "c"}, stuck: map[string]error{"b": errBoom}},

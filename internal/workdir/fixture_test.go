@@ -16,6 +16,7 @@ import (
 const (
 	uidA = "0b4b5d1c-1f0a-4f0e-9a36-3f1b1c8b0a01"
 	uidB = "7f3c2a9e-55d0-4c57-8f4a-d4f6f2a3b902"
+	uidC = "c2a7e1d4-93b6-4f08-8a15-6e5d4c3b2a03"
 )
 
 type files = filesystem.Files

@@ -40,9 +40,9 @@ const (
 	SupersededSuffix = ".superseded-"
 )
 
-// Remove removes the directory of the Workspace with this UID, unless it is in use, and the
-// remains of any interrupted removal. It succeeds if the directory does not exist, and says
-// whether it is gone.
+// Remove removes the directory of the Workspace with this UID, unless it is in use. It succeeds if
+// the directory does not exist, and says whether it is gone. After an error, a part of a directory
+// that is gone may be left: see RemoveRemains.
 //
 // The directory may have the only copy of a state: if the Workspace has no backend and was deleted
 // without its infrastructure, or if its finalizer was removed by hand in the middle of a run that
@@ -52,14 +52,14 @@ func (r *Root) Remove(uid string) (bool, error) {
 		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)
 	}
 
-	if err := r.removeDeleted(); err != nil {
-		return false, err
-	}
-
 	removed := false
 
 	_, err := r.unused(uid, true, func(*Dir) error {
-		if err := r.keepStates(uid); err != nil {
+		if err := r.writable(uid, r.keepStates); err != nil {
+			return err
+		}
+		// An earlier removal may have left it.
+		if err := r.writable(deleting+uid, r.removeAll); err != nil {
 			return err
 		}
 
@@ -82,27 +82,52 @@ func (r *Root) Remove(uid string) (bool, error) {
 	delete(r.seen, uid)
 	r.mu.Unlock()
 
-	return true, r.removeDeleted()
+	return true, r.removeRest(deleting + uid)
 }
 
-// removeDeleted removes the directories that are marked for deletion.
-func (r *Root) removeDeleted() error {
+// RemoveRemains removes what interrupted removals have left.
+func (r *Root) RemoveRemains() error {
 	names, err := namesWith(r.dir, deleting)
 	if err != nil {
 		return err
 	}
 
-	for _, name := range names {
-		if !isUID(strings.TrimPrefix(name, deleting)) {
-			continue
-		}
+	var errs []error
 
-		if err := r.dir.RemoveAll(name); err != nil {
-			return fmt.Errorf("cannot remove working directory: %w", err)
+	for _, name := range names {
+		if isUID(strings.TrimPrefix(name, deleting)) {
+			errs = append(errs, r.removeRest(name))
 		}
 	}
 
+	return errors.Join(errs...)
+}
+
+func (r *Root) removeRest(name string) error {
+	if err := r.writable(name, r.removeAll); err != nil {
+		return fmt.Errorf("cannot remove the rest of a working directory: %w", err)
+	}
+
 	return nil
+}
+
+// writable calls fn with the name of a directory. If fn fails, writable makes all directories below
+// it accessible to this user, and calls fn again: some programs make read-only ones.
+func (r *Root) writable(name string, fn func(string) error) error {
+	err := fn(name)
+	if err == nil {
+		return nil
+	}
+
+	_ = fs.WalkDir(r.dir.FS(), name, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = r.dir.Chmod(path, 0o700) // The error of fn says more.
+		}
+
+		return nil
+	})
+
+	return fn(name)
 }
 
 // keepStates moves the states that no run could save, and those without a backend, out of a directory

@@ -5,12 +5,16 @@
 package workdir
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -49,24 +53,6 @@ func TestRemove(t *testing.T) {
 			},
 			uid:  uidA,
 			want: []string{},
-		},
-		"InterruptedOther": {
-			reason: "The remains of an earlier removal of another directory are removed, too: no list contains them.",
-			prepare: func(t *testing.T, root string) {
-				t.Helper()
-				write(t, filepath.Join(root, ".deleting-"+uidB, "main.tf"), "")
-			},
-			uid:  uidA,
-			want: []string{},
-		},
-		"Foreign": {
-			reason: "Other hidden names are not the provider's.",
-			prepare: func(t *testing.T, root string) {
-				t.Helper()
-				write(t, filepath.Join(root, ".deleting-plugins", "a"), "")
-			},
-			uid:  uidA,
-			want: []string{".deleting-plugins"},
 		},
 		"NotAUID": {
 			reason: "Only directories of Workspaces are removed.",
@@ -131,38 +117,137 @@ func TestRemoveKeepsLinkTargets(t *testing.T) {
 	}
 }
 
-// TestRemoveHalfway ensures that an incomplete removal is reported, and that the rest does not
-// count as the directory of a Workspace.
+// asUser calls fn with the rights of a user who is not root, in which file permissions hold.
+func asUser(t *testing.T, fn func()) {
+	t.Helper()
+
+	if os.Geteuid() != 0 {
+		fn()
+
+		return
+	}
+
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+		// The thread ends with this goroutine, because it stays locked to it.
+		runtime.LockOSThread()
+
+		if err := unix.Setfsuid(65534); err != nil {
+			t.Error(err)
+		}
+
+		fn()
+	}()
+
+	<-done
+}
+
+// TestRemoveReadOnly removes directories in which nobody may remove anything, as the module cache
+// of Go and some archives have them, with the states in them.
+func TestRemoveReadOnly(t *testing.T) {
+	t.Parallel()
+
+	parent := t.TempDir()
+	if err := errors.Join(os.Chmod(filepath.Dir(parent), 0o755), os.Chmod(parent, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+
+	asUser(t, func() {
+		r, err := Open(filepath.Join(parent, "root"), maxUse)
+		if err != nil {
+			t.Error(err)
+
+			return
+		}
+
+		for name, mode := range map[string]fs.FileMode{
+			uidA + "/.terraform/read-only": 0o555,
+			uidA + "/read-only":            0o555,
+			uidA + "/closed":               0o000,
+			".deleting-" + uidB + "/a/b/c": 0o500,
+		} {
+			dir := filepath.Join(r.Path(), name)
+			if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "errored.tfstate"), []byte("state"), 0o600), os.Chmod(dir, mode)); err != nil {
+				t.Error(err)
+			}
+		}
+
+		if err := r.RemoveRemains(); err != nil {
+			t.Errorf("RemoveRemains(): %v", err)
+		}
+
+		if gone, err := r.Remove(uidA); !gone || err != nil {
+			t.Errorf("Remove(...): want it to go, got %t and error %v", gone, err)
+		}
+	})
+
+	want := files{
+		".unsaved-states/" + uidA + "/read-only/errored.tfstate": "state",
+		".unsaved-states/" + uidA + "/closed/errored.tfstate":    "state",
+	}
+	if diff := cmp.Diff(want, filesystem.Read(t, filepath.Join(parent, "root"))); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRemoveHalfway ensures that an incomplete removal is reported, that the rest does not count as
+// the directory of a Workspace, and that it is no obstacle for other directories.
 func TestRemoveHalfway(t *testing.T) {
 	t.Parallel()
 
-	if os.Geteuid() == 0 {
-		t.Skip("file permissions do not hold for root")
-	}
-
 	r := openRoot(t)
-	stuck := filepath.Join(r.Path(), uidA, "stuck")
-	write(t, filepath.Join(stuck, "file"), "")
+	errStuck := errors.New("stuck")
+	r.removeAll = func(name string) error {
+		if _, err := r.dir.Lstat(name); err == nil && name == ".deleting-"+uidA {
+			return errStuck
+		}
 
-	if err := os.Chmod(stuck, 0o500); err != nil {
-		t.Fatal(err)
+		return r.dir.RemoveAll(name)
 	}
 
-	t.Cleanup(func() {
-		_ = os.Chmod(filepath.Join(r.Path(), ".deleting-"+uidA, "stuck"), 0o700)
-	})
+	for _, name := range []string{uidA, uidB, ".deleting-" + uidC} {
+		write(t, filepath.Join(r.Path(), name, "file"), "")
+	}
 
-	if gone, err := r.Remove(uidA); gone || err == nil {
-		t.Error("Remove succeeded although a file is left")
+	if gone, err := r.Remove(uidA); !gone || !errors.Is(err, errStuck) {
+		t.Errorf("Remove(...) of a directory with a file that stays: want it to be gone and error %v, got %t and %v", errStuck, gone, err)
 	}
 
 	got, err := r.List()
-	if err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff([]string{uidB}, got); diff != "" || err != nil {
+		t.Errorf("List() after half a removal: error %v, -want, +got:\n%s", err, diff)
 	}
 
-	if diff := cmp.Diff([]string{}, got); diff != "" {
-		t.Errorf("List after half a removal: -want, +got:\n%s", diff)
+	if gone, err := r.Remove(uidB); !gone || err != nil {
+		t.Errorf("Remove(...) of another directory: want it to go, got %t and error %v", gone, err)
+	}
+
+	if err := r.RemoveRemains(); !errors.Is(err, errStuck) {
+		t.Errorf("RemoveRemains(): want error %v, got %v", errStuck, err)
+	}
+
+	if diff := cmp.Diff([]string{".deleting-" + uidA}, filesystem.Names(t, r.Path())); diff != "" {
+		t.Errorf("left: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRemoveRemains ensures that the rest of a removal goes, and nothing else.
+func TestRemoveRemains(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	for _, name := range []string{".deleting-" + uidA, uidB, ".deleting-plugins"} {
+		write(t, filepath.Join(r.Path(), name, "file"), "")
+	}
+
+	if err := r.RemoveRemains(); err != nil {
+		t.Error(err)
+	}
+
+	if diff := cmp.Diff([]string{".deleting-plugins", uidB}, filesystem.Names(t, r.Path())); diff != "" {
+		t.Errorf("left: -want, +got:\n%s", diff)
 	}
 }
 

@@ -33,6 +33,9 @@ type Root struct {
 	// dir stays open.
 	dir *os.Root
 
+	// removeAll removes a directory below the root, or a part of it.
+	removeAll func(name string) error
+
 	// host of this process, and the longest time that it uses a directory.
 	host    string
 	longest time.Duration
@@ -55,7 +58,7 @@ func Open(path string, longest time.Duration) (*Root, error) {
 		return nil, fmt.Errorf("cannot open the root of working directories: %w", err)
 	}
 
-	return &Root{path: abs, dir: dir, host: hostID(), longest: longest, seen: map[string]sighting{}}, nil
+	return &Root{path: abs, dir: dir, removeAll: dir.RemoveAll, host: hostID(), longest: longest, seen: map[string]sighting{}}, nil
 }
 
 // Usable returns the absolute path of a directory, which it creates if it does not exist. It fails
