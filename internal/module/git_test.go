@@ -216,6 +216,64 @@ func TestGitErrors(t *testing.T) {
 	}
 }
 
+// TestRepositoryArchives fetches archives that are files of a repository.
+func TestRepositoryArchives(t *testing.T) {
+	t.Parallel()
+
+	module := files{"main.tf": "m", "link.tf": "-> main.tf"}
+	outside := filepath.Join(t.TempDir(), "outside.zip")
+	filesystem.Write(t, filepath.Dir(outside), files{"outside.zip": string(zipped(t, module))})
+
+	s := newGitServer(t)
+	r := s.repo(t, "repo", files{
+		"m.zip": string(zipped(t, module)), "inside.zip": "-> m.zip", "out.zip": "-> " + outside, "up.zip": "-> ../outside.zip", "endless": "-> /dev/zero",
+	})
+	filesystem.Write(t, s.root, files{"outside.zip": string(zipped(t, module))})
+
+	// It stands for Mercurial, and makes clones of a directory.
+	bin := t.TempDir()
+	hg := "#!/bin/sh\nif [ \"$1\" = clone ]; then cp -a \"${4#file://}\" \"$5\"; fi\n"
+
+	if err := os.WriteFile(filepath.Join(bin, "hg"), []byte(hg), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		// path is the one in the repository, with parameters.
+		path string
+		want files
+		err  string
+	}{
+		"File":    {reason: "An archive is unpacked.", path: "m.zip", want: module},
+		"Named":   {reason: "A parameter may name its format.", path: "m.zip?archive=zip", want: module},
+		"Link":    {reason: "A link inside of the repository is followed.", path: "inside.zip", want: module},
+		"Out":     {reason: "A link may not lead to a file of this machine.", path: "out.zip", want: files{}, err: "path escapes from parent"},
+		"Up":      {reason: "Nor may a relative link.", path: "up.zip", want: files{}, err: "path escapes from parent"},
+		"Endless": {reason: "Nor may a link lead to a device.", path: "endless?archive=tar", want: files{}, err: "path escapes from parent"},
+		"Missing": {reason: "The archive must exist.", path: "none.zip", want: files{}, err: "no such file"},
+	}
+
+	for name, tc := range cases {
+		for prefix, repository := range map[string]string{"git": s.url + "/repo", "hg": "file://" + r.dir} {
+			t.Run(name+"/"+prefix, func(t *testing.T) {
+				t.Parallel()
+
+				p := newPlace(t, prefix+"::"+repository+"/"+tc.path)
+				p.request.Env = environment(t, "PATH="+bin+":"+os.Getenv("PATH"))
+
+				if tc.err == "" {
+					p.ensure(t)
+				} else if got := p.ensureFails(t); !strings.Contains(got, tc.err) {
+					t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.err, got)
+				}
+
+				p.expect(t, tc.want)
+			})
+		}
+	}
+}
+
 // TestGitPolicy counts the requests to a server.
 func TestGitPolicy(t *testing.T) {
 	t.Parallel()

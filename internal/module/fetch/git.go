@@ -135,16 +135,18 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 
 // GetFile gets one file of a repository.
 func (g *gitGetter) GetFile(dst string, u *url.URL) error {
-	if err := g.local.checkURL(u); err != nil {
-		return err
-	}
+	return getRepositoryFile(dst, u, func(dst string, u *url.URL) error {
+		if err := g.local.checkURL(u); err != nil {
+			return err
+		}
 
-	u, err := g.access.prepare(u)
-	if err != nil {
-		return err
-	}
+		u, err := g.access.prepare(u)
+		if err != nil {
+			return err
+		}
 
-	return g.GitGetter.GetFile(dst, u)
+		return g.GitGetter.Get(dst, u)
+	})
 }
 
 // without returns u without these parameters.

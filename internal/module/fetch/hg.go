@@ -27,10 +27,4 @@ func (g *hgGetter) Get(dst string, u *url.URL) error {
 }
 
 // GetFile gets one file of a repository.
-func (g *hgGetter) GetFile(dst string, u *url.URL) error {
-	if err := g.local.checkURL(u); err != nil {
-		return err
-	}
-
-	return g.HgGetter.GetFile(dst, u)
-}
+func (g *hgGetter) GetFile(dst string, u *url.URL) error { return getRepositoryFile(dst, u, g.Get) }
