@@ -25,6 +25,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 	}
 
 	endTogether()
+	limitMemory()
 
 	a := answer{}
 	r := Request{}

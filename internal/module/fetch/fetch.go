@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -171,6 +172,10 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 
 	if run.ProcessState == nil {
 		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
+	}
+
+	if outOfMemory.MatchString(stderr.String()) {
+		return answer{}, errors.Errorf("the fetch needs more than %s of memory, which is the limit: use a smaller module, or another format of archive", regular.Size(maxMemory))
 	}
 
 	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
