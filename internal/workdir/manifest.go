@@ -114,6 +114,11 @@ func (d *Dir) writeManifest(m *manifest) error {
 		return fmt.Errorf("cannot encode the record of the working directory: %w", err)
 	}
 
+	// Otherwise no later run could read it, not even with a smaller module.
+	if len(data) > maxManifest {
+		return fmt.Errorf("cannot write the record of the working directory: it would have more than %s: use a module with fewer files", regular.Size(maxManifest))
+	}
+
 	if err := replaceFile(d.dir, manifestName, data, true); err != nil {
 		return fmt.Errorf("cannot write the record of the working directory: %w", err)
 	}

@@ -6,6 +6,7 @@ package workdir
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,5 +61,26 @@ func TestRun(t *testing.T) {
 
 	if err := d.WriteRun(run{}); err == nil {
 		t.Error("WriteRun(...) in a directory that is closed: want an error")
+	}
+}
+
+// TestRecordTooLarge ensures that no record is written that could not be read again, and that the
+// earlier one stays.
+func TestRecordTooLarge(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	if err := d.WriteRun("first"); err != nil {
+		t.Fatal(err)
+	}
+
+	const want = "cannot write the record of the working directory: it would have more than 64.0 MiB: use a module with fewer files"
+	if err := d.WriteRun(strings.Repeat("x", maxManifest)); err == nil || err.Error() != want {
+		t.Errorf("WriteRun(...) of a record that is too large: want error %q, got %v", want, err)
+	}
+
+	got := ""
+	if found, err := d.ReadRun(&got); !found || err != nil || got != "first" {
+		t.Errorf("ReadRun(...): want %q, got %t, %q and error %v", "first", found, got, err)
 	}
 }
