@@ -87,16 +87,12 @@ func EachObject(ctx context.Context, live client.Reader, gvk schema.GroupVersion
 
 // IsGone says whether a list of all objects of a kind failed because the kind does not exist.
 //
-// A client that has used the kind before gets NotFound after the deletion of its
-// CustomResourceDefinition. That alone proves nothing: the API server also answers so while a
-// definition is not served, and its objects exist. It removes a definition after all objects of it.
-// Without the right to list definitions, a kind that was used before is never gone.
+// A client gets NoMatch for a kind that it does not know, and NotFound for one that it has used
+// before. That alone proves nothing: both happen while a definition is not served, and its objects
+// exist. The API server removes a CustomResourceDefinition after all objects of it. Without the
+// right to list definitions, a kind is never gone.
 func IsGone(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, err error) bool {
-	if meta.IsNoMatchError(err) {
-		return true
-	}
-
-	if !kerrors.IsNotFound(err) {
+	if !meta.IsNoMatchError(err) && !kerrors.IsNotFound(err) {
 		return false
 	}
 

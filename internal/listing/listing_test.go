@@ -116,6 +116,18 @@ func TestEach(t *testing.T) {
 			pager:  pager{fails: map[int]error{0: noMatch}},
 			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
 		},
+		"NoKindYet": {
+			reason: "The kind is not served yet: its definition exists, so that there may be objects.",
+			pager:  pager{fails: map[int]error{0: noMatch}, definitions: []string{"ks.g"}},
+			err:    noMatch,
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+		},
+		"NoKindUnknown": {
+			reason: "The instance may not see whether the kind has a definition.",
+			pager:  pager{fails: map[int]error{0: noMatch}, errDefinitions: errBoom},
+			err:    noMatch,
+			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+		},
 		"KindDeleted": {
 			reason: "Its definition was deleted, after all objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.other"}},
