@@ -6,8 +6,11 @@ package fetch
 
 import (
 	"net/url"
+	"slices"
 
 	getter "github.com/hashicorp/go-getter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An hgGetter clones Mercurial repositories, except private ones of this machine.
@@ -19,6 +22,11 @@ type hgGetter struct {
 
 // Get clones a repository.
 func (g *hgGetter) Get(dst string, u *url.URL) error {
+	// Other schemes, such as union and bundle, open any number of repositories and files of this machine.
+	if u.Opaque != "" || !slices.Contains([]string{"file", "http", "https", "ssh"}, u.Scheme) {
+		return errors.New("it is not the address of a Mercurial repository that may be fetched: use the scheme https, http, ssh or file, with an absolute path")
+	}
+
 	if err := g.local.checkURL(u); err != nil {
 		return err
 	}
