@@ -5,6 +5,7 @@
 package providerconfig
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -23,9 +24,10 @@ import (
 const maxFile = regular.MiB
 
 // Credentials reads the credential files in the supplied specification. lookup returns
-// environment variables. The result maps the base name of each file to its content. A missing key
+// environment variables. private is a directory from which no file is read: it has the states and
+// credentials of all Workspaces. The result maps the base name of each file to its content. A missing key
 // of a Secret is an error. A variable that is not set, or the source None, makes an empty file.
-func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
+func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), private string, spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(spec.Credentials))
 	values := keyref.NewReader(kube)
 
@@ -35,7 +37,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 			return nil, errors.Errorf("credentials filename %q does not name a file", c.Filename)
 		}
 
-		data, err := extract(ctx, values, lookup, c)
+		data, err := extract(ctx, values, lookup, private, c)
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read credentials %q", c.Filename)
 		}
@@ -46,7 +48,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 	return files, nil
 }
 
-func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (string, bool), c commonv1beta1.ProviderCredentials) ([]byte, error) {
+func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (string, bool), private string, c commonv1beta1.ProviderCredentials) ([]byte, error) {
 	switch c.Source {
 	case xpv2.CredentialsSourceSecret:
 		if c.SecretRef == nil {
@@ -70,6 +72,10 @@ func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (st
 		data, err := regular.Read(c.Fs.Path, maxFile)
 		if err != nil {
 			return nil, err
+		}
+
+		if inside, err := regular.Within(private, c.Fs.Path); inside || err != nil {
+			return nil, cmp.Or(err, errors.Errorf("cannot use %q: it is below the directory of the working directories, XP_TF_DIR", c.Fs.Path))
 		}
 
 		return values.Add(data)

@@ -19,6 +19,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
@@ -56,6 +58,21 @@ func TestCredentials(t *testing.T) {
 
 	large := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(large, make([]byte, 1<<20+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	private := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(private, "state"), []byte("state"), 0o600), os.Symlink(private, filepath.Join(filepath.Dir(onDisk), "link"))); err != nil {
+		t.Fatal(err)
+	}
+
+	cwd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	relative, err := filepath.Rel(cwd, filepath.Join(private, "state"))
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -101,6 +118,21 @@ func TestCredentials(t *testing.T) {
 			credentials: fromPath(onDisk),
 			want:        map[string][]byte{"f": []byte("on disk")},
 		},
+		"Private": {
+			reason:      "Tenants must not read the working directories of each other.",
+			credentials: fromPath(filepath.Join(private, "state")),
+			err:         "it is below the directory of the working directories, XP_TF_DIR",
+		},
+		"PrivateLink": {
+			reason:      "Nor through a link.",
+			credentials: fromPath(filepath.Join(filepath.Dir(onDisk), "link", "state")),
+			err:         "it is below the directory of the working directories, XP_TF_DIR",
+		},
+		"PrivateRelative": {
+			reason:      "Nor by a path that begins in the directory of the process.",
+			credentials: fromPath(relative),
+			err:         "it is below the directory of the working directories, XP_TF_DIR",
+		},
 		"Environ": {
 			reason:      "Tenants must not read the environment of the provider.",
 			credentials: fromPath("/proc/self/environ"),
@@ -138,7 +170,7 @@ func TestCredentials(t *testing.T) {
 				return "", false
 			}
 
-			got, err := Credentials(t.Context(), reader(), lookup, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
+			got, err := Credentials(t.Context(), reader(), lookup, private, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("\n%s\nCredentials(...): want an error with %q, got %v", tc.reason, tc.err, err)
@@ -169,7 +201,7 @@ func TestCredentialsTotal(t *testing.T) {
 	}
 
 	for n, want := range map[int]bool{8: true, 9: false} {
-		_, err := Credentials(t.Context(), reader(), large, commonv1beta1.ProviderConfigSpec{Credentials: slices.Repeat([]commonv1beta1.ProviderCredentials{c}, n)})
+		_, err := Credentials(t.Context(), reader(), large, t.TempDir(), commonv1beta1.ProviderConfigSpec{Credentials: slices.Repeat([]commonv1beta1.ProviderCredentials{c}, n)})
 		if (err == nil) != want {
 			t.Errorf("Credentials(...) with %d MiB: want them to be allowed: %t, got %v", n, want, err)
 		}
@@ -182,7 +214,7 @@ func FuzzCredentialsFilename(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, name string) {
-		files, err := Credentials(t.Context(), reader(), os.LookupEnv, commonv1beta1.ProviderConfigSpec{
+		files, err := Credentials(t.Context(), reader(), os.LookupEnv, os.DevNull, commonv1beta1.ProviderConfigSpec{
 			Credentials: []commonv1beta1.ProviderCredentials{{Filename: name, Source: xpv2.CredentialsSourceNone}},
 		})
 		if err != nil {

@@ -109,7 +109,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, spec)
+	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, c.root.Path(), spec)
 	if err != nil {
 		return nil, err
 	}

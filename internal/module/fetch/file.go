@@ -7,7 +7,6 @@ package fetch
 import (
 	"net/url"
 	"os"
-	"path/filepath"
 
 	getter "github.com/hashicorp/go-getter"
 
@@ -100,30 +99,19 @@ func (l localFiles) checkURL(u *url.URL) error {
 // checkOutside fails if path is private or below. It also fails if private is below path: the
 // files are copied to private, so that the copy would never end.
 func checkOutside(private, path string) error {
-	path, err := filepath.EvalSymlinks(path)
+	inside, err := regular.Within(private, path)
 	if err != nil {
 		return errors.Wrap(err, "cannot open directory")
 	}
 
-	private, err = filepath.EvalSymlinks(private)
-	if err != nil {
-		return err
-	}
-
-	if isWithin(private, path) {
+	if inside {
 		return errors.New("it is below the directory of the working directories, XP_TF_DIR: a module cannot be there")
 	}
 
-	if isWithin(path, private) {
+	inside, err = regular.Within(path, private)
+	if inside {
 		return errors.New("the working directory of the Workspace is inside of it")
 	}
 
-	return nil
-}
-
-// isWithin says whether path is dir or below.
-func isWithin(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-
-	return err == nil && filepath.IsLocal(rel)
+	return err
 }
