@@ -35,12 +35,17 @@ type Cache struct {
 	// MaxAge is the maximum age of an entry, since it was added or last touched.
 	MaxAge time.Duration
 
-	// MaxEntries and MaxBytes limit the size of the cache. Zero means no limit.
+	// MaxEntries and MaxBytes limit the size of the cache. Zero means no limit. With MaxBytes, the cache
+	// also has at most a quarter of its file system.
 	MaxEntries int
 	MaxBytes   int64
 
 	// MinAge is the minimum age of an entry that is evicted because of a limit.
 	MinAge time.Duration
+
+	// filesystemSize returns the size in bytes of the file system of a directory. It is that of this
+	// package if it is nil.
+	filesystemSize func(dir string) int64
 }
 
 // Path returns the path of the entry under a key, which need not exist.
@@ -147,9 +152,11 @@ func (c *Cache) Evict() error {
 		bytes int64
 	)
 
+	maxBytes := c.maxBytes()
+
 	for _, e := range entries {
 		size := c.size(e.Name())
-		tooMany := c.MaxEntries > 0 && kept >= c.MaxEntries || c.MaxBytes > 0 && bytes+size > c.MaxBytes
+		tooMany := c.MaxEntries > 0 && kept >= c.MaxEntries || maxBytes > 0 && bytes+size > maxBytes
 
 		// It may have been touched during the computation of the sizes.
 		info, err := os.Lstat(c.Path(e.Name()))
@@ -170,6 +177,31 @@ func (c *Cache) Evict() error {
 	}
 
 	return nil
+}
+
+// maxBytes returns the limit in bytes. Several caches, and the working directories, share a file
+// system, which may be smaller than the limits of the caches.
+func (c *Cache) maxBytes() int64 {
+	size := filesystemSize
+	if c.filesystemSize != nil {
+		size = c.filesystemSize
+	}
+
+	if quarter := size(c.Dir) / 4; quarter > 0 {
+		return min(c.MaxBytes, quarter)
+	}
+
+	return c.MaxBytes
+}
+
+// filesystemSize returns zero if the size is unknown.
+func filesystemSize(dir string) int64 {
+	var system unix.Statfs_t
+	if err := unix.Statfs(dir, &system); err != nil {
+		return 0
+	}
+
+	return int64(system.Blocks) * int64(system.Bsize) //nolint:gosec,unconvert // No file system is that large. The types differ between platforms.
 }
 
 // entries returns all entries, and directories that will become or were one, newest first.

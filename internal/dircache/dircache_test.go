@@ -114,6 +114,14 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// onSize limits the size of a cache to that of all entries, on a file system of n bytes.
+func onSize(n int64) func(c *Cache) {
+	return func(c *Cache) {
+		c.MaxBytes = 3 * int64(len("text"))
+		c.filesystemSize = func(string) int64 { return n }
+	}
+}
+
 func TestEvict(t *testing.T) {
 	t.Parallel()
 
@@ -132,6 +140,9 @@ func TestEvict(t *testing.T) {
 		"Entries": {reason: "The oldest entries beyond the limit are removed.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
 		"Bytes":   {reason: "The entries may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},
 		"Enough":  {reason: "Entries of exactly the maximum size stay.", change: func(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }, want: []string{"a", "b", "c"}},
+		"Small":   {reason: "On a small file system, a cache has a quarter of it.", change: onSize(2 * 4 * int64(len("text"))), want: []string{"b", "c"}},
+		"Large":   {reason: "On a large one, its own limit counts.", change: onSize(1 << 40), want: []string{"a", "b", "c"}},
+		"Unknown": {reason: "So it does if the size is unknown.", change: onSize(0), want: []string{"a", "b", "c"}},
 		"MinAge":  {reason: "Young entries stay, regardless of their number.", change: func(c *Cache) { c.MaxEntries, c.MinAge = 1, 90*time.Second }, want: []string{"b", "c"}},
 		"Touched": {
 			reason: "A touched entry is new.",
