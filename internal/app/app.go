@@ -33,6 +33,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/gc"
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	ourmetrics "github.com/crossplane-contrib/provider-terraform/internal/metrics"
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
@@ -213,6 +214,9 @@ func (i *instance) addRunnables(context.Context) error {
 	runnables := []manager.Runnable{
 		i.drain,
 		i.initCache,
+		manager.RunnableFunc(func(ctx context.Context) error {
+			return module.Evict(ctx, filepath.Join(i.root.Path(), modulesDir))
+		}),
 		&gc.SecretCleaner{
 			Root:         i.root,
 			Live:         i.mgr.GetAPIReader(),

@@ -7,6 +7,7 @@
 package dircache
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
 // TempPrefix begins the name of a directory that is not an entry yet, or no longer.
@@ -177,6 +180,14 @@ func (c *Cache) Evict() error {
 	}
 
 	return nil
+}
+
+// EvictEvery evicts, now and at intervals, until ctx is done.
+func (c *Cache) EvictEvery(ctx context.Context, interval time.Duration) error {
+	// An entry that cannot be removed now may be removed the next time. If it is too old, it is not used.
+	evict := func(context.Context) error { return c.Evict() }
+
+	return periodic.Task{Interval: interval, AtOnce: true, Do: evict}.Start(ctx)
 }
 
 // maxBytes returns the limit in bytes. Several caches, and the working directories, share a file

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
-	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
 const (
@@ -155,9 +154,4 @@ func isWithin(dir, path string) bool {
 func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 
 // Start evicts entries, at once and periodically, until ctx is done.
-func (c *Cache) Start(ctx context.Context) error {
-	// An entry that cannot be removed now may be removed the next time. It is too old to be used.
-	evict := func(context.Context) error { return c.entries.Evict() }
-
-	return periodic.Task{Interval: evictInterval, AtOnce: true, Do: evict}.Start(ctx)
-}
+func (c *Cache) Start(ctx context.Context) error { return c.entries.EvictEvery(ctx, evictInterval) }

@@ -32,6 +32,9 @@ const (
 	locksDir = "locks"
 	treeDir  = "tree"
 
+	// evictInterval is the interval at which old trees are removed.
+	evictInterval = time.Hour
+
 	// lockInterval is the interval at which a fetch tries to get a lock.
 	lockInterval = 100 * time.Millisecond
 )
@@ -125,4 +128,10 @@ func (s *store) Put(key, tree string) {
 	_ = s.trees.Add(key, func(dir string) error {
 		return os.CopyFS(filepath.Join(dir, treeDir), os.DirFS(tree))
 	})
+}
+
+// Evict removes the modules in a SharedDir that no fetch has used for a day, now and at intervals,
+// until ctx is done.
+func Evict(ctx context.Context, sharedDir string) error {
+	return newStore(sharedDir).trees.EvictEvery(ctx, evictInterval)
 }

@@ -417,3 +417,31 @@ func TestLock(t *testing.T) {
 		})
 	}
 }
+
+// TestEvict ensures that a tree that no fetch has used for long is removed without another fetch.
+func TestEvict(t *testing.T) {
+	t.Parallel()
+
+	shared, tree := t.TempDir(), t.TempDir()
+	filesystem.Write(t, tree, files{"main.tf": "m"})
+
+	s := newStore(shared)
+	s.Put("old", tree)
+	s.Put("new", tree)
+
+	then := time.Now().Add(-2 * maxTreeAge)
+	if err := os.Chtimes(s.trees.Path("old"), then, then); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := Evict(ctx, shared); err != nil {
+		t.Error(err)
+	}
+
+	if diff := cmp.Diff([]string{"new"}, filesystem.Names(t, s.trees.Dir)); diff != "" {
+		t.Errorf("trees after a start: -want, +got:\n%s", diff)
+	}
+}

@@ -180,8 +180,8 @@ func (r *Runner) Close() error {
 	return RemoveSecrets(r.Dir)
 }
 
-// RemoveSecrets removes the plan, which has secrets in it, and all secret inputs from a
-// working directory. If one cannot be removed, the others are.
+// RemoveSecrets removes the plan, which has secrets in it, all secret inputs, and what only an
+// interrupted init needs, from a working directory. If one cannot be removed, the others are.
 func RemoveSecrets(dir *workdir.Dir) error {
 	// A run can leave anything in place of the plan, such as a directory.
 	plan := os.RemoveAll(filepath.Join(dir.Path(), planFile))
@@ -189,8 +189,11 @@ func RemoveSecrets(dir *workdir.Dir) error {
 	// Init stores the configuration of a backend in its data.
 	stateOnly := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir))
 
+	plugins := os.RemoveAll(filepath.Join(dir.Path(), privatePlugins))
+
 	return errors.Join(
 		errors.Wrap(plan, "cannot remove plan"),
+		errors.Wrap(plugins, "cannot remove the private plugin cache of an earlier init"),
 		errors.Wrap(stateOnly, "cannot remove directory without module"),
 		errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets"),
 	)

@@ -148,14 +148,16 @@ func TestUnusedClose(t *testing.T) {
 	expectFiles(t, "after Close", r, filesystem.Files{planFile: "plan"})
 }
 
-// TestRemoveSecrets ensures that everything secret that a killed process left is removed, and that
-// a directory which it cannot clean is an error.
+// TestRemoveSecrets ensures that everything secret that a killed process left is removed, and what
+// only its run could use, and that a directory which it cannot clean is an error.
 func TestRemoveSecrets(t *testing.T) {
 	t.Parallel()
 
 	p := newPlace(t)
 	r := p.stubbed(t, firstUID)
-	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile: "plan", stateOnlyDir + "/.terraform/terraform.tfstate": "secret", "kept": "k"})
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{
+		planFile: "plan", stateOnlyDir + "/.terraform/terraform.tfstate": "secret", privatePlugins + "/r/n/a/1.0.0/p": "-> /package", "kept": "k",
+	})
 
 	for range 2 {
 		if err := RemoveSecrets(r.Dir); err != nil {

@@ -183,12 +183,13 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/dircache",
+			to:    []string{"internal/periodic"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it keeps directories with any content",
 		},
 		{
 			from:  "internal/initcache",
-			to:    []string{"internal/dircache", "internal/periodic", "internal/regular"},
+			to:    []string{"internal/dircache", "internal/regular"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "the key is the only input that it has about an entry",
 		},
