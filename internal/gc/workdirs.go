@@ -99,8 +99,8 @@ func (c *Collector) failed(err error) {
 	c.log.Info("Cannot collect working directories", "error", err)
 }
 
-// Collect does one round and returns the UIDs whose directories it deleted. It deletes nothing
-// unless it knows all Workspaces. If it cannot delete one directory, it continues with the
+// Collect does one round and returns the UIDs whose directories it deleted. It deletes no directory
+// unless it knows all Workspaces, except for remains of earlier rounds. If it cannot delete one directory, it continues with the
 // others.
 func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	remains := c.dirs.RemoveRemains()

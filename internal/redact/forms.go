@@ -82,13 +82,16 @@ func (s *Secrets) content(text string) {
 // strings adds the strings in a text.
 func (s *Secrets) strings(text string) {
 	for _, at := range quoted.FindAllStringIndex(text, -1) {
+		m := text[at[0]:at[1]]
+
 		// These words are in addresses and messages, too. A key file of Google Cloud has the names
-		// project_id and private_key, and the type service_account.
-		if memberName.MatchString(text[at[1]:]) || typeMember.MatchString(text[max(0, at[0]-maxMember):at[0]]) {
+		// project_id and private_key, and the type service_account. A word with a digit may be a secret
+		// in the place of a name.
+		named := memberName.MatchString(text[at[1]:]) || typeMember.MatchString(text[max(0, at[0]-maxMember):at[0]])
+		if named && !strings.ContainsAny(m, "0123456789") {
 			continue
 		}
 
-		m := text[at[0]:at[1]]
 		s.secret(unwrap(m))
 
 		// The parsed content of the file is what a module works with.

@@ -62,6 +62,12 @@ func TestText(t *testing.T) {
 			text:     `google_service_account.a, tls_private_key.b: "project_id" is our-project, hunter22`,
 			want:     `google_service_account.a, tls_private_key.b: "project_id" is (sensitive), (sensitive)`,
 		},
+		"NameWithDigit": {
+			reason:   "A secret may be in the place of a name.",
+			contents: []string{`{"hunter22": "alice-alice"}`},
+			text:     `x["hunter22"] of alice-alice`,
+			want:     `x["(sensitive)"] of (sensitive)`,
+		},
 		"Escaped": {
 			reason:   "The forms in which text is quoted are hidden.",
 			contents: []string{`hunter "22" <&>\`},

@@ -202,6 +202,7 @@ func TestRemotePlan(t *testing.T) {
 		"NotSaved":   {reason: "The apply makes its own plan.", plans: []string{notSaved, "exit 2"}, want: true, ran: []string{planRun, unsavedPlanRun, pullRun, unsavedApplyRun}},
 		"NoChanges":  {reason: "A plan without changes is none.", plans: []string{notSaved, "exit 0"}, ran: []string{planRun, unsavedPlanRun, pullRun}},
 		"Fails":      {reason: "The remote run failed.", plans: []string{notSaved, fails("boom")}, ran: []string{planRun, unsavedPlanRun}, err: "cannot plan: boom"},
+		"Panics":     {reason: "A CLI that panics ends with the code of a plan with changes.", plans: []string{notSaved, "echo 'goroutine 1 [running]:' >&2; exit 2"}, ran: []string{planRun, unsavedPlanRun}, err: "cannot plan: goroutine 1"},
 		"Saved":      {reason: "The plan is a file that names the remote run, which prints no summary here.", plans: []string{`echo x > "$out"; exit 2`}, want: true, ran: []string{planRun, pullRun, applyRun}},
 		"SavedNever": {reason: "A CLI that panics ends with the code of a plan with changes, and writes no plan.", plans: []string{"exit 2"}, ran: []string{planRun}, err: "cannot plan: "},
 	}

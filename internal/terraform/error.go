@@ -72,12 +72,12 @@ func (e *Error) Error() string {
 	}
 
 	text := "interrupted"
-	if errors.Is(e.interrupted, context.DeadlineExceeded) {
-		text = "interrupted, because its time was up (see --timeout)"
-	}
-
 	if e.ExitCode < 0 && e.status != "" {
 		text += " (" + e.status + ")" // A killed run may have left its lock.
+	}
+
+	if errors.Is(e.interrupted, context.DeadlineExceeded) {
+		text += ", because its time was up"
 	}
 
 	if e.said != "" {

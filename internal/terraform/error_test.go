@@ -98,7 +98,7 @@ func TestErrorMessage(t *testing.T) {
 		"InterruptedAndSilent": {
 			reason: "an interrupted run may print nothing",
 			res:    result{code: 1, status: "exit status 1", interrupted: context.DeadlineExceeded},
-			want:   "interrupted, because its time was up (see --timeout)",
+			want:   "interrupted, because its time was up",
 		},
 		"InterruptedAndKilled": {
 			reason:   "a killed run may have left its lock, so the message says that it was killed",

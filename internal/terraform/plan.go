@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // exitChanges is the exit code of a plan with -detailed-exitcode that has changes.
@@ -91,8 +92,8 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	changes := res.code == exitChanges
 	switch {
 	case res.code != 0 && !changes,
-		changes && r.summary == nil && isEmpty(o.Out), // A Go program that panics ends with the same code.
-		res.interrupted != nil:                        // The plan may be incomplete.
+		changes && r.summary == nil && hasNoPlan(o.Out, res.stderr), // A Go program that panics ends with the same code.
+		res.interrupted != nil: // The plan may be incomplete.
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 
@@ -120,11 +121,11 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: args, inWorkspace: true}
 }
 
-// isEmpty says whether the file of a plan is empty. A plan that was made elsewhere has no summary, and
-// perhaps no file.
-func isEmpty(out string) bool {
+// hasNoPlan says whether a run without a summary has made no plan. A plan that was made elsewhere has no
+// summary, and perhaps no file.
+func hasNoPlan(out, stderr string) bool {
 	if out == "" {
-		return false
+		return strings.Contains(stderr, "goroutine ")
 	}
 
 	info, err := os.Lstat(out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -101,7 +102,8 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 
 		if a, ok := variable.Attributes["ephemeral"]; ok {
 			v, _ := a.Expr.Value(nil)
-			d.Ephemeral = d.Ephemeral || v.RawEquals(cty.True)
+			v, err := convert.Convert(v, cty.Bool)
+			d.Ephemeral = d.Ephemeral || err == nil && v.RawEquals(cty.True)
 		}
 	}
 

@@ -63,7 +63,7 @@ func TestDeclared(t *testing.T) {
 		"Ephemeral": {
 			reason: "A saved plan does not contain its value.",
 			module: map[string]string{"main.tf": `
-				variable "a" { ephemeral = true }
+				variable "a" { ephemeral = "true" }
 				variable "b" { ephemeral = false }
 			`},
 			want: Declarations{expressions: map[string]bool{"a": false, "b": false}, Ephemeral: true, complete: true},

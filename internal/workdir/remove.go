@@ -173,15 +173,20 @@ func (r *Root) keepLocalState(uid, dir string) error {
 		return nil //nolint:nilerr // See above.
 	}
 
-	name := record.Backend.Config.Path
-	if !path.IsAbs(name) {
-		name = path.Join(r.Path(), dir, name)
+	file := record.Backend.Config.Path
+	if !path.IsAbs(file) {
+		file = path.Join(r.Path(), dir, file)
 	}
 
-	// A state outside of the directory stays where it is.
-	name, err = filepath.Rel(r.Path(), path.Clean(name))
-	if err != nil || !strings.HasPrefix(name, uid+"/") {
-		return nil //nolint:nilerr // See above.
+	// A state outside of the directory stays where it is. One with the default name is found anyway.
+	inside, err := regular.Within(path.Join(r.Path(), uid), file)
+	if err != nil || !inside || path.Base(file) == localName {
+		return nil //nolint:nilerr // There is none, for example.
+	}
+
+	name, err := filepath.Rel(r.Path(), file)
+	if err != nil {
+		return nil //nolint:nilerr // Both are absolute.
 	}
 
 	if info, err := r.dir.Lstat(name); err != nil || !info.Mode().IsRegular() || !r.mayRecord(name) {

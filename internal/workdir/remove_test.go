@@ -311,6 +311,9 @@ func TestRemoveKeepsStates(t *testing.T) {
 		".terraform/terraform.tfstate":               `{"version": 3, "backend": {}}`,
 		// A backend "local" with a path.
 		"local/.terraform/terraform.tfstate":     `{"version": 3, "backend": {"type": "local", "config": {"path": "states/team.tfstate"}}}`,
+		"named/.terraform/terraform.tfstate":     `{"version": 3, "backend": {"type": "local", "config": {"path": "terraform.tfstate"}}}`,
+		"named/terraform.tfstate":                resources,
+		"remote/main.tf":                         resources,
 		"local/states/team.tfstate":              resources,
 		"absolute/.terraform/terraform.tfstate":  `{"version": 3, "backend": {"type": "local", "config": {"path": "` + d.Path() + `/absolute/team.tfstate"}}}`,
 		"absolute/team.tfstate":                  resources,
@@ -322,6 +325,8 @@ func TestRemoveKeepsStates(t *testing.T) {
 	for name, content := range left {
 		write(t, filepath.Join(d.Path(), name), content)
 	}
+
+	write(t, filepath.Join(r.Path(), uidB, "file"), resources)
 
 	if err := os.Chmod(filepath.Join(d.Path(), "errored.tfstate"), 0o644); err != nil {
 		t.Fatal(err)
@@ -344,6 +349,7 @@ func TestRemoveKeepsStates(t *testing.T) {
 		".unsaved-states/" + uidA + "/sub/terraform.tfstate":                      left["sub/terraform.tfstate"],
 		".unsaved-states/" + uidA + "/sub/dir/terraform.tfstate":                  "of another version",
 		".unsaved-states/" + uidA + "/local/states/team.tfstate":                  resources,
+		".unsaved-states/" + uidA + "/named/terraform.tfstate":                    resources,
 		".unsaved-states/" + uidA + "/absolute/team.tfstate":                      resources,
 	}
 	if diff := cmp.Diff(want, filesystem.Read(t, r.Path())); diff != "" {

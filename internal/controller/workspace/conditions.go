@@ -122,7 +122,7 @@ func describe(s *commonv1beta1.PlanSummary) string {
 	b := &strings.Builder{}
 
 	if s.Add+s.Change+s.Destroy+s.Import == 0 && len(s.Drifted) == 0 {
-		return "only outputs or addresses in the state change"
+		return "changes that the summary of the plan does not count, such as those of outputs"
 	}
 
 	if s.Import > 0 {

@@ -45,7 +45,7 @@ func TestDescribe(t *testing.T) {
 		"OutputsOnly": {
 			reason: "A plan without resources is about outputs.",
 			plan:   &terraform.Plan{Changes: true},
-			want:   "only outputs or addresses in the state change",
+			want:   "changes that the summary of the plan does not count, such as those of outputs",
 		},
 		"Drift": {
 			reason: "Resources that were changed outside of Terraform are listed in order.",

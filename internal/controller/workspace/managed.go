@@ -30,7 +30,7 @@ import (
 // An initializer sets the default of the external name. The managed reconciler writes a new resource
 // three times before it creates anything: with its external name, with the finalizer, and with the
 // annotation that creation begins. The initializer and the finalizer leave the first two to the
-// third write. If the first reconcile ended without it, the second one writes the external name.
+// third write. If the first reconcile has failed, the second one writes the external name.
 type initializer struct{ kube client.Client }
 
 func (i initializer) Initialize(ctx context.Context, mg resource.Managed) error {

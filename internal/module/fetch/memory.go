@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,7 @@ var outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|faile
 func limitMemory() {
 	limit := dataSize() + maxMemory
 	// It fails only if the limit is lower already.
+	debug.SetMemoryLimit(maxMemory / 4 * 3) // Garbage is collected in time.
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
 }
 

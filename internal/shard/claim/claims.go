@@ -44,7 +44,7 @@ type Leases interface {
 	// Namespace of the Lease of this instance.
 	Namespace() string
 
-	// Unsharded returns the state of the unsharded instance at this moment.
+	// Unsharded returns the state of the unsharded instance. As for State, dead must be right.
 	Unsharded(ctx context.Context) lease.State
 
 	// UnshardedHosts returns the hosts of the unsharded instances, as of the last such answer.
