@@ -69,6 +69,10 @@ func TestRun(t *testing.T) {
 func TestRecordTooLarge(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("the race detector makes the record slow")
+	}
+
 	d := newDir(t)
 	if err := d.WriteRun("first"); err != nil {
 		t.Fatal(err)
