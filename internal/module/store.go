@@ -130,8 +130,8 @@ func (s *store) Put(key, tree string) {
 	})
 }
 
-// Evict removes the modules in a SharedDir that no fetch has used for a day, now and at intervals,
-// until ctx is done.
+// Evict removes the modules in a SharedDir that no fetch has used for a day, or that exceed the limits,
+// now and at intervals, until ctx is done.
 func Evict(ctx context.Context, sharedDir string) error {
 	return newStore(sharedDir).trees.EvictEvery(ctx, evictInterval)
 }

@@ -25,8 +25,7 @@ const (
 	Skip Action = iota
 
 	// Reconcile it. The reconcile makes a plan unless the last observation still holds (see Stale),
-	// and none if the Workspace is paused
-	// or being deleted. An apply that turns out to be necessary needs a slot.
+	// and none if the Workspace is paused or being deleted. An apply that turns out to be necessary needs a slot.
 	Reconcile
 
 	// ReconcileWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a

@@ -76,7 +76,7 @@ func Desired(o client.Object) string {
 		}
 	})
 
-	// The default is written with the finalizer, after the first plan.
+	// The provider writes the default, with the finalizer or at the second attempt.
 	if annotations[meta.AnnotationKeyExternalName] == o.GetName() {
 		delete(annotations, meta.AnnotationKeyExternalName)
 	}

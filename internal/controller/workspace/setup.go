@@ -59,7 +59,7 @@ type Options struct {
 	// Root holds the working directories of all Workspaces.
 	Root *workdir.Root
 
-	// Timeout limits everything that one reconcile does outside of Kubernetes, except for the attempts
+	// Timeout limits everything that one pass of the managed reconciler does outside of Kubernetes, except for the attempts
 	// to save a state: see minSaveTimeout.
 	Timeout time.Duration
 

@@ -368,6 +368,11 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	c.Locks.Forget(uid)
 	c.held.remove(r)
 
+	// A failure may have been reported after the Workspace left the cache.
+	if unsure != nil {
+		c.waits.forget(r)
+	}
+
 	return nil
 }
 
