@@ -36,8 +36,8 @@ const pausedRetry = 5 * time.Second
 //
 // This ends early when Options.GracefulShutdownTimeout of the manager expires, or when leader
 // election ends earlier. The manager of a Drain therefore needs a negative timeout (no limit). The
-// Drain interrupts runs after grace. The caller calls Wait before it releases the Lease: the return of the
-// manager does not mean that all reconciles have ended.
+// Drain interrupts runs after grace. The caller calls Wait before it releases the Lease: the return
+// of the manager does not mean that all reconciles have ended.
 type Drain struct {
 	grace, limit time.Duration
 

@@ -100,8 +100,8 @@ func (c *Collector) failed(err error) {
 }
 
 // Collect does one round and returns the UIDs whose directories it deleted. It deletes no directory
-// unless it knows all Workspaces, except for remains of earlier rounds. If it cannot delete one directory, it continues with the
-// others.
+// unless it knows all Workspaces, except for remains of earlier rounds. If it cannot delete one
+// directory, it continues with the others.
 func (c *Collector) Collect(ctx context.Context) ([]string, error) {
 	remains := c.dirs.RemoveRemains()
 	deleted, err := c.collect(ctx)

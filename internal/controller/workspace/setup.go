@@ -59,8 +59,8 @@ type Options struct {
 	// Root holds the working directories of all Workspaces.
 	Root *workdir.Root
 
-	// Timeout limits everything that one pass of the managed reconciler does outside of Kubernetes, except for the attempts
-	// to save a state: see minSaveTimeout.
+	// Timeout limits everything that one pass of the managed reconciler does outside of Kubernetes,
+	// except for the attempts to save a state: see minSaveTimeout.
 	Timeout time.Duration
 
 	// MaxApplies is the maximum number of concurrent applies and destroys of Workspaces of one kind.
