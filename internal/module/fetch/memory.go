@@ -23,9 +23,10 @@ var outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|faile
 
 // limitMemory limits the memory that this process uses from now on.
 func limitMemory() {
+	debug.SetMemoryLimit(maxMemory / 4 * 3) // Garbage is collected in time.
+
 	limit := dataSize() + maxMemory
 	// It fails only if the limit is lower already.
-	debug.SetMemoryLimit(maxMemory / 4 * 3) // Garbage is collected in time.
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
 }
 
