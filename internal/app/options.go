@@ -140,7 +140,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
 	boolFlag(a, "enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.", true, &o.EnableSecretCache).Envar("ENABLE_SECRET_CACHE")
 
-	a.Flag("cli", "Program to run: terraform, tofu, or the path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
+	a.Flag("cli", "Program to run: terraform, tofu, or the absolute path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
 	a.Flag("metrics-bind-address", "Address of the metrics endpoint; 0 disables it.").Default(":8080").StringVar(&o.MetricsBindAddress)
 	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
 }

@@ -26,7 +26,8 @@ type ProviderCredentials struct {
 // ProviderConfigSpec says how to run the CLI for the Workspaces that use this
 // configuration.
 type ProviderConfigSpec struct {
-	// Credentials are files that are written to the directory of the module.
+	// Credentials are files that are written to the directory in which the CLI
+	// runs.
 	// +optional
 	Credentials []ProviderCredentials `json:"credentials,omitempty"`
 
