@@ -8,19 +8,24 @@ import "path/filepath"
 
 // Within says whether path is dir or below it. Links are followed.
 func Within(dir, path string) (bool, error) {
+	rel, err := Rel(dir, path)
+
+	return filepath.IsLocal(rel), err
+}
+
+// Rel returns path relative to dir. Links are followed.
+func Rel(dir, path string) (string, error) {
 	path, err := resolve(path)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 
 	dir, err = resolve(dir)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 
-	rel, err := filepath.Rel(dir, path)
-
-	return filepath.IsLocal(rel), err
+	return filepath.Rel(dir, path)
 }
 
 // resolve returns the absolute path without links. Links come first: two dots go up from the target

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -147,7 +146,7 @@ func (r *Root) keepStates(uid string) error {
 			return fs.SkipDir
 		case !e.Type().IsRegular():
 			return nil
-		case strings.HasPrefix(e.Name(), unsavedName) || (e.Name() == localName && r.mayRecord(name)):
+		case isStateName(e.Name()) && (e.Name() != localName || r.mayRecord(name)):
 			return r.keepState(name)
 		}
 
@@ -155,8 +154,13 @@ func (r *Root) keepStates(uid string) error {
 	})
 }
 
+// isStateName says whether keepStates takes a file of this name for a state, wherever it is.
+func isStateName(name string) bool {
+	return name == localName || strings.HasPrefix(name, unsavedName)
+}
+
 // keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
-// "local" gives it another name than localName.
+// "local" gives it a name that is not one of a state.
 func (r *Root) keepLocalState(uid, dir string) error {
 	record := struct {
 		Backend struct {
@@ -178,15 +182,10 @@ func (r *Root) keepLocalState(uid, dir string) error {
 		file = path.Join(r.Path(), dir, file)
 	}
 
-	// A state outside of the directory stays where it is. One with the default name is found anyway.
-	inside, err := regular.Within(path.Join(r.Path(), uid), file)
-	if err != nil || !inside || path.Base(file) == localName {
+	// A state outside of the directory stays where it is.
+	name, err := regular.Rel(r.Path(), file)
+	if err != nil || !strings.HasPrefix(name, uid+"/") || isStateName(path.Base(name)) {
 		return nil //nolint:nilerr // There is none, for example.
-	}
-
-	name, err := filepath.Rel(r.Path(), file)
-	if err != nil {
-		return nil //nolint:nilerr // Both are absolute.
 	}
 
 	if info, err := r.dir.Lstat(name); err != nil || !info.Mode().IsRegular() || !r.mayRecord(name) {

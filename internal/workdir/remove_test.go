@@ -291,6 +291,9 @@ func TestRemoveKeepsStates(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	write(t, outside, "outside")
 
+	other := filepath.Join(t.TempDir(), "other-path-of-root")
+	symlink(t, r.Path(), other)
+
 	const resources = `{"version": 4, "resources": [{"mode": "data", "instances": []}, {"mode": "managed", "instances": [{}]}]}`
 
 	left := files{
@@ -317,6 +320,8 @@ func TestRemoveKeepsStates(t *testing.T) {
 		"local/states/team.tfstate":              resources,
 		"absolute/.terraform/terraform.tfstate":  `{"version": 3, "backend": {"type": "local", "config": {"path": "` + d.Path() + `/absolute/team.tfstate"}}}`,
 		"absolute/team.tfstate":                  resources,
+		"linked/.terraform/terraform.tfstate":    `{"version": 3, "backend": {"type": "local", "config": {"path": "` + filepath.Join(other, uidA) + `/linked/team.tfstate"}}}`,
+		"linked/team.tfstate":                    resources,
 		"elsewhere/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "` + outside + `"}}}`,
 		"of-b/.terraform/terraform.tfstate":      `{"version": 3, "backend": {"type": "local", "config": {"path": "../../` + uidB + `/file"}}}`,
 		"none/.terraform/terraform.tfstate":      `{"version": 3, "backend": {"type": "local", "config": {"path": "none.tfstate"}}}`,
@@ -351,6 +356,7 @@ func TestRemoveKeepsStates(t *testing.T) {
 		".unsaved-states/" + uidA + "/local/states/team.tfstate":                  resources,
 		".unsaved-states/" + uidA + "/named/terraform.tfstate":                    resources,
 		".unsaved-states/" + uidA + "/absolute/team.tfstate":                      resources,
+		".unsaved-states/" + uidA + "/linked/team.tfstate":                        resources,
 	}
 	if diff := cmp.Diff(want, filesystem.Read(t, r.Path())); diff != "" {
 		t.Errorf("files: -want, +got:\n%s", diff)
