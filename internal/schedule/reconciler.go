@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 
 	r.log.Debug("Reconciling, because "+d.Reason, "uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
 
-	ctx = statusclient.WithWritten(ctx, ws)
+	ctx = statusclient.WithObject(ctx, ws)
 
 	result, err := r.inner.Reconcile(ctx, req)
 	if err == nil && result.Requeue && r.completed(statusclient.Written(ctx)) { //nolint:staticcheck // The managed reconciler sets it.

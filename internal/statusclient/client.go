@@ -60,7 +60,7 @@ type statusClient struct {
 }
 
 // Get an object, with its kind. A read from the API server leaves the kind empty, but reconcilers
-// need it, for example for owner references. See WithWritten for an object that was replaced.
+// need it, for example for owner references. See WithObject for an object that was replaced.
 func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if !getLatest(ctx, key, o) {
 		if err := c.Client.Get(ctx, key, o, opts...); err != nil {

@@ -27,18 +27,18 @@ type latestObject struct {
 
 // WithLatest returns a context for the reconcile of an object that was read from the API server
 // just now. The first Get of the object, by a client of NewClient, returns a copy without a
-// request. Later ones, for example after a conflict, are requests. See also WithWritten.
+// request. Later ones, for example after a conflict, are requests. See also WithObject.
 func WithLatest(ctx context.Context, o client.Object) context.Context {
 	return context.WithValue(ctx, latestKey{}, &latestObject{of: o, o: o, fresh: true})
 }
 
-// WithWritten returns a context for two reconciles of an object in succession. The first Get after
-// an update of the status returns a copy of what was written without a request, as after
-// WithLatest.
+// WithObject returns a context for reconciles of this object only, one after the other. Reconcilers
+// read an object by its name, and another one of that name may have replaced it since the decision to
+// reconcile: another instance may have claimed that one. To a Get, it does not exist.
 //
-// To a Get, another object of the same name does not exist. It may have replaced the object a moment
-// ago, and the decision to reconcile was not about it: another instance may have claimed it.
-func WithWritten(ctx context.Context, o client.Object) context.Context {
+// The first Get after an update of the status returns a copy of what was written without a request,
+// as after WithLatest.
+func WithObject(ctx context.Context, o client.Object) context.Context {
 	if latestIn(ctx) != nil {
 		return ctx
 	}
@@ -47,7 +47,7 @@ func WithWritten(ctx context.Context, o client.Object) context.Context {
 }
 
 // Written returns the object as its last update of the status has written it, in a reconcile with a
-// context of WithWritten. It is nil if there was no such update, or if it is not known what the API
+// context of WithObject. It is nil if there was no such update, or if it is not known what the API
 // server has now.
 func Written(ctx context.Context) client.Object {
 	if l := latestIn(ctx); l != nil && l.fresh {

@@ -80,7 +80,7 @@ func testLatest(t *testing.T, live client.Client, cached client.Reader) {
 
 	// What was written is known, until the write meets another one: the version of the result is not
 	// the one that was reconciled.
-	ctx = WithWritten(t.Context(), ws)
+	ctx = WithObject(t.Context(), ws)
 
 	o, ok := get(ctx, ws.GetName()).(*clusterv1beta1.Workspace)
 	if !ok || Written(ctx) != nil {
@@ -115,7 +115,7 @@ func testWrittenThenPatched(t *testing.T, live client.Client, cached client.Read
 	t.Helper()
 
 	ws := create(t, live, "patched")
-	c, ctx := NewClient(live, cached), WithWritten(t.Context(), ws)
+	c, ctx := NewClient(live, cached), WithObject(t.Context(), ws)
 	ws.SetConditions(xpv2.Available())
 
 	if err := c.Status().Update(ctx, ws); err != nil || Written(ctx) == nil {
@@ -151,9 +151,9 @@ func testReplacedBefore(t *testing.T, live client.Client, cached client.Reader) 
 		name   string
 		want   bool
 	}{
-		{reason: "It has replaced the one that is reconciled.", ctx: WithWritten(t.Context(), before), name: after.GetName()},
-		{reason: "It is the one that is reconciled.", ctx: WithWritten(t.Context(), after), name: after.GetName(), want: true},
-		{reason: "It has another name.", ctx: WithWritten(t.Context(), before), name: other.GetName(), want: true},
+		{reason: "It has replaced the one that is reconciled.", ctx: WithObject(t.Context(), before), name: after.GetName()},
+		{reason: "It is the one that is reconciled.", ctx: WithObject(t.Context(), after), name: after.GetName(), want: true},
+		{reason: "It has another name.", ctx: WithObject(t.Context(), before), name: other.GetName(), want: true},
 		{reason: "There is no reconcile.", ctx: t.Context(), name: after.GetName(), want: true},
 	} {
 		err := c.Get(tc.ctx, client.ObjectKey{Name: tc.name}, &clusterv1beta1.Workspace{})
