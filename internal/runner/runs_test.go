@@ -76,7 +76,7 @@ func TestRuns(t *testing.T) {
 		unprepared bool
 	}{
 		"Plan":       {reason: "A plan needs no lock. The stub saves no state in it.", call: callPlan, ran: []string{initRun, planRun, pullRun}},
-		"LockedPlan": {reason: "It takes the lock on demand.", call: callLockedPlan, ran: []string{initRun, strings.Replace(planRun, " -lock=false", "", 1), pullRun}},
+		"LockedPlan": {reason: "It takes the lock on demand.", call: callLockedPlan, ran: []string{initRun, strings.Replace(planRun, "-lock=false", "-lock=true", 1), pullRun}},
 		"Destroy":    {reason: "It needs no plan.", call: callDestroy, ran: []string{initRun, "destroy -json -auto-approve -input=false"}},
 		"State":      {reason: "It is read.", call: callState, ran: []string{initRun, pullRun}},
 		"Unlock":     {reason: "The lock is named.", call: callUnlock, ran: []string{initRun, "force-unlock -force -no-color -- id"}},

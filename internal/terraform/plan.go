@@ -105,7 +105,8 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	return p, nil
 }
 
-// planCommand puts the file last, so that it takes precedence over all other arguments.
+// planCommand puts the file and a lock last, so that they take precedence over all other arguments. A
+// plan without a lock would not show that a lock was left.
 func planCommand(o PlanOptions) command {
 	args := []string{"plan", "-json", "-detailed-exitcode", "-input=false"}
 	if !o.Lock {
@@ -113,6 +114,10 @@ func planCommand(o PlanOptions) command {
 	}
 	args = append(args, varFileArgs(o.VarFiles)...)
 	args = append(args, o.Args...)
+
+	if o.Lock {
+		args = append(args, "-lock=true")
+	}
 
 	if o.Out != "" {
 		args = append(args, "-out="+o.Out)

@@ -49,6 +49,11 @@ func TestCommands(t *testing.T) {
 			got:  planCommand(PlanOptions{Out: "f", VarFiles: files, Args: []string{"-var=x=1", "-lock=true", "-out=g"}}),
 			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-var-file=a", "-var-file=b", "-var=x=1", "-lock=true", "-out=g", "-out=f"},
 		},
+		"PlanLocked": {
+			reason: "a plan that takes the lock does so in any case", op: "plan",
+			got:  planCommand(PlanOptions{Out: "f", Args: []string{"-lock=false"}, Lock: true}),
+			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-lock=true", "-out=f"},
+		},
 		"ApplySaved": {
 			reason: "a saved plan has its variables already", op: "apply",
 			got:  applyCommand(ApplyOptions{PlanFile: "f", VarFiles: files, Args: []string{"-parallelism=3"}}),
