@@ -75,9 +75,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 		return nil
 	}
 
-	if !o.State {
-		r.storeInit()
-	}
+	r.storeInit()
 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
@@ -152,7 +150,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 // restoreInit copies the result of the same init in another directory, if there is one.
 // It returns whether the directory is initialized.
 func (r *Runner) restoreInit() (bool, error) {
-	if !initcache.Fresh(r.run.Dir) || r.forcesInit() {
+	if !initcache.Fresh(r.run.Dir) || r.needsOwnInit() {
 		return false, nil
 	}
 

@@ -22,9 +22,9 @@ import (
 // maxNamedFile limits files that arguments of init name. Those that configure a backend are smaller.
 const maxNamedFile = regular.MiB
 
-// forcesInit says whether init has to run even if its inputs are unchanged: it checks for newer
-// versions, or downloads the module itself.
-func (r *Runner) forcesInit() bool {
+// needsOwnInit says whether the result of init in another directory must not be used: init checks
+// for newer versions, or downloads the module itself.
+func (r *Runner) needsOwnInit() bool {
 	return slices.ContainsFunc(r.initWords(), func(word string) bool {
 		return strings.Contains(word, "-upgrade") || strings.Contains(word, "-from-module")
 	})

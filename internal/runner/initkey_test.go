@@ -290,8 +290,8 @@ func TestUpgrade(t *testing.T) {
 			p := newPlace(t)
 			r := p.newRunner(t, "11111111-1111-4111-8111-111111111111", tc.change)
 
-			if got := r.forcesInit(); got != tc.want {
-				t.Errorf("\n%s\nforcesInit(): want %t, got %t", tc.reason, tc.want, got)
+			if got := r.needsOwnInit(); got != tc.want {
+				t.Errorf("\n%s\nneedsOwnInit(): want %t, got %t", tc.reason, tc.want, got)
 			}
 
 			if _, err := r.restoreInit(); err != nil {
