@@ -27,6 +27,10 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	before := ws.GetOwnership()
 
 	if err := e.announce(ctx, ws); err != nil {
+		// Nothing was created. A creation that has begun, without a run record on this disk, would
+		// count as a lost state.
+		e.restore(ctx, ws, before)
+
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
 
@@ -81,11 +85,24 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	}
 
 	// An apply that makes its own plan does not notice that the state has changed.
-	if e.prior.Lineage == "" || e.runner.AppliesPlan() {
+	switch {
+	case e.runner.AppliesPlan():
 		return nil
-	}
+	case e.prior.Lineage == "":
+		return e.stillNone(ctx)
+	default:
+		_, err = e.contest(ctx, ws, e.prior.Lineage)
 
-	_, err = e.contest(ctx, ws, e.prior.Lineage)
+		return err
+	}
+}
+
+// stillNone returns an error if another process has made the state since the plan.
+func (e *external) stillNone(ctx context.Context) error {
+	s, err := e.runner.State(ctx)
+	if err == nil && s.Lineage != "" {
+		err = runner.StateTakenError{}
+	}
 
 	return err
 }
@@ -98,6 +115,11 @@ func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace,
 		return
 	}
 
+	e.restore(ctx, ws, before)
+}
+
+// restore removes from the status the record that creation has begun.
+func (e *external) restore(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership) {
 	workspace.Restore(ws, before)
 
 	// If this write fails, the next reconcile finds out which Workspace owns the state.
@@ -128,7 +150,7 @@ func (e *external) createdNothing(ctx context.Context, err error) bool {
 func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
 	// The managed reconciler calls Update for a resource that does not exist if it may not create
 	// it.
-	if r := e.records.Get(ws); r.Observed() && !r.Observation.Exists {
+	if !e.observation.ResourceExists {
 		return managed.ExternalUpdate{}, e.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
 	}
 

@@ -89,7 +89,7 @@ func TestCreate(t *testing.T) {
 		"NotRecorded": {
 			reason: "Nothing is created unless it is recorded that creation begins.",
 			change: func(r *attempt) { r.maxWrites = 0 },
-			want:   outcome{err: "cannot record that creation begins", ready: xpv2.ReasonCreating, begun: true},
+			want:   outcome{err: "cannot record that creation begins", ready: xpv2.ReasonCreating},
 		},
 		"NoRunRecord": {
 			reason: "Nor unless the run record says so.",
@@ -137,13 +137,28 @@ func TestCreate(t *testing.T) {
 			prior:  blank,
 			others: []client.Object{anotherOwner(ownLineage)},
 			change: func(r *attempt) { r.runner.remakes = true },
-			want:   outcome{err: `belongs to the Workspace "ns/other"`, ready: xpv2.ReasonCreating, begun: true},
+			want:   outcome{err: `belongs to the Workspace "ns/other"`, ready: xpv2.ReasonCreating},
 		},
 		"PlansAgainAlone": {
 			reason: "Between its own plan and that of the apply, another Workspace may have applied to the state.",
 			prior:  blank,
 			change: func(r *attempt) { r.runner.remakes = true },
 			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+		},
+		"PlansAgainInNone": {
+			reason: "There was no state at the plan, and there is none yet.",
+			change: func(r *attempt) { r.runner.remakes = true },
+			want:   outcome{ran: []string{"state pull", "apply"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+		},
+		"PlansAgainInOther": {
+			reason: "Another process has made the state since the plan.",
+			change: func(r *attempt) { s := otherState(); r.runner.remakes, r.runner.latest = true, &s },
+			want:   outcome{ran: []string{"state pull"}, err: "another process has created the state", ready: xpv2.ReasonCreating},
+		},
+		"PlansAgainUnread": {
+			reason: "Nothing is created if it is not known whether there is a state.",
+			change: func(r *attempt) { r.runner.remakes, r.runner.stateErr = true, errors.New("boom") },
+			want:   outcome{ran: []string{"state pull"}, err: "boom", ready: xpv2.ReasonCreating},
 		},
 		"Sensitive": {
 			reason: "The CLI does not print sensitive outputs: they are in the state.",
@@ -218,6 +233,13 @@ func TestUpdate(t *testing.T) {
 			ws:     with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
 			plan:   changes(),
 			change: func(*attempt) {},
+			want:   outcome{err: "there is nothing to update"},
+		},
+		"NothingAndMoved": {
+			reason: "Another instance serves the Workspace from now on, so that the record of it is gone.",
+			ws:     with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
+			plan:   changes(),
+			change: func(r *attempt) { r.records.ForgetObservation(r.ws) },
 			want:   outcome{err: "there is nothing to update"},
 		},
 		"Failed": {

@@ -56,7 +56,7 @@ type fakeRunner struct {
 
 	// record of the last run, nil if there is none.
 	record    *runner.RunRecord
-	recordErr error
+	recordErr error // of a write
 
 	incomplete error
 	remakes    bool
@@ -180,7 +180,7 @@ func (r *fakeRunner) StatePlace() (runner.StatePlace, error) { return r.place, r
 
 func (r *fakeRunner) KubernetesBackend() runner.KubernetesBackend { return r.backend }
 
-func (r *fakeRunner) RunRecord() (*runner.RunRecord, error) { return r.record, r.recordErr }
+func (r *fakeRunner) RunRecord() (*runner.RunRecord, error) { return r.record, nil }
 
 func (r *fakeRunner) WriteRunRecord(record runner.RunRecord) error {
 	if r.recordErr != nil {
