@@ -186,6 +186,68 @@ func TestObserverDeleted(t *testing.T) {
 	}
 }
 
+// TestObserverForgetsDeleted deletes a Lease that nobody asks about.
+func TestObserverForgetsDeleted(t *testing.T) {
+	t.Parallel()
+
+	const dead = 11 * time.Second
+
+	start := time.Unix(1e9, 0)
+	l := &leases{lease: newLease(named(shard.CatchAll().LeaseName()))}
+	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
+
+	for _, step := range []struct {
+		at   time.Duration
+		want int
+	}{{at: 0, want: 1}, {at: time.Second, want: 1}, {at: dead + forgetAfter - 1, want: 1}, {at: dead + forgetAfter, want: 0}} {
+		o.now = func() time.Time { return start.Add(step.at) }
+
+		if err := o.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(step.want, len(o.leases)); diff != "" {
+			t.Errorf("known Leases after %s: -want, +got:\n%s", step.at, diff)
+		}
+
+		l.lease = nil
+	}
+}
+
+// TestObserverForgets asks about an instance whose Lease is missing, as an unsharded instance does at
+// each poll of a Workspace with the claim of an earlier shard.
+func TestObserverForgets(t *testing.T) {
+	t.Parallel()
+
+	now := time.Unix(1e9, 0)
+	key := client.ObjectKey{Namespace: namespace, Name: shard.CatchAll().LeaseName()}
+	o := NewObserver(&leases{}, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
+	o.now = func() time.Time { return now }
+
+	for _, step := range []struct {
+		reason string
+		after  time.Duration
+		want   State
+	}{
+		{reason: "It was never seen to hold the Lease.", want: Alive},
+		{reason: "Its Lease has been missing for the duration of one.", after: time.Minute, want: Dead},
+		{reason: "The next poll comes a day later.", after: 24 * time.Hour, want: Dead},
+		{reason: "The last question was asked recently enough.", after: forgetAfter - 1, want: Dead},
+		{reason: "Each question counts.", after: forgetAfter - 1, want: Dead},
+		{reason: "It was forgotten.", after: forgetAfter, want: Alive},
+	} {
+		now = now.Add(step.after)
+
+		if err := o.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(step.want, o.State(t.Context(), key, me)); diff != "" {
+			t.Errorf("%s\nState(...): -want, +got:\n%s", step.reason, diff)
+		}
+	}
+}
+
 // TestObserverOtherNamespace ensures that Leases of another namespace are read when their state
 // is requested.
 func TestObserverOtherNamespace(t *testing.T) {
@@ -389,21 +451,6 @@ func TestObserverStart(t *testing.T) {
 
 		if diff := cmp.Diff(Dead, o.State(ctx, client.ObjectKey{Namespace: namespace, Name: name}, me)); diff != "" {
 			t.Errorf("State(...): -want, +got:\n%s", diff)
-		}
-
-		l.mu.Lock()
-		l.lease = nil
-		l.mu.Unlock()
-
-		<-time.After(forgetAfter + time.Minute)
-		synctest.Wait()
-
-		o.mu.Lock()
-		known := len(o.leases)
-		o.mu.Unlock()
-
-		if diff := cmp.Diff(0, known); diff != "" {
-			t.Errorf("Leases that are gone are forgotten: -want, +got:\n%s", diff)
 		}
 
 		cancel()
