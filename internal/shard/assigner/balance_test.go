@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -110,5 +112,40 @@ func TestSettle(t *testing.T) {
 
 	if _, due := m.unbalanced(); due {
 		t.Error("the members have not changed since the last pass, but another pass is due")
+	}
+}
+
+// A hook is a client that calls functions.
+type hook struct {
+	client.Client
+
+	get   func()
+	patch func(ctx context.Context, o client.Object) error
+}
+
+func (h *hook) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	h.get()
+
+	return nil
+}
+
+func (h *hook) Patch(ctx context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	return h.patch(ctx, o)
+}
+
+// TestAllAway lets the last shard go away while a Workspace without a label waits to be assigned. No
+// event follows when a shard comes back.
+func TestAllAway(t *testing.T) {
+	t.Parallel()
+
+	m := &membership{}
+	m.set(Members{Here: []string{"a"}})
+
+	a := &Assigner{limiter: rate.NewLimiter(rate.Inf, 1)}
+	r := a.reconciler(&hook{get: func() { m.set(Members{Away: []string{"a"}}) }}, schema.GroupVersionKind{}, m)
+
+	got, err := r(t.Context(), reconcile.Request{})
+	if diff := cmp.Diff(reconcile.Result{RequeueAfter: retryInterval}, got); diff != "" || err != nil {
+		t.Errorf("Reconcile(...): error %v; -want, +got:\n%s", err, diff)
 	}
 }

@@ -93,13 +93,14 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 
-		// A change that made the write fail comes as an event.
-		_, err := a.assign(ctx, ws, m)
-		if ctx.Err() != nil {
-			// The term of this assigner has ended. That is no error to log.
-			err = nil
+		// A change that made the write fail comes as an event. The end of the term of this assigner is no
+		// error to log.
+		if _, err := a.assign(ctx, ws, m); err != nil && ctx.Err() == nil {
+			return reconcile.Result{}, err
 		}
 
-		return reconcile.Result{}, err
+		// The last shard may have gone away since the check above, and no event follows when one comes
+		// back. An assigned Workspace has left the cache by then.
+		return reconcile.Result{RequeueAfter: retryInterval}, nil
 	}
 }
