@@ -6,6 +6,7 @@ package assigner
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // TestBalance counts the lists of all assigned Workspaces.
@@ -148,4 +151,74 @@ func TestAllAway(t *testing.T) {
 	if diff := cmp.Diff(reconcile.Result{RequeueAfter: retryInterval}, got); diff != "" || err != nil {
 		t.Errorf("Reconcile(...): error %v; -want, +got:\n%s", err, diff)
 	}
+}
+
+// TestHangingWrite has a write without an answer. It stops no other one while the members stay.
+func TestHangingWrite(t *testing.T) {
+	t.Parallel()
+
+	here := Members{Here: []string{"a"}}
+	m := &membership{}
+	m.set(here)
+
+	begun, answered, written := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	a := &Assigner{limiter: rate.NewLimiter(rate.Inf, 1), Metrics: &stubMetrics{}, Kube: &hook{patch: func(_ context.Context, o client.Object) error {
+		if o.GetName() == "hangs" {
+			close(begun)
+			<-answered
+		}
+
+		return nil
+	}}}
+
+	assign := func(name string) {
+		if _, err := a.assign(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}}, m); err != nil {
+			t.Error(err)
+		}
+	}
+
+	var wg sync.WaitGroup
+
+	wg.Go(func() { assign("hangs") })
+
+	<-begun
+
+	wg.Go(func() {
+		defer close(written)
+
+		if m.set(here) {
+			t.Error("set(...): the members have not changed")
+		}
+
+		assign("another")
+	})
+
+	select {
+	case <-written:
+	case <-time.After(wait.Patience):
+		t.Error("the other write waits")
+	}
+
+	close(answered)
+	wg.Wait()
+}
+
+// TestWriteTimeout ends a write without an answer.
+func TestWriteTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &membership{}
+		m.set(Members{Here: []string{"a"}})
+
+		a := &Assigner{limiter: rate.NewLimiter(rate.Inf, 1), Kube: &hook{patch: func(ctx context.Context, _ client.Object) error {
+			<-ctx.Done()
+
+			return ctx.Err()
+		}}}
+
+		done, err := a.assign(t.Context(), &metav1.PartialObjectMetadata{}, m)
+		if done || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("assign(...): want a deadline, got %t and %v", done, err)
+		}
+	})
 }

@@ -98,14 +98,15 @@ func (m *membership) get() Members {
 	return m.members
 }
 
-// set returns whether the members have changed.
+// set returns whether the members have changed. If not, it does not wait for the writes in progress: no
+// other write could begin while it waits.
 func (m *membership) set(members Members) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	if m.members.Equal(members) {
+	if m.get().Equal(members) {
 		return false
 	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
 
 	m.members, m.version, m.balanced = members, m.version+1, time.Time{}
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,11 @@ import (
 
 // writers is the number of Workspaces that are moved at the same time.
 const writers = 8
+
+// writeTimeout limits one write of labels. A change of the members waits for the writes in progress, and
+// all others wait for that change. By default a webhook has ten seconds to answer. After that, the API
+// server may accept the write without it.
+const writeTimeout = 15 * time.Second
 
 // rebalance moves the Workspaces that an assigner has assigned to where they belong. It returns
 // false if some may still have to move, because they were changed meanwhile: no event follows, the
@@ -77,7 +83,8 @@ func (a *Assigner) rebalanceKind(ctx context.Context, m *membership, kind schema
 //
 // The write fails if the Workspace was changed since it was read: a person may just have pinned
 // it, or another assigner may have moved it. The members do not change during the write: otherwise
-// it could come after the list of those that have to leave a shard.
+// it could come after the list of those that have to leave a shard. If a write that had no answer takes
+// effect after writeTimeout, the next resync moves the Workspace.
 func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata, m *membership) (bool, error) {
 	if err := a.limiter.Wait(ctx); err != nil {
 		return false, err
@@ -107,6 +114,9 @@ func (a *Assigner) assign(ctx context.Context, ws *metav1.PartialObjectMetadata,
 
 // label writes the labels of a Workspace, if it is unchanged since it was read.
 func (a *Assigner) label(ctx context.Context, ws *metav1.PartialObjectMetadata, to string) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":             ws.GetUID(),
 		"resourceVersion": ws.GetResourceVersion(),
