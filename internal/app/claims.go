@@ -129,7 +129,7 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 
 	// Most Workspaces need nothing when the instance starts, and many have to wait when a lot are
 	// created: the cache is enough to know that. One that another instance has claimed must not wait
-	// for a slot: when it got one, it would not use it.
+	// for a slot: when it got one, it would not use it. While it waits, the cache is enough, too.
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
 		if !ok {
@@ -151,6 +151,8 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 			if after, waits := r.Waits(o); waits {
 				return reconcile.Result{RequeueAfter: after}, nil
 			}
+		} else if after, waits := claimed.Waits(ctx, o); waits {
+			return reconcile.Result{RequeueAfter: after}, nil
 		}
 
 		return claimed.Reconcile(ctx, req)

@@ -77,19 +77,21 @@ func (s stubScheduler) Reconcile(ctx context.Context, o client.Object) (reconcil
 	return reconcile.Result{}, s.managed.Get(ctx, client.ObjectKeyFromObject(o), &clusterv1beta1.Workspace{})
 }
 
-// aliveLeases says that every instance is alive.
-type aliveLeases struct{ claim.Leases }
+// stubLeases has the state of every instance.
+type stubLeases struct {
+	claim.Leases
 
-func (aliveLeases) State(context.Context, client.ObjectKey, string) lease.State { return lease.Alive }
-
-// A waitingGauge has the last number of Workspaces that wait.
-type waitingGauge struct {
-	claim.Metrics
-
-	waiting int
+	state lease.State
 }
 
+func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
+
+// A waitingGauge has the last number of Workspaces that wait, and the number of hand-offs.
+type waitingGauge struct{ waiting, handedOff int }
+
 func (g *waitingGauge) ClaimsWaiting(n int) { g.waiting = n }
+
+func (g *waitingGauge) HandedOff(string, time.Duration) { g.handedOff++ }
 
 // TestGoneWhileWaiting removes a Workspace from the cache while it is decided that it waits: the event
 // about that came too early to end the wait.
@@ -107,7 +109,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 	gauge := &waitingGauge{}
 	informers := &informertest.FakeInformers{Scheme: scheme}
 	i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: informers, ws: ws}}}
-	i.claims = claim.New(shard.ID{}, "", aliveLeases{}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).Build(), claim.Options{Locks: statelock.NewFailedRuns(), Recorder: event.NewNopRecorder(), Metrics: gauge})
+	i.claims = claim.New(shard.ID{}, "", &stubLeases{state: lease.Alive}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(ws).Build(), claim.Options{Locks: statelock.NewFailedRuns(), Recorder: event.NewNopRecorder(), Metrics: gauge})
 	r := i.withClaims(stubScheduler{}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
 
 	for _, want := range []int{1, 0} {
@@ -184,6 +186,66 @@ func TestReads(t *testing.T) {
 				t.Errorf("\n%s\nReconcile(...): want %d requests for the Workspace, got %d", tc.reason, tc.want, requests)
 			}
 		})
+	}
+}
+
+// TestReadsWhileWaiting counts the requests of an unsharded instance for a Workspace that a shard has
+// claimed.
+func TestReadsWhileWaiting(t *testing.T) {
+	t.Parallel()
+
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ws, requests := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "uid"}}, 0
+	cached := singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: ws}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			requests++
+
+			return cached.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+
+	leases, gauge := &stubLeases{}, &waitingGauge{}
+	i := &instance{o: &Options{}, mgr: cacheManager{cache: cached}}
+	i.claims = claim.New(shard.ID{}, "", leases, nil, kube, claim.Options{Locks: statelock.NewFailedRuns(), Recorder: event.NewNopRecorder(), Metrics: gauge, RetryPeriod: time.Second})
+	r := i.withClaims(stubScheduler{managed: statusclient.NewClient(kube, nil)}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
+
+	type want struct {
+		Requests, Waiting, HandedOff int
+
+		// Again says that the Workspace is checked again after five to ten retry periods.
+		Again bool
+	}
+
+	for _, step := range []struct {
+		reason string
+		holder string
+		state  lease.State
+		want   want
+	}{
+		{reason: "The first decision is for the latest version.", holder: "b", state: lease.Alive, want: want{Requests: 1, Waiting: 1, Again: true}},
+		{reason: "A change of the claim would be an event.", holder: "b", state: lease.Alive, want: want{Waiting: 1, Again: true}},
+		{reason: "Its Lease cannot be read.", holder: "b", state: lease.Unknown, want: want{Waiting: 1, Again: true}},
+		{reason: "Another instance has claimed it.", holder: "c", state: lease.Alive, want: want{Waiting: 1, Again: true}},
+		{reason: "Only a read from the API server proves that there is no other claim.", holder: "c", state: lease.Dead, want: want{Requests: 1, HandedOff: 1}},
+		{reason: "It does not wait any more.", holder: "c", state: lease.Dead, want: want{Requests: 1, HandedOff: 1}},
+	} {
+		requests, leases.state = 0, step.state
+		ws.SetOwnership(commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease", Holder: step.holder}})
+
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got := want{Requests: requests, Waiting: gauge.waiting, HandedOff: gauge.handedOff, Again: result.RequeueAfter >= 5*time.Second && result.RequeueAfter <= 10*time.Second}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s\nReconcile(...): -want, +got:\n%s", step.reason, diff)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package claim
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwait "k8s.io/apimachinery/pkg/util/wait"
@@ -82,9 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil
 	case Wait, WaitForUnsharded:
-		r.claims.notify(name, o, a, s)
-
-		return reconcile.Result{RequeueAfter: apiwait.Jitter(5*r.claims.RetryPeriod, 1)}, nil
+		return reconcile.Result{RequeueAfter: r.wait(name, o, a, s)}, nil
 	case Release:
 		r.claims.held.leave(name, "")
 	case Ignore:
@@ -92,6 +91,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 
 	return reconcile.Result{}, nil
+}
+
+// Waits says whether a Workspace that waited at the last decision has to wait still, and returns the
+// delay of its next check. An unsharded instance passes the Workspace of its cache, so that checks cost
+// no reads. It may be an older version than the one that Reconcile reads: a change of its claim is
+// another event. The first decision is left to Reconcile: most claims that an unsharded instance finds
+// are those of dead instances, and it would read their Leases twice.
+func (r *Reconciler) Waits(ctx context.Context, o Object) (time.Duration, bool) {
+	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
+	if !r.claims.waits.has(name, o.GetUID()) {
+		return 0, false
+	}
+
+	s := r.claims.situation(ctx, name, o)
+	if Decide(s) != Wait {
+		return 0, false
+	}
+
+	return r.wait(name, o, Wait, s), true
+}
+
+// wait records that a Workspace waits, and returns the delay of its next check.
+func (r *Reconciler) wait(name ref, o Object, a Action, s Situation) time.Duration {
+	r.claims.notify(name, o, a, s)
+
+	return apiwait.Jitter(5*r.claims.RetryPeriod, 1)
 }
 
 // proceed passes a Workspace on, unless it has left since the decision.

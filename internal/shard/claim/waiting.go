@@ -152,6 +152,16 @@ func (l *waits) since(r ref, uid types.UID, c Claim) time.Duration {
 	return l.now().Sub(w.since)
 }
 
+// has says whether a Workspace waits.
+func (l *waits) has(r ref, uid types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	w, ok := l.waiting[r]
+
+	return ok && w.uid == uid
+}
+
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If
 // again is zero, it is never repeated.
 func (l *waits) due(r ref, uid types.UID, text string, again time.Duration) bool {
