@@ -149,6 +149,8 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 
 		if o.GetOwnership().Claim == nil {
 			if after, waits := r.Waits(o); waits {
+				i.claims.Released(o)
+
 				return reconcile.Result{RequeueAfter: after}, nil
 			}
 		} else if after, waits := claimed.Waits(ctx, o); waits {

@@ -125,6 +125,46 @@ func TestGoneWhileWaiting(t *testing.T) {
 	}
 }
 
+// TestReleased releases a Workspace that an unsharded instance waits for. It is settled, so that nothing
+// else happens until its next poll.
+func TestReleased(t *testing.T) {
+	t.Parallel()
+
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "uid"}}
+	claimed := ws.DeepCopy()
+	claimed.SetOwnership(commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "lease", Holder: "another"}})
+
+	gauge := &waitingGauge{}
+	i := &instance{o: &Options{}}
+	i.claims = claim.New(shard.ID{}, "", &stubLeases{state: lease.Alive}, nil, fake.NewClientBuilder().WithScheme(scheme).WithObjects(claimed).Build(), claim.Options{Locks: statelock.NewFailedRuns(), Recorder: event.NewNopRecorder(), Metrics: gauge})
+	r := i.withClaims(stubScheduler{waits: true}, workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}})
+
+	for _, step := range []struct {
+		reason string
+		cached *clusterv1beta1.Workspace
+		want   waitingGauge
+	}{
+		{reason: "A shard has claimed it.", cached: claimed, want: waitingGauge{waiting: 1}},
+		{reason: "The shard has released it.", cached: ws, want: waitingGauge{handedOff: 1}},
+		{reason: "It did not wait any more.", cached: ws, want: waitingGauge{handedOff: 1}},
+	} {
+		i.mgr = cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: step.cached}}
+
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ws)}); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(step.want, *gauge, cmp.AllowUnexported(waitingGauge{})); diff != "" {
+			t.Errorf("%s\nmetrics: -want, +got:\n%s", step.reason, diff)
+		}
+	}
+}
+
 // TestReads counts the requests of an unsharded instance for a Workspace.
 func TestReads(t *testing.T) {
 	t.Parallel()

@@ -344,6 +344,14 @@ func (c *Claims) Left(o client.Object) {
 	}
 }
 
+// Released ends the wait of a Workspace without a claim, if it waited. A Reconciler does that, too, but
+// an unsharded instance that has nothing to do does not pass the Workspace to one.
+func (c *Claims) Released(o client.Object) {
+	if r, ok := c.refOf(o); ok {
+		c.handedOff(r, Situation{Me: c.me})
+	}
+}
+
 // release releases a Workspace that has left, unless work on it is in progress.
 func (c *Claims) release(ctx context.Context, r ref) error {
 	uid, unsure, ok := c.held.leavable(r)
