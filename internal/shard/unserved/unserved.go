@@ -195,7 +195,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 
 func describe(reason string, o *metav1.PartialObjectMetadata) error {
 	if reason == ReasonNoCatchAll {
-		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all or its --shard-range", shard.LabelKey)
+		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all or its --shard-range. With --assign-shards, it waits for the instance that assigns shards to write the label", shard.LabelKey)
 	}
 
 	name := o.GetLabels()[shard.LabelKey]

@@ -251,7 +251,7 @@ func testWhatPeopleRead(t *testing.T, f *fixture) {
 				t.Errorf("an instance serves it: %q", events)
 			}
 		case "":
-			expectText(t, events, "Warning NobodyServes", "no label "+shard.LabelKey, "--shard-catch-all")
+			expectText(t, events, "Warning NobodyServes", "no label "+shard.LabelKey, "--shard-catch-all", "With --assign-shards, it waits")
 		default:
 			expectText(t, events, "Warning NobodyServes", "--shard-name="+label, shard.LabelKey)
 		}
