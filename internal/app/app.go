@@ -97,7 +97,8 @@ type instance struct {
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 
-	// unlimited is the client of claims and of the assigner, which has its own limit.
+	// unlimited is the client of claims, of the observer of Leases, and of the writes of the assigner. The
+	// assigner limits its writes of labels itself.
 	unlimited client.Client
 
 	leases *lease.Observer

@@ -38,8 +38,8 @@ import (
 // A creation and a deletion need about a dozen requests each, and the CLI takes a tenth of a second
 // for a small module. With fewer requests than these per worker, bursts of Workspaces would wait
 // for the limit and not for the CLI. The limit is for an instance that goes wrong. It applies to
-// each kind of object: controller-runtime has a REST client for each, and no shared limit. Claims and
-// the assigner have a client without a limit.
+// each kind of object: controller-runtime has a REST client for each, and no shared limit. Claims, the
+// reads of the Leases of other instances, and the writes of the assigner have a client without a limit.
 const (
 	qpsOfWorker   = 20
 	burstOfWorker = 40

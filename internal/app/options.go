@@ -124,7 +124,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
 	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. With the default, an unsharded instance without --leader-election counts as dead after 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
 	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", "40s", &o.Lease.RenewDeadline)
-	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, and looks at those of others that it waits for.", "2s", &o.Lease.RetryPeriod)
+	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, or tries to take it. A Workspace that waits for another instance is checked after five to ten of these periods.", "2s", &o.Lease.RetryPeriod)
 	// This flag is for tests: an unsharded instance uses five minutes.
 	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
