@@ -57,8 +57,9 @@ func (p *Pruner) Start(ctx context.Context) error {
 
 // prune refreshes the packages that are in use, and removes the expired ones.
 //
-// An init may be about to use an expired package at the very moment of its removal. Then it fails,
-// or plan asks for another init. The next one does not find the package, and downloads it.
+// An init marks a package as used when it has installed it. Before that, a package that expires, or that
+// exceeds the limit of the size, may be removed. Then the init fails, or plan asks for another one. The
+// next one does not find the package, and downloads it.
 func (p *Pruner) prune() error {
 	s := newStore(p.cache, "")
 
@@ -69,7 +70,7 @@ func (p *Pruner) prune() error {
 
 	for _, dir := range dirs {
 		for _, linked := range list(filepath.Join(dir, providersDir)) {
-			if target, err := os.Readlink(linked.dir); err == nil && filepath.Dir(target) == s.files.Dir {
+			if target, err := os.Readlink(linked.dir); err == nil && s.owns(target) {
 				s.touch(target)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -84,17 +85,53 @@ func TestPruner(t *testing.T) {
 	})
 }
 
-// TestPrunerOfInit ensures that a package that an init uses stays, regardless of its age.
+// expectYoung fails the test unless exactly these packages were used lately.
+func expectYoung(t *testing.T, cache, what string, want ...string) {
+	t.Helper()
+
+	var got []string
+
+	for _, name := range stored(t, cache) {
+		info, err := os.Stat(newStore(cache, "").files.Path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if time.Since(info.ModTime()) < minRetention {
+			got = append(got, name)
+		}
+	}
+
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("young packages %s: -want, +got:\n%s", what, diff)
+	}
+}
+
+// TestPrunerOfInit ensures that an init protects the packages that it installs, and no others.
 func TestPrunerOfInit(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
-		f.add(t, "a", "1.0.0", []byte("a"))
+		f.add(t, "a", "1.0.0", []byte("old"))
 		f.place(t, require("a", "1.0.0")).mustInit(t)
 
-		names := stored(t, f.cache)
-		setAge(t, f.cache, 2*maxUnused, names...)
+		old := stored(t, f.cache)
 
-		p := f.place(t, require("a", "1.0.0"))
+		f.add(t, "a", "1.1.0", []byte("new"))
+
+		first := f.place(t, require("a", "1.1.0"))
+		first.mustInit(t)
+
+		used := filepath.Base(first.provider(t, "a", "1.1.0"))
+
+		setAge(t, f.cache, maxUnused-time.Hour, old[0], used)
+		f.place(t, require("a", "~> 1.0")).mustInit(t)
+
+		expectYoung(t, f.cache, "after an init that may install two, and installs one of them", used)
+
+		// An init does not use a package that a Pruner may remove in the meantime.
+		setAge(t, f.cache, maxUnused+time.Hour, old[0], used)
+
+		p := f.place(t, require("a", "~> 1.0"))
 
 		err := Init(t.Context(), p.run, func(env []string) error {
 			prune(t, f.cache)
@@ -105,28 +142,29 @@ func TestPrunerOfInit(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1}, f.downloaded()); diff != "" {
+		expectYoung(t, f.cache, "after an init that downloads one again", used)
+
+		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1, "a_1.1.0.zip": 2}, f.downloaded()); diff != "" {
 			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 
-		// The same is true of a package that is installed again, by a run that did not use it
-		// before.
-		setAge(t, f.cache, 2*maxUnused, names...)
+		// A package that is installed again, by a run that did not use it before, stays.
+		setAge(t, f.cache, 2*maxUnused, used)
 
 		s := newStore(f.cache, "other")
 		copied := filepath.Join(t.TempDir(), "copy")
 
-		if err := os.CopyFS(copied, os.DirFS(s.files.Path(names[0]))); err != nil {
+		if err := os.CopyFS(copied, os.DirFS(s.files.Path(used))); err != nil {
 			t.Fatal(err)
 		}
 
-		if _, err := s.add(pkg{address: "r/h/a", version: "1.0.0", platform: "p", dir: copied}); err != nil {
+		if _, err := s.add(pkg{address: "r/h/a", version: "1.1.0", platform: "p", dir: copied}); err != nil {
 			t.Fatal(err)
 		}
 
 		prune(t, f.cache)
 
-		expectPackages(t, f.cache, "that were installed again", 1)
+		expectStored(t, f.cache, "that were installed again", used)
 	})
 }
 

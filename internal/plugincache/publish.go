@@ -30,6 +30,10 @@ func (s *store) publish(r Run) error {
 				r.observe(true)
 			}
 
+			if s.owns(linked) {
+				s.touch(linked)
+			}
+
 			if err := relink(linked, p.dir); err != nil {
 				return err
 			}

@@ -88,14 +88,15 @@ func newStore(cache, origin string) *store {
 	}
 }
 
-// packages returns the packages of the origin, then the foreign packages in the plugin cache.
+// packages returns the packages of the origin, except those that are too old because a Pruner may remove
+// them at any time, then the foreign packages in the plugin cache.
 func (s *store) packages() []pkg {
 	var all []pkg
 
 	for _, p := range list(s.origin) {
 		// The link is resolved once: it may be replaced.
 		dir, err := os.Readlink(p.dir)
-		if err != nil {
+		if err != nil || s.files.Use(filepath.Base(dir), func(string) error { return nil }) != nil {
 			continue
 		}
 
@@ -140,14 +141,16 @@ func list(dir string) []pkg {
 	return all
 }
 
-// populate makes a plugin cache in dir that has the acceptable packages.
+// populate makes a plugin cache in dir that has the acceptable packages. It does not mark them as used:
+// the run installs only some of them, and publish marks those. Otherwise each init would protect all
+// packages of the origin, among them the old versions that nothing uses any more.
 func (s *store) populate(dir string, accept func(pkg) bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 
 	for _, p := range s.packages() {
-		if !accept(p) || !p.foreign && !s.touch(p.dir) {
+		if !accept(p) {
 			continue
 		}
 
@@ -190,11 +193,12 @@ func (s *store) add(p pkg) (string, error) {
 	return dir, nil
 }
 
-// touch marks a package as used, so that it is kept for minRetention, and says whether it exists. A
-// package that cannot be marked for lack of permission can still be used.
-func (s *store) touch(dir string) bool {
-	return !errors.Is(s.files.Touch(filepath.Base(dir)), fs.ErrNotExist)
-}
+// touch marks a package as used, so that it is kept for minRetention. A package that cannot be marked for
+// lack of permission can still be used.
+func (s *store) touch(dir string) { _ = s.files.Touch(filepath.Base(dir)) }
+
+// owns says whether a directory is a package in the store, according to its path.
+func (s *store) owns(dir string) bool { return filepath.Dir(dir) == s.files.Dir }
 
 // lockPath returns the path of the lock of a provider. The number of locks is limited, because
 // their files are never removed: two providers rarely share one.
