@@ -153,8 +153,9 @@ func (d *Dir) RemoveSecrets() error {
 }
 
 // Forget removes files that may contain credentials although no run is in progress: the inputs,
-// and what init has left, which includes the configuration of the backend. It does not remove states.
-// The next user of the directory writes the inputs and initializes again.
+// and what init has left, which includes the configuration of the backend. It does not remove states,
+// nor the record of a backend "local". The next user of the directory writes the inputs and initializes
+// again.
 func (d *Dir) Forget() error {
 	// This goes first, so that a failed later step leaves no record of missing files.
 	if err := d.ClearInitialized(); err != nil {
@@ -173,8 +174,13 @@ func (d *Dir) Forget() error {
 			return fs.SkipDir
 		case e.IsDir() && e.Name() == dataDir:
 			// The addresses of modules may contain tokens. Other files may be the states of a local
-			// backend.
-			for _, written := range []string{"terraform.tfstate", "modules"} {
+			// backend. Its record has no credentials, and nothing else says where its state is.
+			forgotten := []string{"modules"}
+			if _, local := localBackend(d.dir, filepath.Dir(name)); !local {
+				forgotten = append(forgotten, localName)
+			}
+
+			for _, written := range forgotten {
 				if err := d.dir.RemoveAll(filepath.Join(name, written)); err != nil {
 					return fmt.Errorf("cannot remove backend configuration: %w", err)
 				}

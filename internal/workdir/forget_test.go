@@ -15,6 +15,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
+// localRecord is what init records of a backend "local" with a path.
+const localRecord = `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`
+
 func TestForget(t *testing.T) {
 	t.Parallel()
 
@@ -46,6 +49,11 @@ func TestForget(t *testing.T) {
 			present: files{".terraform/states/prod.tfstate": "state"},
 			want:    files{".terraform/states/prod.tfstate": "state"},
 		},
+		"Path": {
+			reason:  "Only the record of a local backend says where its state is. It has no credentials.",
+			present: files{".terraform/terraform.tfstate": localRecord, ".terraform/modules/modules.json": "{}"},
+			want:    files{".terraform/terraform.tfstate": localRecord},
+		},
 		"Nothing": {
 			reason: "The directory may be empty.",
 			want:   files{},
@@ -75,6 +83,28 @@ func TestForget(t *testing.T) {
 				t.Errorf("%s\nInitialized(...): want none, got %q", tc.reason, got)
 			}
 		})
+	}
+}
+
+// TestForgetThenRemove removes a directory after its secrets: the state in it stays.
+func TestForgetThenRemove(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	d := dirOf(t, r, uidA)
+	filesystem.Write(t, d.Path(), files{".terraform/terraform.tfstate": localRecord, "team.state": "state"})
+
+	if err := d.Forget(); err != nil {
+		t.Fatal(err)
+	}
+
+	if gone, err := r.Remove(uidA); !gone || err != nil {
+		t.Errorf("Remove(...): want it to go, got %t and error %v", gone, err)
+	}
+
+	want := files{".unsaved-states/" + uidA + "/team.state": "state"}
+	if diff := cmp.Diff(want, filesystem.Read(t, r.Path())); diff != "" {
+		t.Errorf("files: -want, +got:\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -159,9 +160,9 @@ func isStateName(name string) bool {
 	return name == localName || strings.HasPrefix(name, unsavedName)
 }
 
-// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
-// "local" gives it a name that is not one of a state.
-func (r *Root) keepLocalState(uid, dir string) error {
+// localBackend says whether init has recorded a backend "local" in a directory, and returns the path that
+// the backend gives to the state. A directory without a readable record has no backend.
+func localBackend(root *os.Root, dir string) (file string, ok bool) {
 	record := struct {
 		Backend struct {
 			Type   string `json:"type"`
@@ -171,13 +172,22 @@ func (r *Root) keepLocalState(uid, dir string) error {
 		} `json:"backend"`
 	}{}
 
-	// A directory without a readable record has no backend.
-	data, err := regular.ReadIn(r.dir, path.Join(dir, dataDir, localName), regular.MiB)
-	if err != nil || json.Unmarshal(data, &record) != nil || record.Backend.Type != "local" || record.Backend.Config.Path == "" {
-		return nil //nolint:nilerr // See above.
+	data, err := regular.ReadIn(root, path.Join(dir, dataDir, localName), regular.MiB)
+	if err != nil || json.Unmarshal(data, &record) != nil {
+		return "", false
 	}
 
-	file := record.Backend.Config.Path
+	return record.Backend.Config.Path, record.Backend.Type == "local"
+}
+
+// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
+// "local" gives it a name that is not one of a state.
+func (r *Root) keepLocalState(uid, dir string) error {
+	file, ok := localBackend(r.dir, dir)
+	if !ok || file == "" {
+		return nil
+	}
+
 	if !path.IsAbs(file) {
 		file = path.Join(r.Path(), dir, file)
 	}
