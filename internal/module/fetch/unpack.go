@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
@@ -61,8 +63,9 @@ func unpackTo(dst string, fill func(*unpacker) error) error {
 // add adds an entry, with the content of r if it is a file. The last entry of a name counts. An entry
 // replaces a link of the same name. Nothing is written through a link that leads out.
 func (u *unpacker) add(e entry, r io.Reader) error {
-	if u.entries++; u.entries > u.maxEntries {
-		return errors.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
+	// A deeper directory cannot be opened by its path, and the time to walk it is quadratic.
+	if len(e.name) >= unix.PathMax {
+		return errors.Errorf("the archive has a name with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
 	}
 
 	// os.Root confines all names. The meaning of two dots depends on links, so that they are
@@ -72,6 +75,17 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	}
 
 	name := path.Clean(e.name)
+
+	// The entry counts, and so does each directory that is made for it.
+	u.entries++
+	for dir := path.Dir(name); dir != "." && u.missing(dir); dir = path.Dir(dir) {
+		u.entries++
+	}
+
+	if u.entries > u.maxEntries {
+		return errors.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
+	}
+
 	if e.mode.IsDir() {
 		return u.root.MkdirAll(name, 0o700)
 	}
@@ -94,6 +108,12 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	}
 
 	return errors.Errorf("entry %q is neither a file, a directory nor a link", e.name)
+}
+
+func (u *unpacker) missing(name string) bool {
+	_, err := u.root.Lstat(name)
+
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // link makes a hard link. It counts like a file of the same size, which it becomes in a copy of the

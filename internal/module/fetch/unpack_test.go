@@ -154,6 +154,23 @@ func TestUnpack(t *testing.T) {
 			limits:  limits{2, 10},
 			err:     "the archive has more than 2 files",
 		},
+		"TooManyParents": {
+			reason:  "So do directories without an entry.",
+			entries: []packed{file("a/b/c", "")},
+			limits:  limits{2, 10},
+			err:     "the archive has more than 2 files",
+		},
+		"SameParent": {
+			reason:  "A directory without an entry counts once.",
+			entries: []packed{file("a/b", "b"), file("a/c", "c")},
+			limits:  limits{3, 10},
+			want:    map[string]string{"a/b": "-rw-r--r-- b", "a/c": "-rw-r--r-- c"},
+		},
+		"LongName": {
+			reason:  "A longer name than the kernel allows makes a directory that is too deep to be read.",
+			entries: []packed{file(strings.Repeat("a/", unix.PathMax/2)+"b", "")},
+			err:     "the archive has a name with 4097 bytes",
+		},
 	}
 
 	for name, tc := range cases {
