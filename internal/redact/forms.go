@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,7 +45,10 @@ var (
 func (s *Secrets) learn() {
 	s.forms = map[string][]form{}
 
-	for _, c := range s.contents {
+	// Several references may lead to the same value.
+	contents := slices.SortedFunc(slices.Values(s.contents), bytes.Compare)
+
+	for _, c := range slices.CompactFunc(contents, bytes.Equal) {
 		s.content(string(c))
 	}
 
@@ -56,13 +60,16 @@ func (s *Secrets) learn() {
 func (s *Secrets) content(text string) {
 	s.secret(text)
 
+	// Equal lines count once: the forms of a short line take much more memory than the line.
+	lines := slices.Compact(slices.Sorted(strings.Lines(text)))
+
 	if strings.Contains(strings.TrimSpace(text), "\n") {
-		for line := range strings.Lines(text) {
+		for _, line := range lines {
 			s.secret(line)
 		}
 	}
 
-	for line := range strings.Lines(text) {
+	for _, line := range lines {
 		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
 			s.secret(strings.TrimRight(m[1], ",;"))
 		}
@@ -119,11 +126,17 @@ func (s *Secrets) secret(text string) {
 		s.know(form)
 	}
 
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 {
-			if before == 0 || len(text) <= maxAligned {
-				s.know(encoded(encoding, text, before))
-			}
+	for before := range 3 {
+		if before > 0 && len(text) > maxAligned {
+			break
+		}
+
+		standard := encoded(text, before)
+		s.know(standard)
+
+		// Most encodings are the same for URLs.
+		if urls := strings.ReplaceAll(strings.ReplaceAll(standard, "+", "-"), "/", "_"); urls != standard {
+			s.know(urls)
 		}
 	}
 }
@@ -167,7 +180,10 @@ func escaped(text string) []string {
 		}
 	}
 
-	return forms
+	// Most texts have the same form in several of these languages.
+	slices.Sort(forms)
+
+	return slices.Compact(forms)
 }
 
 func inGo(text string) string { return unwrap(strconv.Quote(text)) }
@@ -199,8 +215,8 @@ func unwrap(text string) string { return text[1 : len(text)-1] }
 
 // encoded returns the characters that encode the text, independently of the bytes around it, if
 // the supplied number of bytes precedes it. Each character stands for six bits.
-func encoded(e *base64.Encoding, text string, before int) string {
-	all := e.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
+func encoded(text string, before int) string {
+	all := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
 
 	return all[(before*8+5)/6 : (before+len(text))*8/6]
 }

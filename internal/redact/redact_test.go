@@ -140,6 +140,12 @@ func TestText(t *testing.T) {
 			text:     "aHVudGVyMjItYW5kLW1vcmU= and, with a user before it, bWU6aHVudGVyMjItYW5kLW1vcmU=",
 			want:     "(sensitive)U= and, with a user before it, bWU6(sensitive)U=",
 		},
+		"Base64URL": {
+			reason:   "The encoding may be that of URLs.",
+			contents: []string{"hunter>>>???22"},
+			text:     "aHVudGVyPj4+Pz8/MjI= is aHVudGVyPj4-Pz8_MjI=",
+			want:     "(sensitive)I= is (sensitive)I=",
+		},
 		"LongestFirst": {
 			reason:   "A secret that begins like another one is hidden as a whole.",
 			contents: []string{"hunter22", "hunter22-and-more"},
@@ -230,6 +236,23 @@ func TestLine(t *testing.T) {
 				t.Errorf("\n%s\nLine(%q): want %q, got %q", tc.reason, tc.line, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestEqual tests that equal contents, and equal lines, are in memory once.
+func TestEqual(t *testing.T) {
+	t.Parallel()
+
+	content := strings.Repeat("correct horse\n", 100)
+
+	s := newSecrets(content, content)
+	if got, want := s.Text("a correct horse"), "a (sensitive)"; got != want {
+		t.Errorf("Text(): want %q, got %q", want, got)
+	}
+
+	// One is the content, and one the line.
+	if len(s.spaced) != 2 {
+		t.Errorf("texts with white space in a content with one line: want 2, got %d", len(s.spaced))
 	}
 }
 
