@@ -28,7 +28,7 @@ func TestOrigin(t *testing.T) {
 		f.place(t, module).mustInit(t)
 
 		same := f.place(t, module)
-		same.run.Env = append(same.run.Env, "TF_VAR_x=y", "AWS_PROFILE=z", "TF_CLI_ARGS_plan=-refresh=false")
+		same.run.Env = append(same.run.Env, "TF_VAR_x=y", "AWS_PROFILE=z", "TF_CLI_ARGS_plan=-refresh=false", "TF_HTTP_ADDRESS=https://example.org/z", "TF_ENCRYPTION=# z")
 		same.mustInit(t)
 
 		f.expectDownloads(t, "with the same configuration of the CLI", "a", 1)

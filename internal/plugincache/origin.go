@@ -62,6 +62,8 @@ func decidesOrigin(name string) bool {
 	switch {
 	case strings.HasPrefix(name, "TF_VAR_"), strings.HasPrefix(name, "TF_LOG"):
 		return false
+	case strings.HasPrefix(name, "TF_HTTP_"), name == "TF_ENCRYPTION":
+		return false // They are about the state of one Workspace.
 	case name == configVariable, name == oldConfigVariable:
 		return false // The content of the file counts, not its path.
 	case name == Variable, name == mayBreakVariable:

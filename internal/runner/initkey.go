@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,6 +48,10 @@ func (r *Runner) backendKey() string {
 	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile), workdir.Encode(r.Inputs.initEnv(), r.initWords()))
 }
 
+// initVariable matches variables that decide which modules may be fetched, and from where, and which state
+// is read. Variables that decide where providers come from are part of plugincache.Origin.
+var initVariable = regexp.MustCompile(`^(?:GIT_|AWS_|GOOGLE_|TF_HTTP_|TF_ENCRYPTION=)`)
+
 // newInitKey returns a digest of everything that init depends on: all files that it may read, the
 // settings that decide where providers and modules come from, and the environment that the
 // Workspace asks for, which has credentials of backends and of module sources. Workspaces that
@@ -80,10 +85,9 @@ func (r *Runner) newInitKey() (string, error) {
 
 	env := r.Inputs.initEnv()
 
-	// Instances that share a volume may differ in the variables that decide which modules may be
-	// fetched, and from where.
+	// Instances that share a volume may differ in these variables.
 	for _, kv := range r.Environ {
-		if strings.HasPrefix(kv, "GIT_") || strings.HasPrefix(kv, "AWS_") || strings.HasPrefix(kv, "GOOGLE_") {
+		if initVariable.MatchString(kv) {
 			env = append(env, kv)
 		}
 	}

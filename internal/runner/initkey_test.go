@@ -134,6 +134,8 @@ func TestInitKey(t *testing.T) {
 		"Proxy":         {reason: "Providers and modules may come from another place.", change: inEnviron("https_proxy=http://proxy")},
 		"GitConfig":     {reason: "Modules may come from another place, too.", change: inEnviron("GIT_CONFIG_GLOBAL=/other")},
 		"Role":          {reason: "Another instance may fetch other modules.", change: inEnviron("AWS_ROLE_ARN=other")},
+		"HTTPBackend":   {reason: "It may also have another backend.", change: inEnviron("TF_HTTP_ADDRESS=https://other")},
+		"Encryption":    {reason: "It may read other states.", change: inEnviron("TF_ENCRYPTION=# other")},
 		"PluginCache":   {reason: "Providers are linked to the plugin cache or not.", change: func(r *Runner) { r.Inputs.pluginCache = false }},
 		"Upgrade":       {reason: "It checks for newer versions.", change: func(r *Runner) { args(&r.Inputs.parameters.InitArgs, "-upgrade") }},
 		"CLIConfigFile": {reason: "It may be anywhere.", inPlace: func(t *testing.T, p *place) func(*Runner) {
