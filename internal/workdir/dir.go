@@ -57,13 +57,18 @@ func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 // later are the names of secret files that the next Sync will get: they count as given, but are
 // not written yet.
 //
-// Names that lead out of the directory, or that are reserved for files of the provider, are
+// Names that lead out of the directory, or that are reserved for files of the provider or the CLI, are
 // refused before anything is written.
 func (d *Dir) Sync(files map[string]File, later ...string) error {
 	listed := newInputs(files, later...)
 	for name := range listed {
 		if err := checkName(name); err != nil {
 			return err
+		}
+
+		// Such a file could replace a state. Records of such files, which are removed, stay readable.
+		if reservedPath(name) {
+			return fmt.Errorf("cannot write %q: the CLI keeps a state or other data under this name: choose another name", name)
 		}
 	}
 

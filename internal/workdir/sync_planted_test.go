@@ -110,6 +110,15 @@ func TestSyncPlanted(t *testing.T) {
 			sync: map[string]File{"main.tf": text("b")},
 			want: want{Err: cmpopts.AnyError, Files: files{"main.tf": "a", "sub/creds": "s"}},
 		},
+		"ManifestOfState": {
+			reason: "A name in the list may be one that is refused now.",
+			plant: func(t *testing.T, dir, _ string) {
+				t.Helper()
+				write(t, filepath.Join(dir, manifestName), `{"inputs": {"terraform.tfstate":{"secret":true},"main.tf":{},"sub/creds":{"secret":true}}}`)
+			},
+			sync: map[string]File{"main.tf": text("b")},
+			want: want{Files: files{"main.tf": "b"}},
+		},
 		"ManifestBroken": {
 			reason: "Without the list, Sync cannot know which files to remove: it fails instead of keeping them.",
 			plant: func(t *testing.T, dir, _ string) {

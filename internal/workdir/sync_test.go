@@ -142,6 +142,8 @@ func TestSyncRefuses(t *testing.T) {
 		"ReservedFuture": {reason: "Names with this prefix belong to the provider, too.", name: ".crossplane.tfplan"},
 		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
 		"ReservedAbove":  {reason: "A reserved name is not allowed for a directory either.", name: ".crossplane-fetch/a"},
+		"State":          {reason: "A file over the state, which is removed after the run, would be the end of the state.", name: "terraform.tfstate"},
+		"UnsavedState":   {reason: "A state that no run could save has this name.", name: "sub/errored.tfstate"},
 	}
 
 	for name, tc := range cases {
