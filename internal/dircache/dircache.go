@@ -83,7 +83,7 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 }
 
 // Put adds an entry to the cache: fill writes it to an empty directory. An existing entry does
-// not change. Put evicts nothing.
+// not change, unless it is too old. Put evicts nothing else.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
@@ -104,6 +104,13 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 	now := time.Now()
 	if err := os.Chtimes(temp, now, now); err != nil {
 		return err
+	}
+
+	// No one uses an entry that is too old, and it would be evicted soon.
+	if info, err := os.Lstat(c.Path(key)); err == nil && age(info) > c.MaxAge {
+		if err := c.Remove(key); err != nil {
+			return err
+		}
 	}
 
 	err := os.Rename(temp, c.Path(key))

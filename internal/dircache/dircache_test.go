@@ -114,6 +114,26 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// TestAddOld ensures that a new entry replaces one that is not used any more.
+func TestAddOld(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+	add(t, c, "key", 2*c.MaxAge)
+
+	if err := c.Add("key", fill("second")); err != nil {
+		t.Error(err)
+	}
+
+	if diff := cmp.Diff([]string{"key"}, filesystem.Names(t, c.Dir)); diff != "" {
+		t.Errorf("entries: -want, +got:\n%s", diff)
+	}
+
+	if data, err := os.ReadFile(filepath.Join(c.Path("key"), "file")); err != nil || string(data) != "second" {
+		t.Errorf("content of an entry in place of an old one: want that of the second, got %q and error %v", data, err)
+	}
+}
+
 // onSize limits the size of a cache to that of all entries, on a file system of n bytes.
 func onSize(n int64) func(c *Cache) {
 	return func(c *Cache) {
