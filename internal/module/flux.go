@@ -45,7 +45,7 @@ func parseFluxReference(module string) (fluxReference, error) {
 		}
 	}
 
-	return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", module)
+	return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", fetch.Redact(module))
 }
 
 // flux returns the artifact of a Flux source.

@@ -222,6 +222,11 @@ func TestFluxErrors(t *testing.T) {
 			module: "default/good",
 			want:   `module "default/good" does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME`,
 		},
+		"AddressOfRemote": {
+			reason: "The message has no token.",
+			module: "git::https://me:sesame@example.org/a",
+			want:   `module "git::https://example.org/a" does not refer to a Flux source`,
+		},
 	}
 
 	for name, tc := range cases {
