@@ -70,8 +70,9 @@ type Run struct {
 // end.
 //
 // Init is safe when others use the same plugin cache, and when the process is killed at any time.
-// An init that needs a provider waits if another init is about to download it. All others do not
-// wait.
+// An init waits if no stored version of a provider meets its requirements, and another init is about to
+// download one. All others do not wait. Without a dependency lock file, the CLI takes the newest version
+// that the constraints allow: shortly after its release, several inits may each download it.
 func Init(ctx context.Context, r Run, init func(env []string) error) error {
 	// The CLI may write to installed providers and so, through a link, to shared files.
 	if err := unlinkProviders(r.Dir); err != nil {
