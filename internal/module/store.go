@@ -60,9 +60,10 @@ func newStore(dir string) *store {
 	}
 }
 
-// storeKey returns the key of the result of a request. The key stands for everything that decides
-// what a fetch may download, including its whole environment: no request gets a tree that it
-// could not download itself. The result must have a revision.
+// storeKey returns the key of the result of a request, which must have a revision. The key stands for the
+// configured credentials and the environment: a request gets no tree that was downloaded with other ones.
+// That is no proof of access. If the address has the ID of a commit, the repository is not asked, and may
+// refuse the same credentials by now.
 func storeKey(r Request, res fetch.Result) string {
 	parts := []string{res.Source, res.Revision, string(r.GitCredentials)}
 
