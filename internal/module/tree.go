@@ -18,8 +18,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// maxNamed is the number of directories that a message names.
-const maxNamed = 5
+const (
+	// maxNamed is the number of directories that a message names.
+	maxNamed = 5
+
+	// maxDepth limits the depth of directories. The time to walk them grows with its square, and
+	// nothing interrupts that.
+	maxDepth = 256
+)
 
 // locate returns the path of the directory sub, which may be a pattern, of the downloaded
 // files. There are no symbolic links in the path below that directory.
@@ -100,9 +106,9 @@ func match(root *os.Root, pattern string) []string {
 	return matches
 }
 
-// checkTree fails if dir contains, at any depth, something that is not allowed in a module: a
-// symbolic link that leads out or in circles, or something that is neither a file, a directory
-// nor a link. A link to a missing target is allowed if it stays inside.
+// checkTree fails if dir contains something that is not allowed in a module: a symbolic link that leads
+// out or in circles, something that is neither a file, a directory nor a link, or too many levels of
+// directories. A link to a missing target is allowed if it stays inside.
 func checkTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -114,6 +120,8 @@ func checkTree(dir string) error {
 		switch {
 		case err != nil:
 			return err
+		case strings.Count(name, "/") > maxDepth:
+			return errors.Errorf("a file is below more than %d directories, which is the limit: %q", maxDepth, path.Base(name))
 		case e.IsDir(), e.Type().IsRegular():
 			return nil
 		case e.Type() == fs.ModeSymlink:

@@ -134,6 +134,15 @@ func TestCheckTree(t *testing.T) {
 			files:  files{"a": "-> b", "b": "-> a"},
 			err:    `symbolic link "a" leads out of the module`,
 		},
+		"Deep": {
+			reason: "This is deeper than all modules of people.",
+			files:  files{strings.Repeat("a/", maxDepth-1) + "b/c.tf": "c"},
+		},
+		"TooDeep": {
+			reason: "The walk would take minutes.",
+			files:  files{strings.Repeat("a/", maxDepth) + "b/c.tf": "c"},
+			err:    `below more than 256 directories, which is the limit: "c.tf"`,
+		},
 	}
 
 	for name, tc := range cases {
