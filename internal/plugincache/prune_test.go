@@ -128,23 +128,12 @@ func TestPrunerOfInit(t *testing.T) {
 
 		expectYoung(t, f.cache, "after an init that may install two, and installs one of them", used)
 
-		// An init does not use a package that a Pruner may remove in the meantime.
+		// Not every cache has a Pruner: a package that is too old can be used.
 		setAge(t, f.cache, maxUnused+time.Hour, old[0], used)
+		f.place(t, require("a", "~> 1.0")).mustInit(t)
+		expectYoung(t, f.cache, "after an init that uses one again", used)
 
-		p := f.place(t, require("a", "~> 1.0"))
-
-		err := Init(t.Context(), p.run, func(env []string) error {
-			prune(t, f.cache)
-
-			return p.exec(t.Context(), env, "init", "-input=false", "-no-color")
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		expectYoung(t, f.cache, "after an init that downloads one again", used)
-
-		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1, "a_1.1.0.zip": 2}, f.downloaded()); diff != "" {
+		if diff := cmp.Diff(map[string]int{"a_1.0.0.zip": 1, "a_1.1.0.zip": 1}, f.downloaded()); diff != "" {
 			t.Errorf("downloads: -want, +got:\n%s", diff)
 		}
 

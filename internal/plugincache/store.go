@@ -88,15 +88,14 @@ func newStore(cache, origin string) *store {
 	}
 }
 
-// packages returns the packages of the origin, except those that are too old because a Pruner may remove
-// them at any time, then the foreign packages in the plugin cache.
+// packages returns the packages of the origin, then the foreign packages in the plugin cache.
 func (s *store) packages() []pkg {
 	var all []pkg
 
 	for _, p := range list(s.origin) {
 		// The link is resolved once: it may be replaced.
 		dir, err := os.Readlink(p.dir)
-		if err != nil || s.files.Use(filepath.Base(dir), func(string) error { return nil }) != nil {
+		if err != nil {
 			continue
 		}
 
