@@ -190,6 +190,9 @@ func TestHangingWrite(t *testing.T) {
 			t.Error("set(...): the members have not changed")
 		}
 
+		version, _ := m.unbalanced()
+		m.settle(version)
+
 		assign("another")
 	})
 

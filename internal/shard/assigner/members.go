@@ -80,8 +80,13 @@ const resync = 10 * time.Minute
 
 // A membership is what the assigner knows about the shards.
 type membership struct {
+	// mu is held for reading during each write of labels, see assign. Only a change of the members waits
+	// for these writes.
 	mu      sync.RWMutex
 	members Members
+
+	// progress guards the rest.
+	progress sync.Mutex
 
 	// version counts the changes of the members.
 	version int
@@ -108,7 +113,12 @@ func (m *membership) set(members Members) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.members, m.version, m.balanced = members, m.version+1, time.Time{}
+	m.members = members
+
+	m.progress.Lock()
+	defer m.progress.Unlock()
+
+	m.version, m.balanced = m.version+1, time.Time{}
 
 	return true
 }
@@ -116,8 +126,8 @@ func (m *membership) set(members Members) bool {
 // unbalanced returns the version of the members, and whether some Workspaces may not be in their
 // place.
 func (m *membership) unbalanced() (version int, due bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.progress.Lock()
+	defer m.progress.Unlock()
 
 	return m.version, m.balanced.IsZero() || time.Since(m.balanced) >= resync
 }
@@ -125,8 +135,8 @@ func (m *membership) unbalanced() (version int, due bool) {
 // settle records that all Workspaces are in their place, unless the members have changed since the
 // supplied version.
 func (m *membership) settle(version int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.progress.Lock()
+	defer m.progress.Unlock()
 
 	if version == m.version {
 		m.balanced = time.Now()
