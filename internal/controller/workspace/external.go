@@ -188,6 +188,9 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 		if !terraform.IsLocked(err) {
 			return p, false, err
 		}
+
+		// A lock without a holder is never removed. It may be the refusal of a right to lock.
+		_, locked = terraform.LockOf(err)
 	}
 
 	// If another process works with the state, a plan without a lock does not disturb it.
@@ -197,7 +200,7 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 		return err
 	})
 
-	return p, suspect, err
+	return p, locked, err
 }
 
 // report writes an observation to the status.

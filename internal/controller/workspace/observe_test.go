@@ -391,6 +391,11 @@ func TestObserveLocked(t *testing.T) {
 	}{
 		"Locked": {reason: "A person held the lock.", err: lockedBy("alice@laptop", time.Now()), want: 2},
 		"Free":   {reason: "There was no lock.", want: 1},
+		"Refused": {
+			reason: "A lock without a holder is never removed. The provider may have no right to lock.",
+			err:    &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Error acquiring the state lock", Detail: "forbidden"}}},
+			want:   1,
+		},
 	}
 
 	for name, tc := range cases {
