@@ -159,8 +159,8 @@ func (d *Dir) RemoveSecrets() error {
 
 // Forget removes files that may contain credentials although no run is in progress: the inputs,
 // and what init has left, which includes the configuration of the backend. It does not remove states,
-// nor the record of a backend "local". The next user of the directory writes the inputs and initializes
-// again.
+// nor the record of where a backend "local" has its state. The next user of the directory writes the
+// inputs and initializes again.
 func (d *Dir) Forget() error {
 	// This goes first, so that a failed later step leaves no record of missing files.
 	if err := d.ClearInitialized(); err != nil {
@@ -181,7 +181,7 @@ func (d *Dir) Forget() error {
 			// The addresses of modules may contain tokens. Other files may be the states of a local
 			// backend. Its record has no credentials, and nothing else says where its state is.
 			forgotten := []string{"modules"}
-			if _, local := localBackend(d.dir, filepath.Dir(name)); !local {
+			if _, ok := d.root.localState(d.uid, filepath.Join(d.uid, filepath.Dir(name))); !ok {
 				forgotten = append(forgotten, localName)
 			}
 

@@ -51,8 +51,13 @@ func TestForget(t *testing.T) {
 		},
 		"Path": {
 			reason:  "Only the record of a local backend says where its state is. It has no credentials.",
-			present: files{".terraform/terraform.tfstate": localRecord, ".terraform/modules/modules.json": "{}"},
-			want:    files{".terraform/terraform.tfstate": localRecord},
+			present: files{".terraform/terraform.tfstate": localRecord, ".terraform/modules/modules.json": "{}", "team.state": "state"},
+			want:    files{".terraform/terraform.tfstate": localRecord, "team.state": "state"},
+		},
+		"PathOfNothing": {
+			reason:  "Init would compare such a record with a backend that was changed elsewhere.",
+			present: files{".terraform/terraform.tfstate": localRecord},
+			want:    files{},
 		},
 		"Nothing": {
 			reason: "The directory may be empty.",

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -160,9 +159,21 @@ func isStateName(name string) bool {
 	return name == localName || strings.HasPrefix(name, unsavedName)
 }
 
-// localBackend says whether init has recorded a backend "local" in a directory, and returns the path that
-// the backend gives to the state. A directory without a readable record has no backend.
-func localBackend(root *os.Root, dir string) (file string, ok bool) {
+// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
+// "local" gives it a name that is not one of a state.
+func (r *Root) keepLocalState(uid, dir string) error {
+	name, ok := r.localState(uid, dir)
+	if !ok || isStateName(path.Base(name)) || !r.mayRecord(name) {
+		return nil
+	}
+
+	return r.keepState(name)
+}
+
+// localState returns the name of the state to which init has given a path in dir, below the directory of
+// the Workspace with this UID, for a backend "local". It returns false if there is no such state, or if it
+// is outside of the directory, where it stays.
+func (r *Root) localState(uid, dir string) (string, bool) {
 	record := struct {
 		Backend struct {
 			Type   string `json:"type"`
@@ -172,37 +183,25 @@ func localBackend(root *os.Root, dir string) (file string, ok bool) {
 		} `json:"backend"`
 	}{}
 
-	data, err := regular.ReadIn(root, path.Join(dir, dataDir, localName), regular.MiB)
-	if err != nil || json.Unmarshal(data, &record) != nil {
+	// A directory without a readable record has no backend.
+	data, err := regular.ReadIn(r.dir, path.Join(dir, dataDir, localName), regular.MiB)
+	if err != nil || json.Unmarshal(data, &record) != nil || record.Backend.Type != "local" || record.Backend.Config.Path == "" {
 		return "", false
 	}
 
-	return record.Backend.Config.Path, record.Backend.Type == "local"
-}
-
-// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
-// "local" gives it a name that is not one of a state.
-func (r *Root) keepLocalState(uid, dir string) error {
-	file, ok := localBackend(r.dir, dir)
-	if !ok || file == "" {
-		return nil
-	}
-
+	file := record.Backend.Config.Path
 	if !path.IsAbs(file) {
 		file = path.Join(r.Path(), dir, file)
 	}
 
-	// A state outside of the directory stays where it is.
 	name, err := regular.Rel(r.Path(), file)
-	if err != nil || !strings.HasPrefix(name, uid+"/") || isStateName(path.Base(name)) {
-		return nil //nolint:nilerr // There is none, for example.
+	if err != nil || !strings.HasPrefix(name, uid+"/") {
+		return "", false
 	}
 
-	if info, err := r.dir.Lstat(name); err != nil || !info.Mode().IsRegular() || !r.mayRecord(name) {
-		return nil //nolint:nilerr // There is none.
-	}
+	info, err := r.dir.Lstat(name)
 
-	return r.keepState(name)
+	return name, err == nil && info.Mode().IsRegular()
 }
 
 // mayRecord says whether a state may have resources. Only a state that is read, of a known version
