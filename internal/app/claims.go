@@ -128,8 +128,8 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 	}), kind.GroupVersionKind, kind.Object)
 
 	// Most Workspaces need nothing when the instance starts, and many have to wait when a lot are
-	// created: the cache is enough to know that. One that another instance has claimed must not wait
-	// for a slot: when it got one, it would not use it. While it waits, the cache is enough, too.
+	// created: the cache is enough to know that. A Workspace with a claim does not ask for an apply slot,
+	// since it could not use it. If it already waits for the holder, the cache is enough, too.
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
 		if !ok {
@@ -153,7 +153,7 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 
 				return reconcile.Result{RequeueAfter: after}, nil
 			}
-		} else if after, waits := claimed.Waits(ctx, o); waits {
+		} else if after, waits := claimed.StillWaits(ctx, o); waits {
 			return reconcile.Result{RequeueAfter: after}, nil
 		}
 

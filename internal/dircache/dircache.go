@@ -106,7 +106,7 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 		return err
 	}
 
-	// No one uses an entry that is too old, and it would be evicted soon.
+	// Use refuses an entry that is too old, and it would be evicted soon.
 	if info, err := os.Lstat(c.Path(key)); err == nil && age(info) > c.MaxAge {
 		if err := c.Remove(key); err != nil {
 			return err

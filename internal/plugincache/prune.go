@@ -57,9 +57,9 @@ func (p *Pruner) Start(ctx context.Context) error {
 
 // prune refreshes the packages that are in use, and removes the expired ones.
 //
-// An init marks a package as used when it has installed it. Before that, a package that expires, or that
-// exceeds the limit of the size, may be removed. Then the init fails, or plan asks for another one. The
-// next one does not find the package, and downloads it.
+// An init marks a package as used when it has installed it. Before that, an expired package, or one that
+// is evicted because the cache is too large, may be removed. Then the init fails, or plan asks for
+// another one. The next one does not find the package, and downloads it.
 func (p *Pruner) prune() error {
 	s := newStore(p.cache, "")
 

@@ -51,8 +51,8 @@ func (r Run) needs(ctx context.Context) requirements {
 	return all
 }
 
-// missingFrom returns the addresses for which no acceptable package fulfils the requirements. The registry
-// is not asked: an address is not missing if only an older version than the newest one is there.
+// missingFrom returns the addresses for which no acceptable package fulfils the requirements. The
+// registry is not asked: an older version that fulfils them is enough.
 func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(r)), func(address string) bool {
 		return slices.ContainsFunc(packages, func(p pkg) bool {

@@ -242,7 +242,7 @@ type Observation struct {
 	// Deleted says that the Terraform workspace was deleted.
 	Deleted bool
 
-	// Locked says that the state was locked. The holder may turn out to be dead.
+	// Locked says that the state was locked by a named holder, which may turn out to be dead.
 	Locked bool
 
 	// Source is the address that the module was fetched from.

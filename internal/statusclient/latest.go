@@ -32,9 +32,9 @@ func WithLatest(ctx context.Context, o client.Object) context.Context {
 	return context.WithValue(ctx, latestKey{}, &latestObject{of: o, o: o, fresh: true})
 }
 
-// WithObject returns a context for reconciles of this object only, one after the other. Reconcilers
-// read an object by its name, and another one of that name may have replaced it since the decision to
-// reconcile: another instance may have claimed that one. To a Get, it does not exist.
+// WithObject returns a context for reconciles of this object only, one after the other. To a Get, an
+// object of the same name with another UID does not exist. It may have replaced this one since the
+// decision to reconcile, and another instance may have claimed it.
 //
 // The first Get after an update of the status returns a copy of what was written without a request,
 // as after WithLatest.

@@ -66,7 +66,8 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 			return err
 		}
 
-		// Such a file could replace a state. Records of such files, which are removed, stay readable.
+		// Such a file could replace a state. A manifest of an earlier version may list such names, and is
+		// accepted, so that these files are removed.
 		if reservedPath(name) {
 			return fmt.Errorf("cannot write %q: the CLI keeps a state or other data under this name: choose another name", name)
 		}

@@ -159,8 +159,8 @@ func isStateName(name string) bool {
 	return name == localName || strings.HasPrefix(name, unsavedName)
 }
 
-// keepLocalState keeps the state in dir, below the directory of the Workspace with this UID, if a backend
-// "local" gives it a name that is not one of a state.
+// keepLocalState keeps the state of a backend "local" in dir, below the directory of the Workspace with
+// this UID, if keepStates does not recognize it by its name.
 func (r *Root) keepLocalState(uid, dir string) error {
 	name, ok := r.localState(uid, dir)
 	if !ok || isStateName(path.Base(name)) || !r.mayRecord(name) {
@@ -170,9 +170,9 @@ func (r *Root) keepLocalState(uid, dir string) error {
 	return r.keepState(name)
 }
 
-// localState returns the name of the state to which init has given a path in dir, below the directory of
-// the Workspace with this UID, for a backend "local". It returns false if there is no such state, or if it
-// is outside of the directory, where it stays.
+// localState returns the path, below the root, of the state that a backend "local" has according to the
+// record of init in dir. It returns false if there is no such state, or if it is outside of the directory
+// of the Workspace with this UID, where it stays.
 func (r *Root) localState(uid, dir string) (string, bool) {
 	record := struct {
 		Backend struct {

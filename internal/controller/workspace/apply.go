@@ -27,9 +27,9 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	before := ws.GetOwnership()
 
 	if err := e.announce(ctx, ws); err != nil {
-		// Nothing was created. A creation that has begun, without a run record on this disk, would
-		// count as a lost state.
-		e.restore(ctx, ws, before)
+		// Nothing was created. Otherwise the status would say that a creation began. If this disk has no
+		// run record of it, that counts as a lost state.
+		e.restoreOwnership(ctx, ws, before)
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
@@ -84,21 +84,22 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 		return errors.Wrap(err, "cannot record that creation begins")
 	}
 
-	// An apply that makes its own plan does not notice that the state has changed.
-	switch {
-	case e.runner.AppliesPlan():
+	if e.runner.AppliesPlan() {
 		return nil
-	case e.prior.Lineage == "":
-		return e.stillNone(ctx)
-	default:
-		_, err = e.contest(ctx, ws, e.prior.Lineage)
-
-		return err
 	}
+
+	// An apply that makes its own plan does not notice that the state has changed.
+	if e.prior.Lineage == "" {
+		return e.checkNoState(ctx)
+	}
+
+	_, err = e.contest(ctx, ws, e.prior.Lineage)
+
+	return err
 }
 
-// stillNone returns an error if another process has made the state since the plan.
-func (e *external) stillNone(ctx context.Context) error {
+// checkNoState returns an error if there is a state by now: another process has made it since the plan.
+func (e *external) checkNoState(ctx context.Context) error {
 	s, err := e.runner.State(ctx)
 	if err == nil && s.Lineage != "" {
 		err = runner.StateTakenError{}
@@ -115,11 +116,11 @@ func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace,
 		return
 	}
 
-	e.restore(ctx, ws, before)
+	e.restoreOwnership(ctx, ws, before)
 }
 
-// restore removes from the status the record that creation has begun.
-func (e *external) restore(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership) {
+// restoreOwnership removes from the status the record that creation has begun.
+func (e *external) restoreOwnership(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership) {
 	workspace.Restore(ws, before)
 
 	// If this write fails, the next reconcile finds out which Workspace owns the state.

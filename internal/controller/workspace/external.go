@@ -175,7 +175,8 @@ func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
 	return p.Changes || s.Empty() || s.Lineage == ""
 }
 
-// makePlan returns a plan, and whether the state was locked.
+// makePlan returns a plan. locked says that a plan that takes the lock was refused, because of a lock
+// with a named holder.
 func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect bool) (p *terraform.Plan, locked bool, err error) {
 	// After an instance that died, a plan that takes the lock detects a lock that was left.
 	// Otherwise that lock would stay until there is something to apply.
@@ -189,7 +190,8 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 			return p, false, err
 		}
 
-		// A lock without a holder is never removed. It may be the refusal of a right to lock.
+		// Only such a lock is tried again. Without a holder it is never removed, and may mean that the
+		// provider has no right to lock.
 		_, locked = terraform.LockOf(err)
 	}
 

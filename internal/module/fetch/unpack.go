@@ -63,7 +63,8 @@ func unpackTo(dst string, fill func(*unpacker) error) error {
 // add adds an entry, with the content of r if it is a file. The last entry of a name counts. An entry
 // replaces a link of the same name. Nothing is written through a link that leads out.
 func (u *unpacker) add(e entry, r io.Reader) error {
-	// A deeper directory cannot be opened by its path, and the time to walk it is quadratic.
+	// The kernel cannot open a longer path, and the time to walk such a tree grows with the square of its
+	// depth.
 	if len(e.name) >= unix.PathMax {
 		return errors.Errorf("the archive has a name with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
 	}

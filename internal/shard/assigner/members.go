@@ -85,8 +85,8 @@ type membership struct {
 	mu      sync.RWMutex
 	members Members
 
-	// progress guards the rest.
-	progress sync.Mutex
+	// balanceMu guards version and balanced. It is never held during a request.
+	balanceMu sync.Mutex
 
 	// version counts the changes of the members.
 	version int
@@ -103,8 +103,8 @@ func (m *membership) get() Members {
 	return m.members
 }
 
-// set returns whether the members have changed. If not, it does not wait for the writes in progress: no
-// other write could begin while it waits.
+// set returns whether the members have changed. If not, it does not wait for the writes in progress: a
+// waiting Lock stops new readers, and so all further writes of labels.
 func (m *membership) set(members Members) bool {
 	if m.get().Equal(members) {
 		return false
@@ -115,8 +115,8 @@ func (m *membership) set(members Members) bool {
 
 	m.members = members
 
-	m.progress.Lock()
-	defer m.progress.Unlock()
+	m.balanceMu.Lock()
+	defer m.balanceMu.Unlock()
 
 	m.version, m.balanced = m.version+1, time.Time{}
 
@@ -126,8 +126,8 @@ func (m *membership) set(members Members) bool {
 // unbalanced returns the version of the members, and whether some Workspaces may not be in their
 // place.
 func (m *membership) unbalanced() (version int, due bool) {
-	m.progress.Lock()
-	defer m.progress.Unlock()
+	m.balanceMu.Lock()
+	defer m.balanceMu.Unlock()
 
 	return m.version, m.balanced.IsZero() || time.Since(m.balanced) >= resync
 }
@@ -135,8 +135,8 @@ func (m *membership) unbalanced() (version int, due bool) {
 // settle records that all Workspaces are in their place, unless the members have changed since the
 // supplied version.
 func (m *membership) settle(version int) {
-	m.progress.Lock()
-	defer m.progress.Unlock()
+	m.balanceMu.Lock()
+	defer m.balanceMu.Unlock()
 
 	if version == m.version {
 		m.balanced = time.Now()

@@ -79,7 +79,8 @@ func (a *Assigner) rebalanceKind(ctx context.Context, m *membership, kind schema
 }
 
 // assign decides where a Workspace belongs, and writes its labels if that is not where it is. It
-// returns false if the Workspace may still have to move. While no shard has an instance, none has to.
+// returns false if the Workspace may still have to move, and true while no shard has an instance: there
+// is no place to move to.
 //
 // The write fails if the Workspace was changed since it was read: a person may just have pinned
 // it, or another assigner may have moved it. The members do not change during the write: otherwise

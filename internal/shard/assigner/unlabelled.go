@@ -100,7 +100,7 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 		}
 
 		// The last shard may have gone away since the check above, and no event follows when one comes
-		// back. An assigned Workspace has left the cache by then.
+		// back. The next request for a Workspace that was assigned finds nothing in the cache, and ends.
 		return reconcile.Result{RequeueAfter: retryInterval}, nil
 	}
 }

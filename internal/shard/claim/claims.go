@@ -286,8 +286,8 @@ func (c *Claims) patch(ctx context.Context, o Object, own commonv1beta1.Ownershi
 	return after, c.kube.Status().Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
-// Abandoned returns the hosts of the instances that worked on the supplied Workspace and are
-// dead, or have released it. It also returns the time since which this instance holds it, or zero if it does not.
+// Abandoned returns the hosts of the instances that worked on the supplied Workspace and are dead, or
+// have released it. It also returns the time since which this instance holds it, or zero if it does not.
 func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	ws, ok := o.(Object)
 	if !ok {
@@ -344,8 +344,8 @@ func (c *Claims) Left(o client.Object) {
 	}
 }
 
-// Released ends the wait of a Workspace without a claim, if it waited. A Reconciler does that, too, but
-// an unsharded instance that has nothing to do does not pass the Workspace to one.
+// Released ends the wait of a Workspace whose claim is gone. An unsharded instance calls it if there is
+// nothing to do: then no Reconciler sees the Workspace.
 func (c *Claims) Released(o client.Object) {
 	if r, ok := c.refOf(o); ok {
 		c.handedOff(r, Situation{Me: c.me})

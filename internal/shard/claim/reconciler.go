@@ -93,12 +93,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
-// Waits says whether a Workspace that waited at the last decision has to wait still, and returns the
-// delay of its next check. An unsharded instance passes the Workspace of its cache, so that checks cost
-// no reads. It may be an older version than the one that Reconcile reads: a change of its claim is
-// another event. The first decision is left to Reconcile: most claims that an unsharded instance finds
-// are those of dead instances, and it would read their Leases twice.
-func (r *Reconciler) Waits(ctx context.Context, o Object) (time.Duration, bool) {
+// StillWaits decides again for a Workspace that waits. If it has to wait still, StillWaits returns the
+// delay of its next check. A check may read the Lease, but not the Workspace: it may be the one in the
+// cache, since a later change of its claim is another event. For a Workspace that does not wait yet, the
+// answer is false. That decision is left to Reconcile: most claims that an unsharded instance finds are
+// those of dead instances, and it would read their Leases twice.
+func (r *Reconciler) StillWaits(ctx context.Context, o Object) (time.Duration, bool) {
 	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
 	if !r.claims.waits.has(name, o.GetUID()) {
 		return 0, false

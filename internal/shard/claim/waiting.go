@@ -34,9 +34,9 @@ const (
 	handOffDead     = "dead"
 )
 
-// handedOff records that this instance works on a Workspace from now on, if the Workspace was one of
-// another instance until then. The claim of a dead instance that it had no need to wait for counts
-// too, except for an unsharded instance: it finds that claim again and again.
+// handedOff ends the wait of a Workspace that this instance may work on from now on, and counts it if it
+// was one of another instance until then. The claim of a dead instance that it had no need to wait for
+// counts too, except for an unsharded instance: it finds that claim again and again.
 func (c *Claims) handedOff(r ref, s Situation) {
 	took, waited := c.waits.forget(r)
 	other := s.Claimed.Namespace != s.Me.Namespace || s.Claimed.Lease != s.Me.Lease

@@ -186,7 +186,7 @@ func TestObserverDeleted(t *testing.T) {
 	}
 }
 
-// TestObserverForgetsDeleted deletes a Lease that nobody asks about.
+// TestObserverForgetsDeleted deletes a Lease without any question about its instances.
 func TestObserverForgetsDeleted(t *testing.T) {
 	t.Parallel()
 

@@ -117,7 +117,7 @@ type observation struct {
 	// seen are the instances that held it or whose state was requested, by identity.
 	seen map[string]sighting
 
-	// lastAsked is when the state of any instance was last requested and depended on a read.
+	// lastAsked is the time of the last call of state. Answers of Observer.recently do not count.
 	lastAsked time.Time
 }
 
@@ -294,8 +294,8 @@ func (o *observation) alive(now time.Time, except ...string) (string, time.Time)
 	return identity, until
 }
 
-// forgettable says whether an observation of a deleted Lease can be dropped: for forgetAfter all of
-// its instances have been dead, and nobody has asked about any of them.
+// forgettable says whether an observation of a deleted Lease can be dropped: all its instances have been
+// dead for forgetAfter, and the last question about one of them is as old.
 func (o *observation) forgettable(now time.Time) bool {
 	for _, s := range o.seen {
 		if now.Before(s.until.Add(forgetAfter)) {
