@@ -198,6 +198,11 @@ func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }
 
+// IsStateUnsaved reports whether err is the error of an apply or destroy that could not save the state.
+func IsStateUnsaved(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })
+}
+
 // anyError reports whether err is an *Error with a diagnostic that match accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 	e := &Error{}

@@ -132,8 +132,8 @@ func (e *external) restoreOwnership(ctx context.Context, ws workspace.Workspace,
 // that has begun could not continue unless a person accepts it.
 func (e *external) createdNothing(ctx context.Context, err error) bool {
 	ended := &terraform.Error{}
-	// A killed CLI may have created something that is not in the state.
-	if !errors.As(err, &ended) || ended.ExitCode < 0 {
+	// A killed CLI, or one that cannot write its state, may have created something that is not in it.
+	if !errors.As(err, &ended) || ended.ExitCode < 0 || terraform.IsStateUnsaved(err) {
 		return false
 	}
 

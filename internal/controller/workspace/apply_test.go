@@ -109,6 +109,14 @@ func TestCreate(t *testing.T) {
 			},
 			want: outcome{ran: []string{"apply", "state pull"}, err: "ended with", ready: xpv2.ReasonCreating},
 		},
+		"FailedToSave": {
+			reason: "The state on the disk is not what was created.",
+			change: func(r *attempt) {
+				r.runner.place = local
+				r.runner.applyErr = &terraform.Error{ExitCode: 1, Diagnostics: []terraform.Diagnostic{{Summary: "Failed to save state"}}}
+			},
+			want: outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
+		},
 		"Killed": {
 			reason: "A killed CLI may have created something that is in no state.",
 			change: func(r *attempt) {
