@@ -52,7 +52,7 @@ type contestant struct {
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
 // which it has found. now is the time at which it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	mine := contestantOf(ws, lineage, OwnershipOfFound(ws, lineage))
+	mine := contestantOf(ws, lineage, max(OwnershipOfFound(ws, lineage), created(ws, lineage, TerraformWorkspace(ws))))
 	if mine.started.IsZero() {
 		mine.started = now
 	}
@@ -80,7 +80,7 @@ func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
 
 // Add adds another Workspace. The description names it in messages.
 func (c *Contest) Add(ws Workspace, description string) {
-	t := OwnershipOf(ws, c.lineage, c.name)
+	t := max(OwnershipOf(ws, c.lineage, c.name), created(ws, c.lineage, c.name))
 	if t == OwnershipNone || string(ws.GetUID()) == c.mine.uid {
 		return
 	}
@@ -99,6 +99,17 @@ func (c *Contest) Add(ws Workspace, description string) {
 	if other.certain && (t == OwnershipRecorded || !other.started.IsZero()) {
 		c.begun = &other
 	}
+}
+
+// created returns OwnershipRemembered for a Workspace that has created its infrastructure and does not
+// know the lineage of its state yet, since there was none when it began. Such a state belongs to it rather
+// than to one that began earlier and has created nothing.
+func created(ws Workspace, lineage, name string) StateOwnership {
+	if OwnershipOf(ws, lineage, name) == OwnershipBegun && knownLineage(ws) == "" && ws.GetOwnership().CreationSucceeded != nil {
+		return OwnershipRemembered
+	}
+
+	return OwnershipNone
 }
 
 // ownerBefore says whether the state belongs to c rather than to d. If both own it to the same

@@ -137,6 +137,8 @@ func TestContest(t *testing.T) {
 		"OtherBegun":   {reason: "It may belong to a Workspace that has begun a creation.", mine: []option{older()}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
 		"OtherFirst":   {reason: "The first that began counts as the creator.", mine: []option{older(), began(time.Second)}, others: map[string][]option{"begun": {began(0)}}, want: answer{Owner: "begun"}},
 		"OtherSecond":  {reason: "A Workspace that began later, with an unknown state, does not matter.", mine: []option{began(0)}, others: map[string][]option{"begun": {older(), began(time.Second)}}},
+		"OtherDone":    {reason: "A Workspace that has created its infrastructure precedes one that began earlier.", mine: []option{began(0)}, others: map[string][]option{"done": {older(), began(time.Second), succeeded()}}, want: answer{Owner: "done"}},
+		"Done":         {reason: "The same is true of this one.", mine: []option{older(), began(time.Second), succeeded()}, others: map[string][]option{"begun": {began(0)}}},
 		"OtherAtIt":    {reason: "A Workspace that began later with the same state may be about to record it.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(time.Second), seen("l")}}, want: answer{Begun: "begun"}},
 		"SameTime":     {reason: "The older one precedes.", mine: []option{began(0), seen("l")}, others: map[string][]option{"begun": {older(), began(0), seen("l")}}, want: answer{Owner: "begun", Certain: true, Begun: "begun"}},
 		"BothCreate":   {reason: "Both began in the empty state: one of them created what is in it.", mine: []option{creates(0)}, others: map[string][]option{"other": {creates(time.Second)}}, want: answer{Begun: "other", Undecided: "other"}},
