@@ -28,13 +28,14 @@ const reasonStateKept event.Reason = "KeptState"
 // before the finalizer is removed, unless Delete has removed its state already.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)
-	if !r.Observed() || r.Observation.Exists {
-		return managed.ExternalObservation{ResourceExists: true}, nil
-	}
 
+	switch {
 	// The removal of the finalizer may need another reconcile.
-	if r.Observation.Deleted {
+	case r.Observed() && r.Observation.Deleted:
 		return managed.ExternalObservation{}, nil
+	// The last observation may be of another state than the one that the Workspace had.
+	case !r.Observed(), r.Observation.Exists, workspace.Remembered(ws).Resources > 0:
+		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 
 	err := e.withLock(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })

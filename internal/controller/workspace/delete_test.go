@@ -301,6 +301,19 @@ func TestObserveDeleted(t *testing.T) {
 		"First":     {reason: "It has to be destroyed first.", change: func(*attempt) {}, exists: true},
 		"Destroyed": {reason: "The Terraform workspace is all that is left.", seen: &schedule.Observation{}, change: func(*attempt) {}, want: outcome{ran: []string{gone}}},
 		"Gone":      {reason: "It was deleted before.", seen: &schedule.Observation{Deleted: true}, change: func(*attempt) {}},
+		"Other": {
+			reason: "While it only observed, it saw another state than its own. Its own may have resources.",
+			seen:   &schedule.Observation{},
+			change: func(r *attempt) { owner(r.ws) },
+			exists: true,
+			want:   outcome{lineage: ownLineage},
+		},
+		"GoneOfOther": {
+			reason: "The state that it had belongs to another one now.",
+			seen:   &schedule.Observation{Deleted: true},
+			change: func(r *attempt) { owner(r.ws) },
+			want:   outcome{lineage: ownLineage},
+		},
 		"Broken": {
 			reason: "The module is broken, and not needed.",
 			seen:   &schedule.Observation{},

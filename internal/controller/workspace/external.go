@@ -139,7 +139,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 
 	state := p.Prior
 
-	if mayHideLoss(p, state) {
+	if mayHideLoss(ws, p, state) {
 		if err := e.lostState(ws, state); err != nil {
 			return schedule.Observation{}, err
 		}
@@ -168,11 +168,13 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A
 // plan without changes is harmless, even if it was made from the wrong state. But if the status
-// showed a state without resources, or without a lineage, it would hide the loss of the earlier
-// state. The CLI plans with the resources of the old state and without its lineage, if the state is
+// showed a state without resources, without a lineage, or with another one than that of the Workspace,
+// it would hide the loss of the earlier state. The CLI plans with the resources of the old state and without its lineage, if the state is
 // removed between its two reads (refreshState in OpenTofu's package states/remote).
-func mayHideLoss(p *terraform.Plan, s *terraform.State) bool {
-	return p.Changes || s.Empty() || s.Lineage == ""
+func mayHideLoss(ws workspace.Workspace, p *terraform.Plan, s *terraform.State) bool {
+	own := ws.GetOwnership().Lineage
+
+	return p.Changes || s.Empty() || s.Lineage == "" || own != "" && s.Lineage != own
 }
 
 // makePlan returns a plan. locked says that a plan that takes the lock was refused, because of a lock
@@ -218,7 +220,11 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		o.Checksum = checksum(ws)
 	}
 
-	o.RemoteSource, o.Plan, o.State = seen.Source, seen.Plan, seen.State
+	o.RemoteSource, o.Plan = seen.Source, seen.Plan
+	if !onlyObservesOther(ws, seen) {
+		o.State = seen.State
+	}
+
 	ws.SetObservation(o)
 
 	if err := showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -46,6 +47,22 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 
 	return errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
 		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
+}
+
+// onlyObservesOther says whether a Workspace that only observes now sees another state than the one that
+// it had. The status keeps the one that it had. Otherwise its loss would be forgotten, and everything in
+// it would be created a second time as soon as the Workspace may create again.
+func onlyObservesOther(ws workspace.Workspace, seen schedule.Observation) bool {
+	if !workspace.OnlyObserves(ws) || !workspace.HasBegun(ws) && ws.GetOwnership().Lineage == "" {
+		return false
+	}
+
+	reason, loss := workspace.Lost(ws, workspace.Found{
+		StateSummary: *seen.State,
+		Empty:        seen.State.Resources == 0 && len(seen.Outputs) == 0,
+	})
+
+	return reason != "" && ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] != loss
 }
 
 // beganHere says whether the directory of the Workspace is the one in which the creation of

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -185,6 +187,59 @@ func TestApplied(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, *got.State); diff != "" {
 				t.Errorf("\n%s\nobserveApplied(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLostWhileObserving lets an owner only observe for a while. The state that it finds then does not
+// replace its own one in the status, unless a person accepts that.
+func TestLostWhileObserving(t *testing.T) {
+	t.Parallel()
+
+	blank := terraform.State{Lineage: otherLineage}
+
+	cases := map[string]struct {
+		reason string
+		change []func(ws *clusterv1beta1.Workspace)
+		want   string
+	}{
+		"Owner":    {reason: "The owner remembers its state.", change: []func(*clusterv1beta1.Workspace){owner}, want: ownLineage},
+		"Observer": {reason: "The others had none.", want: otherLineage},
+		"Accepted": {
+			reason: "A person says that the state of the owner is lost.",
+			change: []func(*clusterv1beta1.Workspace){owner, func(ws *clusterv1beta1.Workspace) {
+				meta.AddAnnotations(ws, map[string]string{workspace.AcceptLostStateAnnotationKey: ownLineage})
+			}},
+			want: otherLineage,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(append(tc.change, policies(xpv2.ManagementActionObserve))...))
+			r.planned(changes(), blank)
+
+			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := r.ws.GetObservation().State.Lineage; got != tc.want {
+				t.Errorf("\n%s\nlineage in the status: want %s, got %s", tc.reason, tc.want, got)
+			}
+
+			r.records.ForgetObservation(r.ws)
+			r.ws.SetManagementPolicies(nil)
+
+			err := r.observeInConnect(t.Context(), r.ws)
+			if err == nil {
+				_, err = r.Observe(t.Context(), r.ws)
+			}
+
+			if want := tc.want == ownLineage; (err != nil) != want {
+				t.Errorf("\n%s\nObserve(...) when it may create again: want an error: %t, got %v", tc.reason, want, err)
 			}
 		})
 	}

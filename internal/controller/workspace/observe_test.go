@@ -120,6 +120,12 @@ func TestObserve(t *testing.T) {
 			change: func(r *attempt) { r.planned(terraform.Plan{}, terraform.State{}) },
 			want:   outcome{ran: []string{"plan"}, err: "is gone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"OtherWithoutChanges": {
+			reason: "Another state fits the module. To take it over would forget what is in the own one.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) { r.planned(terraform.Plan{}, otherState()) },
+			want:   outcome{ran: []string{"plan"}, err: "is another one", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"LostDisk": {
 			reason: "Creation began on a disk that is not here.",
 			ws:     with(begun),
