@@ -105,7 +105,7 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 .PHONY: e2e
 e2e: ## Install the provider with the real Crossplane on a real node, as root; ARGS=--smoke takes a minute
 	@export CGO_ENABLED=0; \
-	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin ./test/e2e ./test/e2e/pause && _output/e2e/bin/e2e -check $(ARGS)
+	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin/ ./test/e2e ./test/e2e/pause && _output/e2e/bin/e2e -check $(ARGS)
 	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli) \
 	export CGO_ENABLED=0; \
 	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
