@@ -169,8 +169,9 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A
 // plan without changes is harmless, even if it was made from the wrong state. But if the status
 // showed a state without resources, without a lineage, or with another one than that of the Workspace,
-// it would hide the loss of the earlier state. The CLI plans with the resources of the old state and without its lineage, if the state is
-// removed between its two reads (refreshState in OpenTofu's package states/remote).
+// it would hide the loss of the earlier state. The CLI plans with the resources of the old state and
+// without its lineage, if the state is removed between its two reads (refreshState in OpenTofu's package
+// states/remote).
 func mayHideLoss(ws workspace.Workspace, p *terraform.Plan, s *terraform.State) bool {
 	own := ws.GetOwnership().Lineage
 

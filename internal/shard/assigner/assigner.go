@@ -59,7 +59,8 @@ const forgetAfter = time.Hour
 // interval between two updates of the Roster. The Leases of the shards are in memory.
 const interval = time.Second
 
-// retryInterval is how soon a watch of Workspaces that has failed is started again.
+// retryInterval is how soon a watch of Workspaces that has failed is started again, and how soon a
+// Workspace without a label is checked again.
 const retryInterval = 10 * time.Second
 
 // longestRetry limits the time between two attempts to rebalance, or to assign one Workspace.
