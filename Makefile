@@ -12,8 +12,7 @@ bin      := _output/bin
 provider := $(bin)/crossplane-terraform-provider
 
 # The packages and flags of the tests: make test PACKAGES=./internal/shard/...
-# TESTFLAGS='-run TestName -v'. The first packages take the longest and mostly wait: the others
-# run beside them.
+# TESTFLAGS='-run TestName -v'. The first packages take the longest: the others run beside them.
 PACKAGES  ?= ./test/integration ./test/deploy ./test/chaos ./internal/module ./...
 TESTFLAGS ?=
 
@@ -83,16 +82,19 @@ unit = $(filter-out %/internal/module,$(shell go list ./apis/... ./cmd/... ./int
 # so that its other goroutines can report a race: the tests wait for these themselves.
 testenv = CGO_ENABLED=1 GOGC=400 GORACE=atexit_sleep_ms=0
 
+# More packages than CPUs at the same time: some of them mostly wait.
+parallel = -p "$$(($$(nproc) + 1))"
+
 .PHONY: unit
 unit: ## Run the tests that need no tools, no network and no API server, with the race detector
 	@env -u KUBEBUILDER_ASSETS -u TOFU_BIN -u PROVIDER_MIRROR $(testenv) \
-	go test -race -short -p "$$(($$(nproc) + 1))" $(TESTFLAGS) $(unit)
+	go test -race -short $(parallel) $(TESTFLAGS) $(unit)
 
 .PHONY: test
 test: ## Run every test, with the race detector, on a real API server and both CLIs
 	@$(call with-tools,controlplane opentofu terraform provider-time cyclonedx-gomod) \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CYCLONEDX_GOMOD="$$5/cyclonedx-gomod" \
-	$(testenv) exec go test -race -timeout 40m $(TESTFLAGS) $(PACKAGES)
+	$(testenv) exec go test -race -timeout 40m $(parallel) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time

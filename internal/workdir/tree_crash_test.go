@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // crashVariable has the path of the root in which TestReplaceTreeCrash replaces trees until it is
@@ -72,6 +74,8 @@ func TestReplaceTreeCrash(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the child does not replace anything: %s", output)
 			}
+
+			_ = wait.For(t.Context(), time.Millisecond)
 		}
 
 		_ = child.Process.Kill()

@@ -93,11 +93,11 @@ func RunFirst[S comparable, M any](m Model[S, M], most int) Result {
 		i := int32(g.explored) //nolint:gosec // There are no more states than the limit.
 
 		s := g.states[i]
-		if wrong := m.Wrong(&s); wrong != "" {
+		if wrong := m.Wrong(s); wrong != "" {
 			return g.result(wrong, i)
 		}
 
-		m.Moves(&s, func(e M, after *S) {
+		m.Moves(s, func(e M, after *S) {
 			to := g.add(after, arrival[M]{from: i, move: e})
 			if !m.Fault(e) && to != i {
 				g.edges = append(g.edges, [2]int32{i, to})
@@ -116,8 +116,10 @@ func RunFirst[S comparable, M any](m Model[S, M], most int) Result {
 
 // A graph has the states in the order of the number of moves that lead to them.
 type graph[S comparable, M any] struct {
-	model  Model[S, M]
-	states []S
+	model Model[S, M]
+
+	// Pointers to them, since a slice is copied whenever it grows.
+	states []*S
 	index  map[S]int32
 
 	// explored states come first. The moves from the others are not known.
@@ -142,7 +144,8 @@ func (g *graph[S, M]) add(s *S, a arrival[M]) int32 {
 
 	i := int32(len(g.states)) //nolint:gosec // There are no more states than the limit.
 	g.index[*s] = i
-	g.states = append(g.states, *s)
+	kept := *s
+	g.states = append(g.states, &kept)
 	g.first = append(g.first, a)
 
 	return i
@@ -165,7 +168,7 @@ func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	var queue []int32
 
 	for i := range g.states {
-		if i >= g.explored || g.model.Reached(&g.states[i], goal) {
+		if i >= g.explored || g.model.Reached(g.states[i], goal) {
 			good[i] = true
 
 			queue = append(queue, int32(i))
@@ -186,7 +189,7 @@ func (g *graph[S, M]) stuck(goal int) (int32, bool) {
 	}
 
 	for i := range g.states {
-		if !good[i] && g.model.Due(&g.states[i], goal) {
+		if !good[i] && g.model.Due(g.states[i], goal) {
 			return int32(i), true
 		}
 	}
@@ -199,7 +202,7 @@ func (g *graph[S, M]) trace(i int32) string {
 	var lines []string
 
 	for ; g.first[i].from >= 0; i = g.first[i].from {
-		lines = append(lines, g.model.Describe(g.first[i].move, &g.states[g.first[i].from], &g.states[i]))
+		lines = append(lines, g.model.Describe(g.first[i].move, g.states[g.first[i].from], g.states[i]))
 	}
 
 	b := &strings.Builder{}

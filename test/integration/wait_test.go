@@ -17,7 +17,7 @@ const (
 	// glance is the time between the first two checks. It grows up to pause. Each check costs the
 	// API server and the test some milliseconds of CPU time, which all tests share.
 	glance = 50 * time.Millisecond
-	pause  = 400 * time.Millisecond
+	pause  = 800 * time.Millisecond
 )
 
 // eventually waits until check returns nil.
@@ -34,7 +34,7 @@ func within(t *testing.T, limit time.Duration, check func() error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 
-	for next := glance; ; next = min(next+glance, pause) {
+	for next := glance; ; next = min(next*3/2, pause) {
 		err := check()
 		if err == nil {
 			return
