@@ -21,8 +21,8 @@ import (
 
 // gcPercent is by how much the heap may grow between two garbage collections, in percent of the
 // live heap. An instance with 10,000 Workspaces has a largest RSS of 190 MB with Go's default of
-// 100, and of 140 to 155 MB with 25. Its CPU time beside that of the CLI is the same with both
-// (make bench).
+// 100, of 140 to 155 MB with 25, and of 135 to 144 MB with 20. For that a poll costs the provider
+// 8 ms of CPU time instead of the 6 ms with 100 (make bench).
 const gcPercent = 20
 
 func main() {

@@ -63,15 +63,14 @@ func CLIs(tb testing.TB) map[string]string {
 	return found
 }
 
-// Build builds a package of the module in the directory root, without the tables for a debugger:
-// they take a fifth of the time.
+// Build builds a package of the module in the directory root.
 func Build(root, out, pkg string, flags ...string) error {
 	return BuildContext(context.Background(), root, out, pkg, flags...)
 }
 
 // BuildContext is Build, which the end of the context interrupts.
 func BuildContext(ctx context.Context, root, out, pkg string, flags ...string) error {
-	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-ldflags=-w"}, flags...), "-o", out, pkg)...) //nolint:gosec // The caller chooses the package.
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, flags...), "-o", out, pkg)...) //nolint:gosec // The caller chooses the package.
 	build.Dir = root
 	// The go command removes its temporary files after SIGINT.
 	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) }
