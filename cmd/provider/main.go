@@ -11,19 +11,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
-
-// gcPercent is by how much the heap may grow between two garbage collections, in percent of the
-// live heap. An instance with 10,000 Workspaces has a largest RSS of 190 MB with Go's default of
-// 100, of 140 to 155 MB with 25, and of 135 to 144 MB with 20. For that a poll costs the provider
-// 8 ms of CPU time instead of the 6 ms with 100 (make bench).
-const gcPercent = 20
 
 func main() {
 	// The program starts itself again in a separate process to fetch a module.
@@ -44,7 +37,7 @@ func run() error {
 	}
 
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		tuneGC()
 	}
 
 	return app.Run(ctrl.SetupSignalHandler(), o)

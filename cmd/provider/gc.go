@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// The heap may grow by minGrowth bytes between two garbage collections, or by minPercent of the
+// live heap if that is more.
+//
+// No fixed percentage is right for small and for large instances. With Go's default of 100, an
+// instance with 10,000 Workspaces has a largest RSS of 190 MB. It has one of about 140 MB with 20,
+// but then an instance with few Workspaces, whose live heap is 9 MB, collects after each 2 MB, and
+// a poll costs it 8 ms of CPU time instead of 6 ms. A growth of 10 MiB instead of 5 MiB makes no
+// poll cheaper, and the largest RSS of that instance is 95 MB instead of 80 MB (make bench).
+const (
+	minGrowth  = 5 << 20
+	minPercent = 20
+)
+
+// tuneGC sets the percentage of garbage collection now and after each collection.
+func tuneGC() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+
+	// The next collection frees the sample.
+	runtime.AddCleanup(&live[0], func(struct{}) { tuneGC() }, struct{}{})
+}
+
+// gcPercent returns the percentage for a live heap of that many bytes.
+func gcPercent(live uint64) int {
+	return int(max(minPercent, 100*minGrowth/max(live, minGrowth))) //nolint:gosec // It is at most 100.
+}
