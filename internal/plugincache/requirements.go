@@ -14,11 +14,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/gohcl"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -45,7 +43,7 @@ func (r Run) needs(ctx context.Context) requirements {
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	m := moduleReader{fsys: regular.FS(root, terraform.MaxFile), registry: r.Registry, all: all, seen: map[file]bool{}}
+	m := moduleReader{run: r, fsys: regular.FS(root, terraform.MaxFile), all: all, seen: map[string]bool{}}
 	m.read(ctx, filepath.ToSlash(dir))
 
 	return all
@@ -72,74 +70,6 @@ func satisfies(v string, constraints []string) bool {
 
 		return err != nil || !c.Check(parsed)
 	})
-}
-
-// A moduleFile is a file of a module. It has only the blocks about providers.
-type moduleFile struct {
-	Terraform []struct {
-		Required []struct {
-			Providers hcl.Body `hcl:",remain"`
-		} `hcl:"required_providers,block"`
-		Rest hcl.Body `hcl:",remain"`
-	} `hcl:"terraform,block"`
-	Providers []struct {
-		Name string   `hcl:"name,label"`
-		Rest hcl.Body `hcl:",remain"`
-	} `hcl:"provider,block"`
-	Modules []struct {
-		Name   string         `hcl:"name,label"`
-		Source hcl.Expression `hcl:"source,optional"`
-		Rest   hcl.Body       `hcl:",remain"`
-	} `hcl:"module,block"`
-	Resources []resource `hcl:"resource,block"`
-	Data      []resource `hcl:"data,block"`
-	Ephemeral []resource `hcl:"ephemeral,block"`
-	Rest      hcl.Body   `hcl:",remain"`
-}
-
-// addProviders adds what the file says about providers, by the names that the module has for them.
-// An explicit requirement takes precedence over the use of a provider, which needs none.
-func (f moduleFile) addProviders(to map[string]requirement) {
-	for _, t := range f.Terraform {
-		for _, block := range t.Required {
-			attributes, _ := block.Providers.JustAttributes()
-			for name, a := range attributes {
-				to[name] = newRequirement(a.Expr)
-			}
-		}
-	}
-
-	use := func(name string) {
-		if _, ok := to[name]; !ok {
-			to[name] = requirement{}
-		}
-	}
-
-	for _, p := range f.Providers {
-		use(p.Name)
-	}
-
-	for _, r := range slices.Concat(f.Resources, f.Data, f.Ephemeral) {
-		use(r.provider())
-	}
-}
-
-type resource struct {
-	Type     string         `hcl:"type,label"`
-	Name     string         `hcl:"name,label"`
-	Provider hcl.Expression `hcl:"provider,optional"`
-	Rest     hcl.Body       `hcl:",remain"`
-}
-
-// provider returns the name of the provider of a resource.
-func (r resource) provider() string {
-	if t, diags := hcl.AbsTraversalForExpr(r.Provider); !diags.HasErrors() {
-		return t.RootName()
-	}
-
-	name, _, _ := strings.Cut(r.Type, "_")
-
-	return name
 }
 
 // A requirement is an entry of required_providers.
@@ -171,42 +101,26 @@ func newRequirement(e hcl.Expression) requirement {
 
 // A moduleReader collects the requirements of a module and of its local modules.
 type moduleReader struct {
-	fsys     fs.FS
-	registry string
-	all      requirements
+	run  Run
+	fsys fs.FS
+	all  requirements
 
-	// seen has the directories themselves: links in circles give a directory any number of paths.
-	seen map[file]bool
-}
-
-// A file is the identity of a file or directory.
-type file struct{ device, inode uint64 }
-
-// visit says whether a directory exists and is visited for the first time.
-func (m *moduleReader) visit(dir string) bool {
-	info, err := fs.Stat(m.fsys, dir)
-	if err != nil {
-		return false
-	}
-
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return false
-	}
-
-	id := file{uint64(stat.Dev), stat.Ino} //nolint:unconvert // Not the same type everywhere.
-	first := !m.seen[id]
-	m.seen[id] = true
-
-	return first
+	// seen has paths without links: links in circles give a directory any number of paths.
+	seen map[string]bool
 }
 
 // read the module in a directory.
 func (m *moduleReader) read(ctx context.Context, dir string) {
-	if ctx.Err() != nil || !m.visit(dir) {
+	if _, err := fs.Stat(m.fsys, dir); err != nil || ctx.Err() != nil {
 		return
 	}
 
+	resolved, err := filepath.EvalSymlinks(filepath.Join(m.run.Root, dir))
+	if err != nil || m.seen[resolved] {
+		return
+	}
+
+	m.seen[resolved] = true
 	providers := map[string]requirement{}
 
 	entries, _ := fs.ReadDir(m.fsys, dir)
@@ -215,11 +129,8 @@ func (m *moduleReader) read(ctx context.Context, dir string) {
 			continue
 		}
 
-		f := m.parse(path.Join(dir, e.Name()))
-		f.addProviders(providers)
-
-		for _, call := range f.Modules {
-			if source := literal(call.Source); strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
+		for _, source := range m.readFile(path.Join(dir, e.Name()), providers) {
+			if strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
 				m.read(ctx, path.Join(dir, source))
 			}
 		}
@@ -230,6 +141,85 @@ func (m *moduleReader) read(ctx context.Context, dir string) {
 			m.all[address] = append(m.all[address], r.constraints...)
 		}
 	}
+}
+
+// readFile adds the requirements of a file, by the names that the module has for providers, and
+// returns the sources of the modules that the file calls. An explicit requirement takes precedence
+// over the use of a provider, which needs none.
+func (m *moduleReader) readFile(name string, to map[string]requirement) (sources []string) {
+	src, err := fs.ReadFile(m.fsys, name)
+	if err != nil {
+		return nil
+	}
+
+	parsed, ok := terraform.ParseFile(src, name)
+	if !ok {
+		return nil
+	}
+
+	use := func(provider string) {
+		if _, ok := to[provider]; !ok {
+			to[provider] = requirement{}
+		}
+	}
+
+	for _, b := range moduleBlocks(parsed.Body) {
+		attributes, _ := b.Body.JustAttributes()
+
+		switch b.Type {
+		case "terraform":
+			for _, required := range blocks(b.Body, hcl.BlockHeaderSchema{Type: "required_providers"}) {
+				entries, _ := required.Body.JustAttributes()
+				for name, a := range entries {
+					to[name] = newRequirement(a.Expr)
+				}
+			}
+		case "provider":
+			use(b.Labels[0])
+		case "module":
+			if a, ok := attributes["source"]; ok {
+				sources = append(sources, literal(a.Expr))
+			}
+		default:
+			use(providerOf(b.Labels[0], attributes["provider"]))
+		}
+	}
+
+	return sources
+}
+
+// moduleBlocks returns the blocks of a module that use providers or modules.
+func moduleBlocks(body hcl.Body) hcl.Blocks {
+	name, typeAndName := []string{"name"}, []string{"type", "name"}
+
+	return blocks(body,
+		hcl.BlockHeaderSchema{Type: "terraform"},
+		hcl.BlockHeaderSchema{Type: "provider", LabelNames: name},
+		hcl.BlockHeaderSchema{Type: "module", LabelNames: name},
+		hcl.BlockHeaderSchema{Type: "resource", LabelNames: typeAndName},
+		hcl.BlockHeaderSchema{Type: "data", LabelNames: typeAndName},
+		hcl.BlockHeaderSchema{Type: "ephemeral", LabelNames: typeAndName},
+	)
+}
+
+// blocks returns the blocks of these types, except for broken ones.
+func blocks(body hcl.Body, types ...hcl.BlockHeaderSchema) hcl.Blocks {
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: types})
+
+	return content.Blocks
+}
+
+// providerOf returns the name of the provider of a resource. a is nil if the resource names none.
+func providerOf(resourceType string, a *hcl.Attribute) string {
+	if a != nil {
+		if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() {
+			return t.RootName()
+		}
+	}
+
+	name, _, _ := strings.Cut(resourceType, "_")
+
+	return name
 }
 
 // address returns the address of the provider with the given name and source.
@@ -244,23 +234,7 @@ func (m *moduleReader) address(name, source string) string {
 		return ""
 	}
 
-	return strings.Join(append([]string{m.registry, "hashicorp"}[:3-len(parts)], parts...), "/")
-}
-
-// parse parses a file. After errors, the parsed part is enough.
-func (m *moduleReader) parse(name string) moduleFile {
-	f := moduleFile{}
-
-	src, err := fs.ReadFile(m.fsys, name)
-	if err != nil {
-		return f
-	}
-
-	if parsed, ok := terraform.ParseFile(src, name); ok {
-		_ = gohcl.DecodeBody(parsed.Body, nil, &f)
-	}
-
-	return f
+	return strings.Join(append([]string{m.run.Registry, "hashicorp"}[:3-len(parts)], parts...), "/")
 }
 
 // literal returns the value of an expression that is a literal string.
