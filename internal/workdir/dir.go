@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -220,80 +222,60 @@ func (d *Dir) LastRun() (time.Time, error) {
 	return now, nil
 }
 
-// badEntrypoint names the field of the specification.
-const badEntrypoint = "cannot use spec.forProvider.entrypoint %q"
-
 // Entrypoint returns the absolute path of a directory below this one. An empty entrypoint or a
 // slash is this directory itself: a leading slash is ignored. The path has no symbolic links
 // below Path. Relative to Path, it can therefore begin names for Sync.
 func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return "", fmt.Errorf(badEntrypoint+": %w", entrypoint, reason(err))
+		return "", err
 	}
 
 	return filepath.Join(d.Path(), rel), nil
 }
 
-// resolve returns the path of the entrypoint, relative and without symbolic
-// links.
+// resolve returns the path of the entrypoint, relative and without symbolic links.
 func (d *Dir) resolve(entrypoint string) (string, error) {
-	rel, err := clean(entrypoint)
+	rel, err := CleanEntrypoint(entrypoint)
 	if err != nil {
 		return "", err
 	}
 
-	// os.Root ensures that the path stays inside. The rest of this function only computes it.
+	// os.Root ensures that the path stays inside. regular.Rel only computes it.
 	info, err := d.dir.Stat(rel)
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
+	}
+
+	if err == nil {
+		rel, err = regular.Rel(d.Path(), filepath.Join(d.Path(), rel))
+	}
+
 	if err != nil {
-		return "", err
+		return "", badEntrypoint(entrypoint, reason(err))
 	}
 
-	if !info.IsDir() {
-		return "", errors.New("not a directory")
-	}
-
-	base, err := filepath.EvalSymlinks(d.Path())
-	if err != nil {
-		return "", err
-	}
-
-	target, err := filepath.EvalSymlinks(filepath.Join(base, rel))
-	if err != nil {
-		return "", err
-	}
-
-	rel, err = filepath.Rel(base, target)
-	if err != nil {
-		return "", err
-	}
-
-	if !filepath.IsLocal(rel) {
-		return "", errors.New("it leaves the module")
-	}
-
-	return rel, nil
+	return checkLocal(entrypoint, rel)
 }
 
 // CleanEntrypoint returns the path of the entrypoint relative to the directory of the Workspace,
 // "." for that directory itself. Unlike Dir.Entrypoint it does not access the directory. It can
 // therefore name files for the Sync that creates the directory.
 func CleanEntrypoint(entrypoint string) (string, error) {
-	rel, err := clean(entrypoint)
-	if err != nil {
-		return "", fmt.Errorf(badEntrypoint+": %w", entrypoint, err)
+	return checkLocal(entrypoint, filepath.Clean(strings.TrimLeft(entrypoint, "/")))
+}
+
+// checkLocal returns the relative path of an entrypoint if it stays inside.
+func checkLocal(entrypoint, rel string) (string, error) {
+	if !filepath.IsLocal(rel) {
+		return "", badEntrypoint(entrypoint, errors.New("it leaves the module"))
 	}
 
 	return rel, nil
 }
 
-func clean(entrypoint string) (string, error) {
-	rel := filepath.Clean(strings.TrimLeft(entrypoint, "/"))
-	if !filepath.IsLocal(rel) {
-		return "", errors.New("it leaves the module")
-	}
-
-	return rel, nil
+func badEntrypoint(entrypoint string, err error) error {
+	return fmt.Errorf("cannot use spec.forProvider.entrypoint %q: %w", entrypoint, err)
 }
 
 // Close the directory. It must not be used any more.

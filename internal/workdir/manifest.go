@@ -160,7 +160,7 @@ func (d *Dir) ReadRun(run any) (bool, error) {
 func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
-		return fmt.Errorf(badEntrypoint+": %w", entrypoint, reason(err))
+		return err
 	}
 
 	m, err := d.readManifest()
