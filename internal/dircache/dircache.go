@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
-// TempPrefix begins the name of a directory that is not an entry yet, or no longer.
-const TempPrefix = ".tmp-"
+// tempPrefix begins the name of a directory that is not an entry yet, or no longer.
+const tempPrefix = ".tmp-"
 
 // ErrGone says that an entry was removed during its use: the caller may have seen only a part of
 // it.
@@ -39,23 +39,17 @@ type Cache struct {
 	MaxAge time.Duration
 
 	// MaxEntries and MaxBytes limit the size of the cache. Zero means no limit. With MaxBytes, the cache
-	// also has at most a quarter of its file system.
+	// also has at most a quarter of its file system. No limit evicts an entry younger than MinAge.
 	MaxEntries int
 	MaxBytes   int64
-
-	// MinAge is the minimum age of an entry that is evicted because of a limit.
-	MinAge time.Duration
-
-	// filesystemSize returns the size in bytes of the file system of a directory. It is that of this
-	// package if it is nil.
-	filesystemSize func(dir string) int64
+	MinAge     time.Duration
 }
 
 // Path returns the path of the entry under a key, which need not exist.
 func (c *Cache) Path(key string) string { return filepath.Join(c.Dir, key) }
 
-// Use calls fn with the path of an entry that is not too old. The error is fs.ErrNotExist if
-// there is none, and ErrGone if it was removed during the use.
+// Use calls fn with the path of an entry that is not older than MaxAge. The error is fs.ErrNotExist
+// if there is none, and ErrGone if it was removed during the use.
 func (c *Cache) Use(key string, fn func(dir string) error) error {
 	// While it is open, its inode is not reused.
 	entry, err := os.Open(c.Path(key))
@@ -151,7 +145,9 @@ func (c *Cache) Remove(key string) error {
 }
 
 // Evict removes the entries that are too old, and then the oldest ones until the limits are kept.
-func (c *Cache) Evict() error {
+func (c *Cache) Evict() error { return c.evict(filesystemSize(c.Dir)) }
+
+func (c *Cache) evict(filesystemSize int64) error {
 	entries, err := c.entries()
 	if err != nil {
 		return err
@@ -162,10 +158,20 @@ func (c *Cache) Evict() error {
 		bytes int64
 	)
 
-	maxBytes := c.maxBytes()
+	// Several caches, and the working directories, share a file system, which may be smaller than the
+	// limits of the caches.
+	maxBytes := c.MaxBytes
+	if quarter := filesystemSize / 4; quarter > 0 {
+		maxBytes = min(maxBytes, quarter)
+	}
 
 	for _, e := range entries {
-		size := c.size(e.Name())
+		size := int64(0)
+		// Another process may be working on a temporary directory: it counts without its size.
+		if !strings.HasPrefix(e.Name(), tempPrefix) {
+			size = Size(c.Path(e.Name()))
+		}
+
 		tooMany := c.MaxEntries > 0 && kept >= c.MaxEntries || maxBytes > 0 && bytes+size > maxBytes
 
 		// It may have been touched during the computation of the sizes.
@@ -197,22 +203,7 @@ func (c *Cache) EvictEvery(ctx context.Context, interval time.Duration) error {
 	return periodic.Task{Interval: interval, AtOnce: true, Do: evict}.Start(ctx)
 }
 
-// maxBytes returns the limit in bytes. Several caches, and the working directories, share a file
-// system, which may be smaller than the limits of the caches.
-func (c *Cache) maxBytes() int64 {
-	size := filesystemSize
-	if c.filesystemSize != nil {
-		size = c.filesystemSize
-	}
-
-	if quarter := size(c.Dir) / 4; quarter > 0 {
-		return min(c.MaxBytes, quarter)
-	}
-
-	return c.MaxBytes
-}
-
-// filesystemSize returns zero if the size is unknown.
+// filesystemSize returns the size in bytes of the file system of a directory, zero if it is unknown.
 func filesystemSize(dir string) int64 {
 	var system unix.Statfs_t
 	if err := unix.Statfs(dir, &system); err != nil {
@@ -242,21 +233,11 @@ func (c *Cache) entries() ([]fs.FileInfo, error) {
 	return all, nil
 }
 
-// size returns the size of an entry, if it matters. A directory that is not an entry yet, or no
-// longer, counts without its size, because another process may be working on it.
-func (c *Cache) size(name string) int64 {
-	if c.MaxBytes == 0 || strings.HasPrefix(name, TempPrefix) {
-		return 0
-	}
-
-	return Size(c.Path(name))
-}
-
 // age returns the age of a file. A time in the future comes from a clock that was ahead. The file
 // counts as older the further ahead it is: it must not be young until that time.
 func age(info fs.FileInfo) time.Duration { return time.Since(info.ModTime()).Abs() }
 
-func (c *Cache) temp() string { return filepath.Join(c.Dir, TempPrefix+rand.Text()) }
+func (c *Cache) temp() string { return filepath.Join(c.Dir, tempPrefix+rand.Text()) }
 
 // Size returns the size of the files below dir, as far as they can be read.
 func Size(dir string) int64 {

@@ -134,13 +134,8 @@ func TestAddOld(t *testing.T) {
 	}
 }
 
-// onSize limits the size of a cache to that of all entries, on a file system of n bytes.
-func onSize(n int64) func(c *Cache) {
-	return func(c *Cache) {
-		c.MaxBytes = 3 * int64(len("text"))
-		c.filesystemSize = func(string) int64 { return n }
-	}
-}
+// limitToAll limits the size of a cache to that of all entries.
+func limitToAll(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }
 
 func TestEvict(t *testing.T) {
 	t.Parallel()
@@ -149,20 +144,22 @@ func TestEvict(t *testing.T) {
 		reason string
 		change func(c *Cache)
 		// age of the youngest entry. The others are a minute and two minutes older.
-		age  time.Duration
-		want []string
+		age time.Duration
+		// filesystem is the size of the file system. Zero stands for an unknown one.
+		filesystem int64
+		want       []string
 	}{
 		"Fine":    {reason: "Entries within the limits stay.", change: func(*Cache) {}, want: []string{"a", "b", "c"}},
 		"Age":     {reason: "An entry that is too old is removed.", change: func(*Cache) {}, age: 58*time.Minute + 30*time.Second, want: []string{"b", "c"}},
 		"All":     {reason: "The remains of a killed process are removed, too.", change: func(c *Cache) { leaveTemp(c, 2*time.Hour) }, age: 2 * time.Hour, want: []string{}},
-		"Temp":    {reason: "The temporary directory may be in use.", change: func(c *Cache) { leaveTemp(c, 0) }, want: []string{TempPrefix + "x", "a", "b", "c"}},
+		"Temp":    {reason: "The temporary directory may be in use.", change: func(c *Cache) { leaveTemp(c, 0) }, want: []string{tempPrefix + "x", "a", "b", "c"}},
 		"Future":  {reason: "A clock that was ahead does not keep entries.", change: func(*Cache) {}, age: -2 * time.Hour, want: []string{}},
 		"Entries": {reason: "The oldest entries beyond the limit are removed.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
 		"Bytes":   {reason: "The entries may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},
-		"Enough":  {reason: "Entries of exactly the maximum size stay.", change: func(c *Cache) { c.MaxBytes = 3 * int64(len("text")) }, want: []string{"a", "b", "c"}},
-		"Small":   {reason: "On a small file system, a cache has a quarter of it.", change: onSize(2 * 4 * int64(len("text"))), want: []string{"b", "c"}},
-		"Large":   {reason: "On a large one, its own limit counts.", change: onSize(1 << 40), want: []string{"a", "b", "c"}},
-		"Unknown": {reason: "So it does if the size is unknown.", change: onSize(0), want: []string{"a", "b", "c"}},
+		"Enough":  {reason: "Entries of exactly the maximum size stay.", change: limitToAll, want: []string{"a", "b", "c"}},
+		"Small":   {reason: "On a small file system, a cache has a quarter of it.", change: limitToAll, filesystem: 2 * 4 * int64(len("text")), want: []string{"b", "c"}},
+		"Large":   {reason: "On a large one, its own limit counts.", change: limitToAll, filesystem: 1 << 40, want: []string{"a", "b", "c"}},
+		"Unknown": {reason: "So it does if the size is unknown.", change: limitToAll, want: []string{"a", "b", "c"}},
 		"MinAge":  {reason: "Young entries stay, regardless of their number.", change: func(c *Cache) { c.MaxEntries, c.MinAge = 1, 90*time.Second }, want: []string{"b", "c"}},
 		"Touched": {
 			reason: "A touched entry is new.",
@@ -185,8 +182,8 @@ func TestEvict(t *testing.T) {
 
 			tc.change(c)
 
-			if err := c.Evict(); err != nil {
-				t.Fatalf("%s\nEvict(): %v", tc.reason, err)
+			if err := c.evict(tc.filesystem); err != nil {
+				t.Fatalf("%s\nevict(...): %v", tc.reason, err)
 			}
 
 			if diff := cmp.Diff(tc.want, filesystem.Names(t, c.Dir)); diff != "" {
@@ -213,7 +210,7 @@ func TestEvictFull(t *testing.T) {
 }
 
 func leaveTemp(c *Cache, age time.Duration) {
-	_ = errors.Join(os.Mkdir(c.Path(TempPrefix+"x"), 0o700), setAge(c, TempPrefix+"x", age))
+	_ = errors.Join(os.Mkdir(c.Path(tempPrefix+"x"), 0o700), setAge(c, tempPrefix+"x", age))
 }
 
 func newCache(t *testing.T) *Cache {
