@@ -69,7 +69,6 @@ func (c *Cache) Restore(key, dir string) bool {
 		return false
 	}
 
-	locked := false
 	// A rename replaces a link that the module may have in its place.
 	temp := filepath.Join(dir, dataDir, lockName)
 
@@ -78,17 +77,10 @@ func (c *Cache) Restore(key, dir string) bool {
 			return err
 		}
 
-		err := copyFile(filepath.Join(entry, lockName), temp)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // There are no providers.
-		}
-
-		locked = true
-
-		return err
+		return ignoreMissing(copyFile(filepath.Join(entry, lockName), temp))
 	})
-	if err == nil && locked {
-		err = os.Rename(temp, filepath.Join(dir, lockName))
+	if err == nil {
+		err = ignoreMissing(os.Rename(temp, filepath.Join(dir, lockName)))
 	}
 
 	if err != nil {
@@ -118,13 +110,17 @@ func (c *Cache) Store(key, root, dir string) error {
 			return err
 		}
 
-		err := copyFile(filepath.Join(dir, lockName), filepath.Join(entry, lockName))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-
-		return err
+		return ignoreMissing(copyFile(filepath.Join(dir, lockName), filepath.Join(entry, lockName)))
 	})
+}
+
+// ignoreMissing ignores that there is no lock file, because there are no providers.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	return err
 }
 
 // checkLasting refuses links into root, and relative links out of the copied tree.
