@@ -230,7 +230,7 @@ func (i *instance) addRunnables(context.Context) error {
 		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
 	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
-		runnables = append(runnables, plugincache.NewPruner(dir, i.root.Initialized))
+		runnables = append(runnables, &plugincache.Pruner{Cache: dir, Initialized: i.root.Initialized})
 	}
 
 	if i.lacksLeaseRight {

@@ -117,15 +117,17 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 		return err
 	}
 
-	_, chosen := environ.Lookup(r.Env, mayBreakVariable)
 	env := environ.Without(r.Env, Variable)
 
+	mayBreak, chosen := environ.Lookup(env, mayBreakVariable)
 	if !chosen {
 		env = append(env, mayBreakVariable+"=true")
 	}
 
-	mayBreak, _ := environ.Lookup(env, mayBreakVariable)
-	accept := func(p pkg) bool { return lock.accepts(p, enabled(mayBreak), chosen) }
+	// The CLI parses the value like this. Only the user can trust a foreign package without a checksum.
+	accept := func(p pkg) bool {
+		return lock.accepts(p, mayBreak != "" && mayBreak != "0" || !chosen && !p.foreign)
+	}
 
 	done, err := s.lockProviders(ctx, r.needs(ctx).missingFrom(s.packages(), accept))
 	if err != nil {
@@ -153,9 +155,6 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	return nil
 }
 
-// enabled parses the value of mayBreakVariable like the CLI.
-func enabled(value string) bool { return value != "" && value != "0" }
-
 // A lockFile is the text of a dependency lock file. It is empty if there is none.
 type lockFile string
 
@@ -172,12 +171,11 @@ func readLockFile(dir string) (lockFile, error) {
 // not be in the private cache: the CLI would install the right one over them, and so write to
 // files that other runs use.
 //
-// A locked provider needs the right checksum. For any other provider, a complete package is
-// accepted if mayBreak is set (see mayBreakVariable), and a foreign package if the user has set
-// that variable.
-func (l lockFile) accepts(p pkg, mayBreak, chosen bool) bool {
+// A locked provider needs the right checksum. unlocked says whether the package is accepted if its
+// provider is not locked.
+func (l lockFile) accepts(p pkg, unlocked bool) bool {
 	if !strings.Contains(string(l), `"`+p.address+`"`) {
-		return mayBreak && (chosen || !p.foreign)
+		return unlocked
 	}
 
 	// Before the files of a foreign package are read.

@@ -34,14 +34,11 @@ const (
 // have a Pruner for the same plugin cache. Each refreshes the packages that its directories have
 // links to, and deletes the packages that no Pruner has refreshed for maxUnused.
 type Pruner struct {
-	cache       string
-	initialized func() ([]string, error)
-}
+	// Cache is the plugin cache.
+	Cache string
 
-// NewPruner returns a Pruner for a plugin cache. initialized returns the directories in which
-// init ran.
-func NewPruner(cache string, initialized func() ([]string, error)) *Pruner {
-	return &Pruner{cache: cache, initialized: initialized}
+	// Initialized returns the directories in which init ran.
+	Initialized func() ([]string, error)
 }
 
 // NeedLeaderElection returns false: directories of a standby replica have links, too.
@@ -61,9 +58,9 @@ func (p *Pruner) Start(ctx context.Context) error {
 // is evicted because the cache is too large, may be removed. Then the init fails, or plan asks for
 // another one. The next one does not find the package, and downloads it.
 func (p *Pruner) prune() error {
-	s := newStore(p.cache, "")
+	s := newStore(p.Cache, "")
 
-	dirs, err := p.initialized()
+	dirs, err := p.Initialized()
 	if err != nil {
 		return fmt.Errorf("cannot find out which packages are used: %w", err)
 	}

@@ -24,7 +24,8 @@ var errBoom = errors.New("boom")
 func prune(t *testing.T, cache string, dirs ...string) {
 	t.Helper()
 
-	if err := NewPruner(cache, func() ([]string, error) { return dirs, nil }).prune(); err != nil {
+	p := &Pruner{Cache: cache, Initialized: func() ([]string, error) { return dirs, nil }}
+	if err := p.prune(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,7 +166,8 @@ func TestPrunerUnknown(t *testing.T) {
 	write(t, filepath.Join(newStore(cache, "").files.Path("a"), "program"), "a")
 	setAge(t, cache, 2*maxUnused, "a")
 
-	if err := NewPruner(cache, func() ([]string, error) { return nil, errBoom }).prune(); !errors.Is(err, errBoom) {
+	p := &Pruner{Cache: cache, Initialized: func() ([]string, error) { return nil, errBoom }}
+	if err := p.prune(); !errors.Is(err, errBoom) {
 		t.Errorf("prune(): want %v, got %v", errBoom, err)
 	}
 
@@ -202,11 +204,11 @@ func TestPrunerStart(t *testing.T) {
 	t.Parallel()
 
 	asked := 0
-	p := NewPruner(t.TempDir(), func() ([]string, error) {
+	p := &Pruner{Cache: t.TempDir(), Initialized: func() ([]string, error) {
 		asked++
 
 		return nil, nil
-	})
+	}}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
