@@ -119,7 +119,7 @@ func list(dir string) []pkg {
 
 	var all []pkg
 
-	for version := range regular.Dirs(fsys, ".", "[^.]*", "*", "*", "*") {
+	for _, version := range regular.Dirs(fsys, ".", "[^.]*", "*", "*", "*") {
 		platforms, _ := fs.ReadDir(fsys, version)
 		for _, platform := range platforms {
 			abs := filepath.Join(dir, version, platform.Name())

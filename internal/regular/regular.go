@@ -14,6 +14,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -185,4 +187,57 @@ func Size(n int64) string {
 	default:
 		return fmt.Sprintf("%d bytes", n)
 	}
+}
+
+// Dirs returns the directories below dir whose path matches the patterns, one for each component.
+// Unlike fs.Glob, it follows no link below dir: links in circles would multiply the matches. A
+// malformed pattern, and a directory that cannot be read, have no matches.
+func Dirs(fsys fs.FS, dir string, patterns ...string) []string {
+	if len(patterns) == 0 {
+		return []string{dir}
+	}
+
+	var dirs []string
+
+	entries, _ := fs.ReadDir(fsys, dir)
+	for _, e := range entries {
+		if ok, _ := path.Match(patterns[0], e.Name()); ok && e.IsDir() {
+			dirs = append(dirs, Dirs(fsys, path.Join(dir, e.Name()), patterns[1:]...)...)
+		}
+	}
+
+	return dirs
+}
+
+// Within says whether path is dir or below it. Links are followed.
+func Within(dir, path string) (bool, error) {
+	rel, err := Rel(dir, path)
+
+	return filepath.IsLocal(rel), err
+}
+
+// Rel returns path relative to dir. Links are followed.
+func Rel(dir, path string) (string, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return "", err
+	}
+
+	dir, err = resolve(dir)
+	if err != nil {
+		return "", err
+	}
+
+	return filepath.Rel(dir, path)
+}
+
+// resolve returns the absolute path without links. Links come first: two dots go up from the target
+// of a link.
+func resolve(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+
+	return filepath.Abs(path)
 }
