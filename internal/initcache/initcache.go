@@ -10,12 +10,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
@@ -23,9 +26,14 @@ const (
 	dataDir  = ".terraform"
 	lockName = ".terraform.lock.hcl"
 
-	// maxAge limits the age of the modules and providers that a new Workspace gets if it does not
-	// name exact versions: they are the newest ones at the time when the entry was made. It also
-	// limits how long the configuration of a backend, which may have secrets, outlives its
+	// providersDir, in dataDir, has the programs of providers, or links to them.
+	providersDir = "providers"
+
+	// selectionName, in dataDir, is the file with the selected workspace.
+	selectionName = "environment"
+
+	// maxAge limits the age of the modules and providers of a new Workspace without exact versions.
+	// It also limits how long the configuration of a backend, which may have secrets, outlives its
 	// Workspaces.
 	maxAge = time.Hour
 
@@ -37,8 +45,7 @@ const (
 	evictInterval = 10 * time.Minute
 )
 
-// A Cache is a directory of entries, each under a key. Any number of processes may
-// use it: an entry appears, and disappears, as a whole, and never changes.
+// A Cache is a directory of results of init, each under a key. Any number of processes may use it.
 type Cache struct {
 	entries dircache.Cache
 	observe func(hit bool)
@@ -151,3 +158,73 @@ func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 
 // Start evicts entries, at once and periodically, until ctx is done.
 func (c *Cache) Start(ctx context.Context) error { return c.entries.EvictEvery(ctx, evictInterval) }
+
+// copyTree copies the result of init. The programs of providers become hard links where possible:
+// they are large, and are never written to. check gets the path and target of each link, and may
+// refuse it.
+func copyTree(src, dst string, check func(path, target string) error) error {
+	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+
+		to := filepath.Join(dst, rel)
+
+		switch {
+		case rel == selectionName:
+			return nil
+		case e.IsDir():
+			return os.Mkdir(to, 0o700)
+		case e.Type() == fs.ModeSymlink:
+			return copyLink(path, to, check)
+		case !e.Type().IsRegular():
+			return fmt.Errorf("cannot copy %q, which is neither a file nor a directory", path)
+		case strings.HasPrefix(rel, providersDir+"/") && os.Link(path, to) == nil: //nolint:gosec // No run uses either directory.
+			return nil
+		default:
+			return copyFile(path, to)
+		}
+	})
+}
+
+func copyLink(path, to string, check func(path, target string) error) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return err
+	}
+
+	if err := check(path, target); err != nil {
+		return err
+	}
+
+	return os.Symlink(target, to)
+}
+
+// copyFile copies a file to a path that does not exist. No other user may read it: it may
+// contain secrets.
+func copyFile(path, to string) error {
+	src, err := regular.Open(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close() //nolint:errcheck // It is only read from.
+
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o100|0o600) //nolint:gosec // See above.
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(dst, src)
+
+	return errors.Join(err, dst.Close())
+}
