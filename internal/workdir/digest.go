@@ -39,18 +39,16 @@ func Digest(files map[string]File, extra ...string) string {
 
 // Encode returns an unambiguous text, for Digest, for values of plain types or of API types.
 func Encode(values ...any) string {
-	// JSON encoding of strings, booleans and slices of them cannot fail, nor can that of JSON that
-	// the API server has accepted.
+	// Plain types can be encoded, and the API server has accepted the JSON in API types.
 	b, _ := json.Marshal(values)
 
 	return string(b)
 }
 
 // Files returns the files in the directory, regardless of their writer. It omits the slash
-// separated names in leftOut, and files that no module may contain: files in which the CLI keeps
-// state or data, and files of the provider. It also omits the history of a repository. The
-// content in the result is a digest of the content of a file, or the target of a symbolic link: a
-// module may be larger than memory.
+// separated names in leftOut, the names that no module may have, and the history of a repository.
+// The content in the result is a digest of the content of a file, because a module may be larger than
+// memory, or the target of a symbolic link.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 	files := map[string]File{}
 	err := fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {

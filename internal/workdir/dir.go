@@ -34,11 +34,11 @@ type File struct {
 }
 
 // A Dir is the directory of one Workspace, until it is closed. Its methods must not be called
-// concurrently: only the one reconcile of the Workspace may use it.
+// concurrently.
 //
-// The CLI and the programs that a module runs can write to the directory, too. Its content is
-// therefore not trusted: no symbolic link is followed on the way to an input, and files outside
-// are never touched.
+// The CLI and the programs that a module runs can write to the directory. Its content is therefore
+// not trusted: no symbolic link is followed on the way to an input, and files outside are never
+// touched.
 type Dir struct {
 	root *Root
 	uid  string
@@ -52,15 +52,14 @@ func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 
 // Sync replaces the inputs in the directory with the given ones, by their slash separated names
 // relative to the directory. It writes the files that differ, and removes the inputs of an
-// earlier Sync that are not given now. Each file is replaced as a whole, has mode 0600, and keeps
-// its modification time if its content does not change. Sync leaves files of other writers alone
-// unless a given name is theirs.
+// earlier Sync that are not given now. It replaces a file of another writer only if the name is
+// given. Each file is replaced as a whole, with mode 0600.
 //
 // later are the names of secret files that the next Sync will get: they count as given, but are
 // not written yet.
 //
-// Names that lead out of the directory, or that are reserved for files of the provider or the CLI, are
-// refused before anything is written.
+// Names that lead out of the directory, or that the provider or the CLI uses, are refused before
+// anything is written.
 func (d *Dir) Sync(files map[string]File, later ...string) error {
 	listed := newInputs(files, later...)
 	for name := range listed {
@@ -68,8 +67,8 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 			return err
 		}
 
-		// Such a file could replace a state. A manifest of an earlier version may list such names, and is
-		// accepted, so that these files are removed.
+		// Such a file could replace a state. The manifest of an earlier version may list such names: these
+		// files are removed.
 		if reservedPath(name) {
 			return fmt.Errorf("cannot write %q: the CLI keeps a state or other data under this name: choose another name", name)
 		}
@@ -80,8 +79,8 @@ func (d *Dir) Sync(files map[string]File, later ...string) error {
 		return err
 	}
 
-	// The new files are recorded before they are written: after a failure at any point, the next
-	// Sync knows every file in the directory.
+	// New files are recorded before they are written, so that the next Sync knows all files after a
+	// failure.
 	all := newInputs(nil)
 	maps.Copy(all, m.Inputs)
 	maps.Copy(all, listed)
@@ -136,8 +135,7 @@ func (d *Dir) recordInputs(m *manifest, inputs map[string]input) error {
 }
 
 // RemoveSecrets removes the secret files that Sync wrote, and temporary directories, which may
-// contain credentials. It is called after every run, also after a failed one. It succeeds if
-// there is nothing to remove.
+// contain credentials. It succeeds if there is nothing to remove.
 func (d *Dir) RemoveSecrets() error {
 	m, err := d.readManifest()
 	if err != nil {
@@ -161,11 +159,10 @@ func (d *Dir) RemoveSecrets() error {
 }
 
 // Forget removes files that may contain credentials although no run is in progress: the inputs,
-// and what init has left, which includes the configuration of the backend. It does not remove states,
-// nor the record of where a backend "local" has its state. The next user of the directory writes the
-// inputs and initializes again.
+// and what init has left, which includes the configuration of the backend. It keeps states, and the
+// record of where a backend "local" has its state.
 func (d *Dir) Forget() error {
-	// This goes first, so that a failed later step leaves no record of missing files.
+	// First, so that a failed later step leaves no record of missing files.
 	if err := d.ClearInitialized(); err != nil {
 		return err
 	}
@@ -181,8 +178,8 @@ func (d *Dir) Forget() error {
 		case e.IsDir() && e.Name() == gitDir:
 			return fs.SkipDir
 		case e.IsDir() && e.Name() == dataDir:
-			// The addresses of modules may contain tokens. Other files may be the states of a local
-			// backend. Its record has no credentials, and nothing else says where its state is.
+			// The addresses of modules may contain tokens. Other files may be states of a backend "local".
+			// Its record has no credentials, and nothing else says where its state is.
 			forgotten := []string{"modules"}
 			if _, ok := d.root.localState(d.uid, filepath.Join(d.uid, filepath.Dir(name))); !ok {
 				forgotten = append(forgotten, localName)
@@ -201,9 +198,8 @@ func (d *Dir) Forget() error {
 	})
 }
 
-// LastRun returns the time of the last run in the directory, as far as it is known: a run makes
-// and removes files there. A time in the future comes from a clock that was ahead. It is set to
-// now.
+// LastRun returns the time of the last change in the directory: a run makes and removes files
+// there. A time in the future comes from a clock that was ahead. It is set to now.
 func (d *Dir) LastRun() (time.Time, error) {
 	info, err := d.dir.Stat(".")
 	if err != nil {
@@ -222,9 +218,9 @@ func (d *Dir) LastRun() (time.Time, error) {
 	return now, nil
 }
 
-// Entrypoint returns the absolute path of a directory below this one. An empty entrypoint or a
-// slash is this directory itself: a leading slash is ignored. The path has no symbolic links
-// below Path. Relative to Path, it can therefore begin names for Sync.
+// Entrypoint returns the absolute path of an entrypoint, which must be a directory. An empty one is
+// this directory itself, and leading slashes are ignored. The path has no symbolic links below Path,
+// so that names for Sync can begin with it.
 func (d *Dir) Entrypoint(entrypoint string) (string, error) {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -258,9 +254,8 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	return checkLocal(entrypoint, rel)
 }
 
-// CleanEntrypoint returns the path of the entrypoint relative to the directory of the Workspace,
-// "." for that directory itself. Unlike Dir.Entrypoint it does not access the directory. It can
-// therefore name files for the Sync that creates the directory.
+// CleanEntrypoint returns the path of the entrypoint relative to the directory of the Workspace. It
+// does not access the directory, so that it can name files for the Sync that creates it.
 func CleanEntrypoint(entrypoint string) (string, error) {
 	return checkLocal(entrypoint, filepath.Clean(strings.TrimLeft(entrypoint, "/")))
 }

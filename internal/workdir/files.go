@@ -40,7 +40,7 @@ func writeInput(root *os.Root, name string, f File) error {
 	if same, err := hasContent(root, name, f.Data); same || err != nil {
 		return err
 	}
-	// A secret is removed when its run is over: it need not be synced to disk.
+	// A secret is removed after its run: it need not be synced to disk.
 	return replaceFile(root, name, f.Data, !f.Secret)
 }
 
@@ -60,8 +60,8 @@ func mkParents(root *os.Root, name string) error {
 	return nil
 }
 
-// removeInput removes a file if it exists. If one of its parent directories was replaced, the
-// file below is not the written one, and stays.
+// removeInput removes a file if it exists. If one of its parent directories was replaced, the file
+// is another one, and stays.
 func removeInput(root *os.Root, name string) error {
 	if slices.ContainsFunc(parents(name), func(dir string) bool { return checkDir(root, dir) != nil }) {
 		return nil
@@ -80,8 +80,7 @@ func removeInput(root *os.Root, name string) error {
 	return root.Remove(name)
 }
 
-// hasContent reports whether name is a regular file with this content and mode
-// 0600.
+// hasContent reports whether name is a regular file with this content and mode 0600.
 func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	info, err := root.Lstat(name)
 	switch {
@@ -99,9 +98,8 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 }
 
 // replaceFile writes a file in place of any other of that name. The content is complete before
-// the file gets the name. If it is to be durable, it is also on disk by then: other content may
-// be lost if the machine fails. The name itself may be lost in any case, and stay that of the
-// earlier file.
+// the file gets the name, and if it is durable, it is on disk by then. If the machine fails, the
+// name may still be that of the earlier file.
 func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 	if err := root.RemoveAll(tempName); err != nil {
 		return err
@@ -117,10 +115,7 @@ func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 		err = f.Sync()
 	}
 
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = root.Rename(tempName, name)
 	}

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// manifestName is the file of the manifest. It is replaced as a whole, so that it is always
-	// complete.
+	// manifestName is the file of the manifest.
 	manifestName = ".crossplane.json"
 
 	// dataDir is the directory to which init installs, below the directory that it runs in.
@@ -46,13 +45,13 @@ type input struct {
 	Secret bool `json:"secret,omitempty"`
 }
 
-// A module is the one in the directory. It lists every file, so that other files, such as a state
-// that the CLI wrote between them, are never touched.
+// A module lists the files that come from it, so that no other file, such as a state between them,
+// is touched.
 type module struct {
-	// Revision of the module. Empty while its files are being replaced.
+	// Revision is empty while the files are being replaced.
 	Revision string `json:"revision,omitempty"`
 
-	// Files that exist, or may exist, because of a module.
+	// Files that may exist because of a module.
 	Files []string `json:"files,omitempty"`
 }
 
@@ -86,8 +85,8 @@ func (d *Dir) readManifest() (*manifest, error) {
 	return m, nil
 }
 
-// check checks the names in the manifest: files of these names are deleted, and programs of a
-// module can write to the manifest, too.
+// check checks the names in the manifest: programs of a module can write to it, and files of these
+// names are deleted.
 func (m *manifest) check() error {
 	for name := range m.Inputs {
 		if err := checkName(name); err != nil {
@@ -126,8 +125,8 @@ func (d *Dir) writeManifest(m *manifest) error {
 	return nil
 }
 
-// WriteRun records a run, in place of the record of an earlier one. If the machine fails
-// after that, the complete record is there, or still the earlier one.
+// WriteRun records a run, in place of the earlier one. If the machine fails, one of the two complete
+// records is there.
 func (d *Dir) WriteRun(run any) error {
 	m, err := d.readManifest()
 	if err != nil {
@@ -174,7 +173,7 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 }
 
 // Initialized returns the digest that MarkInitialized recorded for the entrypoint. It is empty if
-// there is none, or if the result of init does not exist any more: in both cases init has to run.
+// init has to run, also because its result does not exist any more.
 func (d *Dir) Initialized(entrypoint string) string {
 	rel, err := d.resolve(entrypoint)
 	if err != nil {
@@ -189,8 +188,7 @@ func (d *Dir) Initialized(entrypoint string) string {
 	return m.Initialized.Digest
 }
 
-// ClearInitialized removes the record of MarkInitialized. It is called before init, which may
-// fail after some steps.
+// ClearInitialized removes the record of MarkInitialized, before an init that may fail halfway.
 func (d *Dir) ClearInitialized() error {
 	m, err := d.readManifest()
 	if err != nil || m.Initialized == nil {
@@ -202,8 +200,7 @@ func (d *Dir) ClearInitialized() error {
 	return d.writeManifest(m)
 }
 
-// Initialized returns the absolute paths of all directories in which init ran, as MarkInitialized
-// recorded them.
+// Initialized returns the absolute paths of all directories that MarkInitialized recorded.
 func (r *Root) Initialized() ([]string, error) {
 	uids, err := r.List()
 	if err != nil {

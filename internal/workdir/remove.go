@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// deleting begins the name of a directory while it is removed. No UID begins with it, so
-	// that a half-removed directory is never taken for a live one.
+	// deleting begins the name of a directory while it is removed, so that it does not count as that of
+	// a Workspace.
 	deleting = ".deleting-"
 
-	// unsavedDir, below the root, has the only states of Workspaces that no longer exist, by UID. This
-	// provider never removes anything there.
+	// unsavedDir, below the root, has the only states of Workspaces that no longer exist, by UID. The
+	// provider removes nothing there.
 	unsavedDir = ".unsaved-states"
 
 	// unsavedName begins the names of states that no run could save.
 	unsavedName = "errored.tfstate"
 
-	// localName is the name of a state without a backend. Each Terraform workspace has it in a
-	// directory of its own.
+	// localName is the name of a state without a backend.
 	localName = "terraform.tfstate"
 
 	// maxState is the longest state without a backend that is read. A longer one has resources.
@@ -39,13 +38,12 @@ const (
 	SupersededSuffix = ".superseded-"
 )
 
-// Remove removes the directory of the Workspace with this UID, unless it is in use. It succeeds if
-// the directory does not exist, and says whether it is gone. After an error, a part of a directory
-// that is gone may be left: see RemoveRemains.
+// Remove removes the directory of the Workspace with this UID, unless it is in use, and says whether
+// it is gone. After an error, a part of a directory that is gone may be left: see RemoveRemains.
 //
-// The directory may have the only copy of a state: if the Workspace has no backend and was deleted
-// without its infrastructure, or if its finalizer was removed by hand in the middle of a run that
-// cannot save its state. Such states are kept: see Unsaved.
+// States that may be nowhere else are kept: see Unsaved. The Workspace may have no backend, and was
+// deleted without its infrastructure, or its finalizer was removed during a run that cannot save its
+// state.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)
@@ -76,7 +74,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 		return false, nil
 	}
 
-	// Otherwise the sighting of an expired mark of another machine would stay in memory.
+	// Otherwise an expired mark of another machine would stay in memory.
 	r.mu.Lock()
 	delete(r.seen, uid)
 	r.mu.Unlock()
@@ -110,8 +108,8 @@ func (r *Root) removeRest(name string) error {
 	return nil
 }
 
-// writable calls fn with the name of a directory. If fn fails, writable makes all directories below
-// it accessible to this user, and calls fn again: some programs make read-only ones.
+// writable calls fn with the name of a directory. If fn fails, it makes all directories below
+// accessible, and calls fn again: some programs make read-only ones.
 func (r *Root) writable(name string, fn func(string) error) error {
 	err := fn(name)
 	if err == nil {
@@ -129,8 +127,7 @@ func (r *Root) writable(name string, fn func(string) error) error {
 	return fn(name)
 }
 
-// keepStates moves the states that no run could save, and those without a backend, out of a directory
-// that is about to be removed. They may be the only record of the infrastructure.
+// keepStates moves states that no run could save, and those without a backend, to unsavedDir.
 func (r *Root) keepStates(uid string) error {
 	return fs.WalkDir(r.dir.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -154,13 +151,13 @@ func (r *Root) keepStates(uid string) error {
 	})
 }
 
-// isStateName says whether keepStates takes a file of this name for a state, wherever it is.
+// isStateName says whether keepStates takes any file of this name for a state.
 func isStateName(name string) bool {
 	return name == localName || strings.HasPrefix(name, unsavedName)
 }
 
-// keepLocalState keeps the state of a backend "local" in dir, below the directory of the Workspace with
-// this UID, if keepStates does not recognize it by its name.
+// keepLocalState keeps the state of a backend "local" in dir, a directory of the Workspace with this UID,
+// unless keepStates recognizes it by its name.
 func (r *Root) keepLocalState(uid, dir string) error {
 	name, ok := r.localState(uid, dir)
 	if !ok || isStateName(path.Base(name)) || !r.mayRecord(name) {
@@ -170,9 +167,8 @@ func (r *Root) keepLocalState(uid, dir string) error {
 	return r.keepState(name)
 }
 
-// localState returns the path, below the root, of the state that a backend "local" has according to the
-// record of init in dir. It returns false if there is no such state, or if it is outside of the directory
-// of the Workspace with this UID, where it stays.
+// localState returns the path, below the root, of the state of a backend "local", according to the record
+// of init in dir. It returns false if there is none in the directory of the Workspace with this UID.
 func (r *Root) localState(uid, dir string) (string, bool) {
 	record := struct {
 		Backend struct {
@@ -204,8 +200,8 @@ func (r *Root) localState(uid, dir string) (string, bool) {
 	return name, err == nil && info.Mode().IsRegular()
 }
 
-// mayRecord says whether a state may have resources. Only a state that is read, of a known version
-// and not encrypted, is known to have none.
+// mayRecord says whether a state may have resources: also one that cannot be read, is encrypted, or has
+// an unknown version.
 func (r *Root) mayRecord(name string) bool {
 	data, err := regular.ReadIn(r.dir, name, maxState)
 	if err != nil {
@@ -256,8 +252,7 @@ func (r *Root) keepState(name string) error {
 	return nil
 }
 
-// Unsaved returns the UIDs of Workspaces that no longer exist and have left a state that is nowhere
-// else.
+// Unsaved returns the UIDs of removed directories whose states were kept.
 func (r *Root) Unsaved() ([]string, error) {
 	entries, err := fs.ReadDir(r.dir.FS(), unsavedDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

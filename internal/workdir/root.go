@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package workdir keeps one directory for each Workspace, named after its UID, below a common
-// root that several instances may share. It never touches files outside of the directory to which
-// a given name belongs.
+// root that several instances may share. It never touches files outside of that directory.
 package workdir
 
 import (
@@ -21,23 +20,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// clusterName is the file, below the root, that names the cluster of the root. Older versions wrote
-// no such file.
+// clusterName is the file, below the root, that names the cluster of the root.
 const clusterName = ".cluster"
 
-// A Root is the directory that holds the directories of all Workspaces. Its
-// methods may be called concurrently, by other processes too.
+// A Root is the directory that holds the directories of all Workspaces. Its methods may be called
+// concurrently, by other processes too.
 type Root struct {
 	path string
+	dir  *os.Root
 
-	// dir stays open.
-	dir *os.Root
-
-	// removeAll removes a directory below the root, or a part of it.
+	// removeAll is that of dir, except in tests.
 	removeAll func(name string) error
 
-	// host of this process, and the longest time that it uses a directory.
-	host    string
+	host string
+
+	// longest time that this process uses a directory.
 	longest time.Duration
 
 	// seen holds the marks of other machines, by UID.
@@ -65,11 +62,11 @@ func Open(path string, longest time.Duration) (*Root, error) {
 // if this process could not make files there.
 func Usable(path string) (string, error) {
 	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot use %q: %w", path, err)
+	if err == nil {
+		err = probe(abs)
 	}
 
-	if err := probe(abs); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("cannot use %q: name a directory that user %d may create and write to: %w", path, os.Geteuid(), reason(err))
 	}
 
@@ -110,8 +107,8 @@ func (r *Root) Bind(cluster string) error {
 	return nil
 }
 
-// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it. A file
-// without content does not count: if the machine fails, the content may be lost.
+// writeCluster writes the file unless it exists. Of several concurrent calls, one writes it. An
+// empty file does not count: a failure of the machine may leave one.
 func (r *Root) writeCluster(cluster string) error {
 	info, err := r.dir.Lstat(clusterName)
 
@@ -177,7 +174,7 @@ func (r *Root) open(uid string) (*Dir, error) {
 // List returns the UIDs that have a directory. Everything else below the root, including symbolic
 // links, does not belong to the provider.
 func (r *Root) List() ([]string, error) {
-	// A root that is gone is an error when it is read by its path. It is empty when it is still open.
+	// By its path, a root that is gone is an error. The open directory would be empty.
 	entries, err := os.ReadDir(r.path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list working directories: %w", err)
@@ -193,16 +190,16 @@ func (r *Root) List() ([]string, error) {
 	return uids, nil
 }
 
-// isUID reports whether s is a UID in the form of Kubernetes. Other forms of a UUID are refused:
-// no two names may stand for the same Workspace.
+// isUID reports whether s is a UID in the form of Kubernetes: no two names may stand for the same
+// Workspace.
 func isUID(s string) bool {
 	u, err := uuid.Parse(s)
 
 	return err == nil && u.String() == s
 }
 
-// reason returns the cause of an error, without the operation and the path that package os puts
-// before it. Messages name the path in the user's terms.
+// reason returns the cause of an error, without the operation and the path of package os. Messages
+// name the path in the user's terms.
 func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -211,8 +208,8 @@ func reason(err error) error {
 	return err
 }
 
-// namesWith returns the names in a directory that begin with the supplied prefix. Unlike fs.Glob, it
-// does not hide an error of the disk.
+// namesWith returns the names in a directory that begin with a prefix. Unlike fs.Glob, it does not
+// hide an error of the disk.
 func namesWith(dir *os.Root, prefix string) ([]string, error) {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -29,8 +29,8 @@ const (
 )
 
 // TempDir makes an empty directory in this one, for a tree that ReplaceTree is to move into
-// place, and returns its absolute path. The caller removes it. TempDir also removes directories
-// that a killed process left behind.
+// place, and returns its absolute path. The caller removes it. TempDir also removes those of killed
+// processes.
 func (d *Dir) TempDir() (string, error) {
 	if err := d.sweepTempDirs(); err != nil {
 		return "", err
@@ -65,11 +65,10 @@ func (d *Dir) sweepTempDirs() error {
 // the earlier module that are not part of the new one are removed, and so are directories that
 // become empty.
 //
-// Files that do not come from a module stay in all directories. If one of them has a name that
-// the new module uses, it is replaced, and no longer counts as written by Sync. The files in
-// which the CLI keeps state are the exception: a module never adds, replaces or removes
-// terraform.tfstate*, errored.tfstate, errored.tfstate.superseded-*, .terraform or a .crossplane*
-// file, at any depth. Such entries of src are left out, and so are names that are not UTF-8.
+// Other files stay. If one of them has a name that the new module uses, it is replaced, and no
+// longer counts as written by Sync. But a module never adds, replaces or removes files of the CLI or
+// the provider, at any depth: see reserved. Such entries of src are left out, and so are names that
+// are not UTF-8.
 //
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.
@@ -143,8 +142,8 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 	return d.writeManifest(m)
 }
 
-// RemoveTree removes the files of the module that ReplaceTree moved here, and the remains of any
-// other. It succeeds if there are none.
+// RemoveTree removes the files of the module that ReplaceTree moved here, and temporary directories.
+// It succeeds if there are none.
 func (d *Dir) RemoveTree() error {
 	if err := d.sweepTempDirs(); err != nil {
 		return err
@@ -164,16 +163,14 @@ func (d *Dir) RemoveTree() error {
 	return d.writeManifest(m)
 }
 
-// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there is no
-// complete tree: none at all, one that is partly replaced, one without some of its files, or one
-// with a file that an input of Sync has replaced. In the last case, Sync removes the input when
-// it is no longer given and cannot restore the file, and this package does not know whether that
-// happens next. A module with a file of the same name as an input is therefore fetched for every
-// run.
+// TreeRevision returns the revision that ReplaceTree recorded. It is empty if there is no complete
+// tree: none at all, one that is partly replaced, one without some of its files, or one with a file
+// that an input of Sync has replaced, which Sync could not restore. A module with a file of the same
+// name as an input is therefore fetched for every run.
 func (d *Dir) TreeRevision() string { return d.completeTree().Revision }
 
-// TreeFiles returns the slash separated names of the files of the tree, in order, relative to the
-// directory. It returns none if the tree is not complete.
+// TreeFiles returns the slash separated names of the files of the tree, in order. It returns none if
+// the tree is not complete.
 func (d *Dir) TreeFiles() []string { return d.completeTree().Files }
 
 // completeTree returns the module if it is complete, and an empty one otherwise.
@@ -196,8 +193,8 @@ func (d *Dir) completeTree() module {
 	return m.Module
 }
 
-// listTree returns the names, relative to dir, of the directories and files below it. Each
-// directory comes before those inside. Names that a module may not use are left out.
+// listTree returns the names, relative to dir, of the directories and files below it that a module
+// may have. Each directory comes before those inside.
 func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 	err = fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -236,8 +233,8 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 	return dirs, files, err
 }
 
-// reserved reports whether no module may have a file of that name in any directory, because the
-// CLI or this package keeps data there.
+// reserved reports whether no module may have a file of that name, in any directory, because the CLI
+// or the provider keeps a state or other data there.
 func reserved(base string) bool {
 	return base == dataDir || base == unsavedName || strings.HasPrefix(base, unsavedName+SupersededSuffix) ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
@@ -248,9 +245,8 @@ func reservedPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), reserved)
 }
 
-// syncFilesystem writes all changes in the file system of root to disk. After a power failure,
-// the record must not be there without its files, and one call is cheaper than one for every
-// file.
+// syncFilesystem writes all changes in the file system of root to disk: after a power failure, the
+// record must not be there without its files. One call is cheaper than one for every file.
 func syncFilesystem(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -261,8 +257,7 @@ func syncFilesystem(root *os.Root) error {
 	return unix.Syncfs(int(dir.Fd()))
 }
 
-// checkReplaceable fails if name, a file in the new module, is a directory with a state in it: a
-// replacement would lose the state.
+// checkReplaceable fails if name, a file in the new module, is a directory with a state in it.
 func checkReplaceable(root *os.Root, name string) error {
 	if path.Base(name) == gitDir || checkDir(root, name) != nil {
 		return nil //nolint:nilerr // Everything except a directory can be replaced.
@@ -283,8 +278,7 @@ func checkReplaceable(root *os.Root, name string) error {
 	})
 }
 
-// removeFiles removes the existing ones of these files of a tree, and directories that become
-// empty.
+// removeFiles removes these files of a tree, and directories that become empty.
 func removeFiles(root *os.Root, files []string) error {
 	emptied := map[string]bool{}
 
@@ -325,11 +319,9 @@ func placeDir(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o700)
 }
 
-// placeFile moves a file of the new tree to its place, and replaces anything there. Its parents
-// are directories.
+// placeFile moves a file of the new tree to its place, and replaces anything there.
 func placeFile(root *os.Root, from, to string) error {
-	// A file or a history may replace a directory, or the reverse. A rename replaces neither, nor
-	// a directory with files.
+	// A rename does not replace files by a directory, nor the reverse.
 	if checkDir(root, from) == nil || checkDir(root, to) == nil {
 		if err := root.RemoveAll(to); err != nil {
 			return err

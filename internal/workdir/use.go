@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// useName is the file that a process locks while it uses the directory, and in which it
-	// marks the use. The lock ends with the process in any case, the mark does not.
+	// useName is the file that a process locks while it uses the directory, and in which it marks the
+	// use. Unlike the mark, the lock always ends with the process.
 	useName = ".crossplane-use"
 
-	// useRetry is the interval of attempts while a sweep, which is short, has the directory.
+	// useRetry is the interval of attempts while a sweep has the directory.
 	useRetry = 20 * time.Millisecond
 
-	// maxUse is the longest duration in a valid mark: the content of a directory is not trusted.
+	// maxUse is the longest duration in a valid mark, which a module can write.
 	maxUse = 24 * time.Hour
 
 	// maxMark is the size of the largest mark.
@@ -38,8 +38,7 @@ const (
 )
 
 // A useMark is in a directory while it is used. On some file systems, several machines see the same
-// files but not the locks of one another. The mark of another machine is honored even if the lock
-// seems to be free.
+// files but not the locks of one another: the mark of another machine counts although the lock is free.
 type useMark struct {
 	// Host is the machine whose kernel holds the lock while the machine runs.
 	Host string `json:"host"`
@@ -57,8 +56,7 @@ type sighting struct {
 	since time.Time
 }
 
-// hostID returns the boot ID of the kernel of this machine. If it cannot be read, every process
-// counts as a separate host.
+// hostID returns the boot ID of this machine. Without it, every process counts as a separate host.
 func hostID() string {
 	data, err := os.ReadFile(bootID)
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
@@ -70,8 +68,8 @@ func hostID() string {
 
 // Use prevents Sweep and Remove, of this process and of others, from touching the directory until
 // the returned function is called. Another machine may not see the lock: there the directory is
-// protected no longer than the longest use of the root. On a file system without locks Sweep does
-// nothing, but Remove relies on the marks of other machines.
+// protected for the longest use of the root. On a file system without locks Sweep does nothing, but
+// Remove relies on the marks of other machines.
 func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 	f, err := d.openUse()
 	if err != nil {
@@ -109,8 +107,7 @@ func (d *Dir) markUse() (erase func(), err error) {
 		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
 	}
 
-	// It replaces the content of the file, and not the file. Other machines see it because it closes
-	// the file.
+	// It replaces the content, and not the file. Other machines see it when the file is closed.
 	if err := d.dir.WriteFile(useName, mark, 0o600); err != nil {
 		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
 	}
@@ -129,9 +126,9 @@ func (d *Dir) markUse() (erase func(), err error) {
 	}, nil
 }
 
-// Sweep calls fn for the directory of every Workspace that is not in use, and prevents
-// its use until fn returns. An error for one directory does not stop the others, but the end of ctx
-// does. Sweep returns how long another machine may still be using a directory, zero if none may.
+// Sweep calls fn for the directory of every Workspace that is not in use, and prevents its use until
+// fn returns. An error for one directory does not stop the others, but the end of ctx does. Sweep
+// returns how long another machine may still be using a directory.
 func (r *Root) Sweep(ctx context.Context, fn func(*Dir) error) (time.Duration, error) {
 	uids, err := r.List()
 	if err != nil {
@@ -159,9 +156,7 @@ func (r *Root) Sweep(ctx context.Context, fn func(*Dir) error) (time.Duration, e
 	return wait, errors.Join(errs...)
 }
 
-// unused calls fn if the directory of a Workspace is not in use, and prevents its use until fn
-// returns. On a file system without locks this is unknown: guess decides then. unused returns how
-// long another machine may still be using the directory.
+// unused is Sweep for one directory. On a file system without locks, guess says whether to call fn.
 func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duration, error) {
 	d, err := r.open(uid)
 	if err != nil {
@@ -187,9 +182,8 @@ func (r *Root) unused(uid string, guess bool, fn func(*Dir) error) (time.Duratio
 	return 0, fn(d)
 }
 
-// usedFor returns how long another machine may still use a directory that is not locked,
-// according to the supplied mark. It relies on the observations of this process, not on times
-// that other machines have written.
+// usedFor returns how long another machine may still use a directory that is not locked, according to
+// its mark. It counts from the time at which this process first saw the mark: clocks differ.
 func (r *Root) usedFor(uid string, mark []byte) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +220,7 @@ func (d *Dir) openUse() (*os.File, error) {
 	return f, nil
 }
 
-// readMark returns the mark, within its limits.
+// readMark returns at most maxMark bytes of the mark.
 func readMark(f *os.File) []byte {
 	data := make([]byte, maxMark)
 
