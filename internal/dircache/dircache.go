@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dircache keeps directories on disk under keys. A caller that needs the same directory as
-// an earlier caller gets the entry of that caller.
+// Package dircache keeps directories on disk under keys, for callers that need the same directory.
 package dircache
 
 import (
@@ -25,8 +24,7 @@ import (
 // tempPrefix begins the name of a directory that is not an entry yet, or no longer.
 const tempPrefix = ".tmp-"
 
-// ErrGone says that an entry was removed during its use: the caller may have seen only a part of
-// it.
+// ErrGone says that an entry was removed during its use: the caller may have seen a part of it.
 var ErrGone = errors.New("the entry was removed")
 
 // A Cache is a directory of entries, each a directory named after its key. Any number of processes
@@ -197,7 +195,7 @@ func (c *Cache) evict(filesystemSize int64) error {
 
 // EvictEvery evicts, now and at intervals, until ctx is done.
 func (c *Cache) EvictEvery(ctx context.Context, interval time.Duration) error {
-	// An entry that cannot be removed now may be removed the next time. If it is too old, it is not used.
+	// An entry that cannot be removed now may be the next time.
 	evict := func(context.Context) error { return c.Evict() }
 
 	return periodic.Task{Interval: interval, AtOnce: true, Do: evict}.Start(ctx)
@@ -233,8 +231,8 @@ func (c *Cache) entries() ([]fs.FileInfo, error) {
 	return all, nil
 }
 
-// age returns the age of a file. A time in the future comes from a clock that was ahead. The file
-// counts as older the further ahead it is: it must not be young until that time.
+// age returns the age of a file. A time in the future comes from a clock that was ahead. It counts as
+// the same time in the past, so that the file is not young until then.
 func age(info fs.FileInfo) time.Duration { return time.Since(info.ModTime()).Abs() }
 
 func (c *Cache) temp() string { return filepath.Join(c.Dir, tempPrefix+rand.Text()) }

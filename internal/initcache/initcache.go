@@ -61,8 +61,8 @@ func New(dir string, observe func(hit bool)) *Cache {
 	}
 }
 
-// Fresh says whether init never ran in a directory. Only then the result of init does not depend
-// on an earlier one, such as a backend with a state to migrate, or installed modules.
+// Fresh says whether init never ran in a directory. Otherwise the result depends on an earlier one,
+// such as a backend with a state to migrate.
 func Fresh(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, dataDir))
 
@@ -107,10 +107,9 @@ func checkTarget(path, _ string) error {
 }
 
 // Store keeps the result of init in a directory that was fresh before. The key stands for
-// everything that the result of init depends on, including secrets. root is the directory, or one
-// above it, that will be removed later: a result with a link into root is not kept.
-//
-// An existing entry does not change.
+// everything that the result of init depends on, including secrets. root, the directory or one above
+// it, will be removed later: a result with a link into it is not kept. An existing entry does not
+// change.
 func (c *Cache) Store(key, root, dir string) error {
 	return c.entries.Add(key, func(entry string) error {
 		if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(entry, dataDir), checkLasting(root, dir)); err != nil {
@@ -160,8 +159,7 @@ func (c *Cache) Forget(key string) error { return c.entries.Remove(key) }
 func (c *Cache) Start(ctx context.Context) error { return c.entries.EvictEvery(ctx, evictInterval) }
 
 // copyTree copies the result of init. The programs of providers become hard links where possible:
-// they are large, and are never written to. check gets the path and target of each link, and may
-// refuse it.
+// they are large, and never written to. check may refuse a link.
 func copyTree(src, dst string, check func(path, target string) error) error {
 	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -205,8 +203,7 @@ func copyLink(path, to string, check func(path, target string) error) error {
 	return os.Symlink(target, to)
 }
 
-// copyFile copies a file to a path that does not exist. No other user may read it: it may
-// contain secrets.
+// copyFile copies a file to a path that does not exist. No other user may read it: it may have secrets.
 func copyFile(path, to string) error {
 	src, err := regular.Open(path)
 	if err != nil {

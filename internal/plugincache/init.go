@@ -6,10 +6,10 @@
 // cache at the same time.
 //
 // The CLI installs providers into its plugin cache in place: another run may find a part of a
-// provider there, and the CLI fails when it replaces a provider that is being executed. Therefore
-// no run uses the plugin cache directly. Each run gets a private cache instead, with links to
-// packages that are known to be complete. After the run, new packages in the private cache are
-// moved to the store, where other runs find them. A package in the store never changes.
+// provider, and the CLI fails when it replaces a provider that is being executed. Therefore each run
+// gets a private cache, with links to packages that are known to be complete. After the run, new
+// packages in the private cache are moved to the store, where other runs find them. A package in the
+// store never changes.
 package plugincache
 
 import (
@@ -33,8 +33,7 @@ const Variable = "TF_PLUGIN_CACHE_DIR"
 
 const (
 	// mayBreakVariable makes the CLI take a package from its plugin cache although the dependency
-	// lock file does not have its checksum yet. Without it, every first init of a directory
-	// downloads everything, even with a full plugin cache.
+	// lock file does not have its checksum yet, as in every first init of a directory.
 	mayBreakVariable = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"
 
 	// bundleDir is where the CLI finds packages that are part of a module.
@@ -43,15 +42,14 @@ const (
 
 // A Run of init.
 type Run struct {
-	// Root is the directory that holds the module and all modules it calls by a
-	// relative path.
+	// Root is the directory of the module and all modules that it calls by a relative path.
 	Root string
 
 	// Dir is the directory that the CLI runs in: Root or below.
 	Dir string
 
-	// Private is the path of a directory that only this run uses. It must be in the file system of
-	// Dir, and is made and removed.
+	// Private is the path of a directory that only this run uses, in the file system of Dir. It is
+	// made and removed.
 	Private string
 
 	// Env of the run, as KEY=VALUE, each key once.
@@ -69,13 +67,12 @@ type Run struct {
 }
 
 // Init calls init with the environment for its run. If the environment of the run names a plugin
-// cache, the packages that are installed from it or for it are links into the plugin cache at the
-// end.
+// cache, the installed packages are links into it at the end.
 //
 // Init is safe when others use the same plugin cache, and when the process is killed at any time.
 // An init waits if no stored version of a provider meets its requirements, and another init is about to
-// download one. All others do not wait. Without a dependency lock file, the CLI takes the newest version
-// that the constraints allow: shortly after its release, several inits may each download it.
+// download one. Without a dependency lock file, the CLI takes the newest version that the constraints
+// allow: shortly after its release, several inits may each download it.
 func Init(ctx context.Context, r Run, init func(env []string) error) error {
 	// The CLI may write to installed providers and so, through a link, to shared files.
 	if err := unlinkProviders(r.Dir); err != nil {
@@ -106,8 +103,8 @@ func Init(ctx context.Context, r Run, init func(env []string) error) error {
 	return newStore(cache, origin).init(ctx, r, init)
 }
 
-// bundles says whether packages may be part of the module, which are not shared: in bundleDir, or in
-// a directory that an argument names.
+// bundles says whether packages may be part of the module, or in a directory that an argument names.
+// They are not shared.
 func (r Run) bundles() bool {
 	_, err := os.Lstat(filepath.Join(r.Dir, bundleDir))
 
@@ -191,8 +188,8 @@ func (l lockFile) accepts(p pkg, unlocked bool) bool {
 	return err == nil && strings.Contains(string(l), `"`+sum+`"`)
 }
 
-// publish moves the packages that a run has installed into the store. Afterwards, the directory
-// of the run has links to the store, and none to the private cache.
+// publish moves the packages that a run has installed into the store. The directory of the run has no
+// link to the private cache afterwards.
 func (s *store) publish(r Run) error {
 	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
 		target, err := os.Readlink(p.dir)
@@ -200,8 +197,7 @@ func (s *store) publish(r Run) error {
 			continue // It was not installed from the private cache.
 		}
 
-		// Links in the private cache are not new packages: it was populated with them, or they lead
-		// to a mirror on this machine.
+		// A link in the private cache is not new: it is from populate, or leads to a mirror on this machine.
 		if linked, err := os.Readlink(target); err == nil {
 			if strings.HasPrefix(linked, s.cache+string(filepath.Separator)) {
 				r.observe(true)
@@ -234,9 +230,8 @@ func (r Run) observe(hit bool) {
 	}
 }
 
-// publishNew moves a package that was installed in the private cache into the store. If that
-// fails, because the plugin cache is read-only or full for example, the package stays in the
-// directory: this is no reason to fail the run.
+// publishNew moves a package from the private cache into the store. If that fails, because the plugin
+// cache is read-only or full for example, the package stays in the directory.
 func (s *store) publishNew(p pkg, installed string) error {
 	link := p.dir
 	p.dir = installed
@@ -252,8 +247,7 @@ func (s *store) publishNew(p pkg, installed string) error {
 	return os.Rename(installed, link)
 }
 
-// unlinkProviders removes the providers that a directory shares with others. Init
-// installs them again.
+// unlinkProviders removes the providers that a directory shares. Init installs them again.
 func unlinkProviders(dir string) error {
 	for _, p := range list(filepath.Join(dir, providersDir)) {
 		if !shared(p.dir) {

@@ -20,16 +20,14 @@ import (
 const lockRetry = 100 * time.Millisecond
 
 // maxWait limits how long a run waits for the downloads of others. Their inits may hang before they
-// download anything, for example in a module of another Workspace, until its timeout.
+// download anything, for example because of a module of another Workspace.
 const maxWait = 5 * time.Minute
 
-// lockProviders locks the providers that are not in the store. If another run has locked one of them
-// to download it, this run waits once for the end of that run, and for maxWait in all. Even if that
-// run did not download the provider, all waiting runs then continue together. The returned function
-// releases the locks.
+// lockProviders locks the providers that are not in the store, until done is called. If another run
+// has locked one of them, this run waits once for the end of that run, and for maxWait in all. Even if
+// that run did not download the provider, all waiting runs then continue together.
 //
-// The locks only prevent several runs from downloading the same provider at the same time. On a
-// file system without locks, several runs may do so, without any other effect.
+// The locks only save downloads: on a file system without them, several runs may download the same.
 func (s *store) lockProviders(ctx context.Context, missing []string) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()

@@ -18,19 +18,16 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// maxConfig is the size of the largest file that is read about a run: its configuration, or its
-// dependency lock file. Real ones have some kilobytes.
+// maxConfig is the size of the largest configuration or dependency lock file that is read. Real ones
+// have some kilobytes.
 const maxConfig = regular.MiB
 
-// Origin returns a digest that is the same for runs that get the same providers from the same
+// Origin returns a digest that is the same for runs in dir that get the same providers from the same
 // places. A package that was installed without a checksum is only as trustworthy as its source: a
 // tenant who configures mirrors, proxies or certificates must not decide which programs other
 // tenants execute. The digest may be that of secrets, so it must not be shown to tenants.
 //
-// dir is the directory of the run: the paths of configuration files may be relative to it.
-//
-// A configuration file that only the CLI could read, such as a pipe, is an error: its content
-// would not be part of the digest.
+// A configuration file that only the CLI could read, such as a pipe, is an error.
 func Origin(env []string, dir string) (string, error) {
 	h := sha256.New()
 
@@ -60,14 +57,12 @@ func decidesOrigin(name string) bool {
 	upper := strings.ToUpper(name)
 
 	switch {
-	case strings.HasPrefix(name, "TF_VAR_"), strings.HasPrefix(name, "TF_LOG"):
+	case strings.HasPrefix(name, "TF_VAR_"), strings.HasPrefix(name, "TF_LOG"), name == Variable, name == mayBreakVariable:
 		return false
 	case strings.HasPrefix(name, "TF_HTTP_"), name == "TF_ENCRYPTION":
 		return false // They are about the state of one Workspace.
 	case name == configVariable, name == oldConfigVariable:
 		return false // The content of the file counts, not its path.
-	case name == Variable, name == mayBreakVariable:
-		return false
 	case strings.HasPrefix(name, "TF_CLI_ARGS_"):
 		return name == "TF_CLI_ARGS_init" // No other command installs providers.
 	}
@@ -85,8 +80,7 @@ const (
 func configFiles(env []string, dir string) []string {
 	home, _ := environ.Lookup(env, "HOME")
 	home = absolute(dir, home)
-	// The patterns are well-formed, except in a home directory with meta characters in its name.
-	// Such a pattern matches nothing.
+	// The error is that of a home directory with meta characters in its name, which matches nothing.
 	files, _ := filepath.Glob(filepath.Join(home, ".terraform.d", "*.tfrc*"))
 
 	// OpenTofu uses this directory if it does not find the files above and below.

@@ -18,8 +18,7 @@ import (
 
 const (
 	// maxUnused is how long an unused package is kept. minRetention protects a package from
-	// eviction by size. It is much longer than any run, and than the lifetime of an entry of the
-	// init cache with links to the package.
+	// eviction by size. It is much longer than any run, and than an entry of the init cache is kept.
 	maxUnused    = 7 * 24 * time.Hour
 	minRetention = 24 * time.Hour
 
@@ -30,9 +29,9 @@ const (
 	pruneInterval = time.Hour
 )
 
-// A Pruner deletes unused packages from the store of a plugin cache. Several processes may each
-// have a Pruner for the same plugin cache. Each refreshes the packages that its directories have
-// links to, and deletes the packages that no Pruner has refreshed for maxUnused.
+// A Pruner deletes packages from the store of a plugin cache. Several processes may each have one for
+// the same plugin cache. Each refreshes the packages that its directories have links to, and deletes
+// the packages that no Pruner has refreshed for maxUnused.
 type Pruner struct {
 	// Cache is the plugin cache.
 	Cache string
@@ -46,7 +45,7 @@ func (p *Pruner) NeedLeaderElection() bool { return false }
 
 // Start prunes, now and every pruneInterval, until ctx is done.
 func (p *Pruner) Start(ctx context.Context) error {
-	// A package that cannot be removed now may be removed the next time.
+	// A package that cannot be removed now may be the next time.
 	prune := func(context.Context) error { return p.prune() }
 
 	return periodic.Task{Interval: pruneInterval, AtOnce: true, Do: prune}.Start(ctx)
@@ -54,9 +53,8 @@ func (p *Pruner) Start(ctx context.Context) error {
 
 // prune refreshes the packages that are in use, and removes the expired ones.
 //
-// An init marks a package as used when it has installed it. Before that, an expired package, or one that
-// is evicted because the cache is too large, may be removed. Then the init fails, or plan asks for
-// another one. The next one does not find the package, and downloads it.
+// An init marks a package as used when it has installed it. If the package is removed before that, the
+// init fails, or plan asks for another one, which downloads the package.
 func (p *Pruner) prune() error {
 	s := newStore(p.Cache, "")
 
@@ -76,8 +74,7 @@ func (p *Pruner) prune() error {
 	return errors.Join(s.files.Evict(), s.unlinkEvicted())
 }
 
-// unlinkEvicted removes the links of all origins to packages that are gone, and directories that
-// become empty.
+// unlinkEvicted removes links to packages that are gone, and directories that become empty.
 func (s *store) unlinkEvicted() error {
 	origins := filepath.Join(s.dir, originsDir)
 

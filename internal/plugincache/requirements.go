@@ -26,9 +26,9 @@ import (
 // requirements are the version constraints for each provider, by its address.
 type requirements map[string][]string
 
-// needs returns the requirements of the module that are known before init. It lacks the
-// requirements of modules that init downloads, and those of files that cannot be parsed: several
-// runs may download such providers at once. It is incomplete if ctx ends.
+// needs returns the requirements of the module that are known before init. Several runs may download
+// the others at once: those of modules that init downloads, and of files that cannot be parsed. It is
+// incomplete if ctx ends.
 func (r Run) needs(ctx context.Context) requirements {
 	all := requirements{}
 
@@ -49,8 +49,7 @@ func (r Run) needs(ctx context.Context) requirements {
 	return all
 }
 
-// missingFrom returns the addresses for which no acceptable package fulfils the requirements. The
-// registry is not asked: an older version that fulfils them is enough.
+// missingFrom returns the addresses for which no acceptable package fulfils the requirements.
 func (r requirements) missingFrom(packages []pkg, accept func(pkg) bool) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(r)), func(address string) bool {
 		return slices.ContainsFunc(packages, func(p pkg) bool {

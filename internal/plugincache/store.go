@@ -24,16 +24,14 @@ import (
 )
 
 const (
-	// storeDir, in the plugin cache, contains all data of this package. Other files in the plugin
-	// cache come from other programs.
+	// storeDir, in the plugin cache, contains all data of this package.
 	storeDir = ".crossplane"
 
-	// packagesDir contains the packages, each named after the checksum of its files. They are
-	// never changed or replaced.
+	// packagesDir contains the packages, each named after the checksum of its files.
 	packagesDir = "packages"
 
 	// originsDir has one directory per origin, with links to packages in the layout of a plugin
-	// cache. Several origins share the files of a package that each of them has downloaded.
+	// cache. Origins share the files of a package that each of them has downloaded.
 	originsDir = "origins"
 
 	// locksDir contains the locks of downloads.
@@ -60,8 +58,7 @@ type pkg struct {
 	// checksum returns the checksum of its files, in the format of a dependency lock file.
 	checksum func() (string, error)
 
-	// foreign says that another program put it into the plugin cache: it may be incomplete, or
-	// differ from its name.
+	// foreign says that another program put it into the plugin cache: it may be incomplete.
 	foreign bool
 }
 
@@ -112,8 +109,8 @@ func (s *store) packages() []pkg {
 	return all
 }
 
-// list the packages in a directory with the layout of a plugin cache. A package may be a link, and
-// other directories may not: the directory may be that of a module, with links in circles.
+// list the packages in a directory with the layout of a plugin cache. Only packages may be links: the
+// directory may be that of a module, with links in circles.
 func list(dir string) []pkg {
 	fsys := os.DirFS(dir)
 
@@ -140,9 +137,8 @@ func list(dir string) []pkg {
 	return all
 }
 
-// populate makes a plugin cache in dir that has the acceptable packages. It does not mark them as used:
-// the run installs only some of them, and publish marks those. Otherwise each init would protect all
-// packages of the origin, among them the old versions that nothing uses any more.
+// populate makes a plugin cache in dir that has the acceptable packages. It does not mark them as
+// used: publish marks those that the run installs. Otherwise no old version would ever expire.
 func (s *store) populate(dir string, accept func(pkg) bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -184,7 +180,7 @@ func (s *store) add(p pkg) (string, error) {
 
 	s.touch(dir)
 
-	// Without the link, other runs of the origin download the package again.
+	// Without it, other runs of the origin download the package again.
 	link := filepath.Join(s.origin, p.path())
 	_ = os.MkdirAll(filepath.Dir(link), 0o700)
 	_ = relink(dir, link)
@@ -192,15 +188,14 @@ func (s *store) add(p pkg) (string, error) {
 	return dir, nil
 }
 
-// touch marks a package as used, so that it is kept for minRetention. A package that cannot be marked for
-// lack of permission can still be used.
+// touch marks a package as used. A package that cannot be marked, for lack of permission, can be used.
 func (s *store) touch(dir string) { _ = s.files.Touch(filepath.Base(dir)) }
 
 // owns says whether a directory is a package in the store, according to its path.
 func (s *store) owns(dir string) bool { return filepath.Dir(dir) == s.files.Dir }
 
-// lockPath returns the path of the lock of a provider. The number of locks is limited, because
-// their files are never removed: two providers rarely share one.
+// lockPath returns the path of the lock of a provider. Two providers rarely share one: their number is
+// limited, because these files are never removed.
 func (s *store) lockPath(address string) string {
 	sum := sha256.Sum256([]byte(s.origin + "\n" + address))
 
