@@ -84,7 +84,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 // RemoveRemains removes what interrupted removals have left.
 func (r *Root) RemoveRemains() error {
-	names, err := namesWith(r.dir, deleting)
+	names, err := namesWith(r.dir, ".", deleting)
 	if err != nil {
 		return err
 	}
@@ -253,16 +253,4 @@ func (r *Root) keepState(name string) error {
 }
 
 // Unsaved returns the UIDs of removed directories whose states were kept.
-func (r *Root) Unsaved() ([]string, error) {
-	entries, err := fs.ReadDir(r.dir.FS(), unsavedDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot list states that are nowhere else: %w", err)
-	}
-
-	uids := make([]string, 0, len(entries))
-	for _, e := range entries {
-		uids = append(uids, e.Name())
-	}
-
-	return uids, nil
-}
+func (r *Root) Unsaved() ([]string, error) { return namesWith(r.dir, unsavedDir, "") }

@@ -208,12 +208,12 @@ func reason(err error) error {
 	return err
 }
 
-// namesWith returns the names in a directory that begin with a prefix. Unlike fs.Glob, it does not
-// hide an error of the disk.
-func namesWith(dir *os.Root, prefix string) ([]string, error) {
-	entries, err := fs.ReadDir(dir.FS(), ".")
+// namesWith returns the names in a directory, if it exists, that begin with a prefix. Unlike fs.Glob,
+// it does not hide an error of the disk.
+func namesWith(root *os.Root, dir, prefix string) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot list working directory: %w", err)
+		return nil, fmt.Errorf("cannot list %q: %w", filepath.Join(root.Name(), dir), err)
 	}
 
 	var names []string

@@ -46,7 +46,7 @@ func (d *Dir) TempDir() (string, error) {
 
 // sweepTempDirs removes all temporary directories.
 func (d *Dir) sweepTempDirs() error {
-	names, err := namesWith(d.dir, fetchPrefix)
+	names, err := namesWith(d.dir, ".", fetchPrefix)
 	if err != nil {
 		return err
 	}

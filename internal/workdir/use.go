@@ -102,10 +102,7 @@ func (d *Dir) Use(ctx context.Context) (done func(), err error) {
 
 // markUse writes the mark of a use to the locked file, and returns a function that erases it.
 func (d *Dir) markUse() (erase func(), err error) {
-	mark, err := json.Marshal(useMark{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest})
-	if err != nil {
-		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
-	}
+	mark, _ := json.Marshal(useMark{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}) // Plain types can be encoded.
 
 	// It replaces the content, and not the file. Other machines see it when the file is closed.
 	if err := d.dir.WriteFile(useName, mark, 0o600); err != nil {
