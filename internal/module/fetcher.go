@@ -248,14 +248,9 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 // not detect that: the provider writes files there beside the module. With these files alone, the
 // CLI finds a module without resources, and destroys all existing ones.
 func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
-	abs, err := dir.Entrypoint(entrypoint)
+	rel, err := dir.ResolveEntrypoint(entrypoint)
 	if err != nil {
 		return err
-	}
-
-	rel, err := filepath.Rel(dir.Path(), abs)
-	if err != nil {
-		return errors.Wrapf(err, "cannot use spec.forProvider.entrypoint %q", entrypoint)
 	}
 
 	for _, name := range dir.TreeFiles() {

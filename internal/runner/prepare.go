@@ -83,12 +83,7 @@ func (r *Runner) write(ctx context.Context) error {
 	}
 
 	// A fetched module may have a symbolic link there. An inline module is not written yet.
-	if path, err := r.Dir.Entrypoint(r.Inputs.parameters.Entrypoint); err == nil {
-		dir, err := filepath.Rel(r.Dir.Path(), path)
-		if err != nil {
-			return errors.Wrap(err, "cannot use spec.forProvider.entrypoint")
-		}
-
+	if dir, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint); err == nil {
 		r.Inputs.parameters.Entrypoint = dir
 	}
 
@@ -129,9 +124,15 @@ func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 		return "", nil, errors.Wrap(err, "cannot write module")
 	}
 
-	path, err = r.Dir.Entrypoint(r.Inputs.parameters.Entrypoint)
-	if err != nil || len(later) == 0 {
-		return path, varFiles, err
+	dir, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint)
+	if err != nil {
+		return "", nil, err
+	}
+
+	path = filepath.Join(r.Dir.Path(), dir)
+
+	if len(later) == 0 {
+		return path, varFiles, nil
 	}
 
 	// The type of a value depends on the variable that the module, which is now on disk, declares.

@@ -79,7 +79,7 @@ func (r *Runner) UnsavedState() (string, error) {
 	}
 
 	for _, dir := range dirs {
-		path, err := r.Dir.Entrypoint(dir)
+		dir, err := r.Dir.ResolveEntrypoint(dir)
 		if isNoDirectory(err) {
 			// Without the directory there is no state. The runs find out whether the current
 			// directory can be used.
@@ -90,7 +90,7 @@ func (r *Runner) UnsavedState() (string, error) {
 			return "", errors.Wrap(err, "cannot check for a state that was not saved")
 		}
 
-		path = filepath.Join(path, terraform.ErroredStateFile)
+		path := filepath.Join(r.Dir.Path(), dir, terraform.ErroredStateFile)
 
 		// The CLI would wait for ever for a pipe, and follow a link.
 		info, err := os.Lstat(path)
@@ -106,7 +106,7 @@ func (r *Runner) UnsavedState() (string, error) {
 	return "", nil
 }
 
-// isNoDirectory says whether an error of Entrypoint means that there is no such directory. Other
+// isNoDirectory says whether an error of ResolveEntrypoint means that there is no such directory. Other
 // errors of the file system may be temporary, and there may be a state.
 func isNoDirectory(err error) bool {
 	var errno syscall.Errno

@@ -218,20 +218,10 @@ func (d *Dir) LastRun() (time.Time, error) {
 	return now, nil
 }
 
-// Entrypoint returns the absolute path of an entrypoint, which must be a directory. An empty one is
-// this directory itself, and leading slashes are ignored. The path has no symbolic links below Path,
-// so that names for Sync can begin with it.
-func (d *Dir) Entrypoint(entrypoint string) (string, error) {
-	rel, err := d.resolve(entrypoint)
-	if err != nil {
-		return "", err
-	}
-
-	return filepath.Join(d.Path(), rel), nil
-}
-
-// resolve returns the path of the entrypoint, relative and without symbolic links.
-func (d *Dir) resolve(entrypoint string) (string, error) {
+// ResolveEntrypoint returns the path of an entrypoint, which must be a directory, relative to this
+// directory. An empty one is this directory itself, and leading slashes are ignored. The path has no
+// symbolic links, so that names for Sync can begin with it.
+func (d *Dir) ResolveEntrypoint(entrypoint string) (string, error) {
 	rel, err := CleanEntrypoint(entrypoint)
 	if err != nil {
 		return "", err
@@ -254,8 +244,8 @@ func (d *Dir) resolve(entrypoint string) (string, error) {
 	return checkLocal(entrypoint, rel)
 }
 
-// CleanEntrypoint returns the path of the entrypoint relative to the directory of the Workspace. It
-// does not access the directory, so that it can name files for the Sync that creates it.
+// CleanEntrypoint is ResolveEntrypoint without access to the directory, so that the path can begin names
+// for the Sync that creates it.
 func CleanEntrypoint(entrypoint string) (string, error) {
 	return checkLocal(entrypoint, filepath.Clean(strings.TrimLeft(entrypoint, "/")))
 }

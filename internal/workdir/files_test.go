@@ -29,7 +29,7 @@ func TestOddFiles(t *testing.T) {
 	}{
 		"PipeForRecord":     {plant: pipe, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
 		"LargeRecord":       {plant: large, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
-		"PipeForEntrypoint": {plant: pipe, name: "pipe", use: func(d *Dir) error { _, err := d.Entrypoint("pipe"); return err }}, //nolint:nlreturn // One line is clearer.
+		"PipeForEntrypoint": {plant: pipe, name: "pipe", use: func(d *Dir) error { _, err := d.ResolveEntrypoint("pipe"); return err }}, //nolint:nlreturn // One line is clearer.
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

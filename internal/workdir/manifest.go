@@ -157,7 +157,7 @@ func (d *Dir) ReadRun(run any) (bool, error) {
 // MarkInitialized records that init succeeded in the entrypoint, and the digest of everything
 // that its result depends on. It replaces an earlier mark.
 func (d *Dir) MarkInitialized(entrypoint, digest string) error {
-	rel, err := d.resolve(entrypoint)
+	rel, err := d.ResolveEntrypoint(entrypoint)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 // Initialized returns the digest that MarkInitialized recorded for the entrypoint. It is empty if
 // init has to run, also because its result does not exist any more.
 func (d *Dir) Initialized(entrypoint string) string {
-	rel, err := d.resolve(entrypoint)
+	rel, err := d.ResolveEntrypoint(entrypoint)
 	if err != nil {
 		return ""
 	}
