@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 const (
@@ -98,10 +99,8 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		}
 	}
 
-	old := m.Module.Files
-	both := slices.Concat(old, files)
-	slices.Sort(both)
-	m.Module = module{Files: slices.Compact(both)}
+	before, after := sets.New(m.Module.Files...), sets.New(files...)
+	m.Module = module{Files: sets.List(before.Union(after))}
 
 	// Sync must not remove a file that is part of the module now.
 	for _, name := range files {
@@ -112,12 +111,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		return err
 	}
 
-	gone := slices.DeleteFunc(old, func(name string) bool {
-		_, found := slices.BinarySearch(files, name)
-
-		return found
-	})
-	if err := removeFiles(d.dir, gone); err != nil {
+	if err := removeFiles(d.dir, sets.List(before.Difference(after))); err != nil {
 		return err
 	}
 
