@@ -15,12 +15,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
-	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
 )
 
 func main() {
 	// The program starts itself again in a separate process to fetch a module.
-	if handled, code := fetch.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
+	if handled, code := child.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
 		os.Exit(code)
 	}
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -25,7 +25,7 @@ const (
 
 func TestMain(m *testing.M) {
 	ctx := context.Background()
-	if handled, code := fetch.Main(ctx, os.Args, os.Stdin, os.Stdout); handled {
+	if handled, code := child.Main(ctx, os.Args, os.Stdin, os.Stdout); handled {
 		syscall.Exit(code) // os.Exit would wait a second for data races.
 	}
 

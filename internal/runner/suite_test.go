@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
 )
 
 // TestMain makes the test binary the process that fetches a module, when it is started as one.
 func TestMain(m *testing.M) {
-	if handled, code := fetch.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
+	if handled, code := child.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
 		syscall.Exit(code) // os.Exit would wait a second for data races.
 	}
 

@@ -45,7 +45,7 @@ func arrows() []arrow {
 	return []arrow{
 		{
 			from: "cmd/provider",
-			to:   []string{"internal/app", "internal/module/fetch"},
+			to:   []string{"internal/app", "internal/module/fetch/child"},
 			why:  "main parses flags, runs and sets the exit code, of the process that fetches modules too; decisions that can go wrong are in other packages, where they are tested",
 		},
 		{
@@ -156,8 +156,14 @@ func arrows() []arrow {
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{
-			from: "internal/module/fetch",
-			to:   []string{"internal/process", "internal/environ", "internal/regular"},
+			from:  "internal/module/fetch",
+			to:    []string{"internal/process", "internal/environ", "internal/regular"},
+			never: []string{"github.com/hashicorp/go-getter"},
+			why:   "a fetch depends only on its request, and only the process of the fetch links what downloads",
+		},
+		{
+			from: "internal/module/fetch/child",
+			to:   []string{"internal/module/fetch", "internal/process", "internal/regular"},
 			why:  "a fetch runs in a separate process and depends only on its request",
 		},
 		{

@@ -5,6 +5,7 @@
 package fetch
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
@@ -21,7 +22,6 @@ const (
 	// Files and directories in Request.Dir.
 	credentialsFile = "credentials"
 	gitConfigFile   = "gitconfig"
-	sshKeyFile      = "sshkey"
 	tempDir         = "tmp"
 	homeDir         = "home"
 )
@@ -58,4 +58,18 @@ func environment(base []string, dir string) ([]string, error) {
 		// Maintenance would run in the background while the files are moved.
 		"maintenance.auto", "false",
 	)
+}
+
+// credentialHelper is configuration that makes git ignore all other helpers, and use the
+// credentials file of this fetch.
+const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
+
+// UseGitCredentials makes git, in the environment of the fetch, use these credentials, in the format
+// of git-credential-store, and no others.
+func (r Request) UseGitCredentials(credentials []byte) error {
+	if err := os.WriteFile(filepath.Join(r.Dir, credentialsFile), credentials, 0o600); err != nil {
+		return err
+	}
+
+	return os.WriteFile(filepath.Join(r.Dir, gitConfigFile), []byte(credentialHelper), 0o600)
 }

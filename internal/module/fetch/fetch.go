@@ -2,12 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fetch downloads a module in a separate process.
+// Package fetch downloads a module in a separate process. It has both ends of the pipe to that
+// process. Package child has the downloads.
 //
 // The getters of go-getter, and git, which they run, take their credentials from the environment
 // of the process. A process that serves many tenants cannot have an environment for each of them.
 // So the program starts itself again for each fetch, with an environment that is made for that
-// fetch. A program that uses this package calls Main before anything else.
+// fetch. A program that uses this package calls child.Main before anything else.
 package fetch
 
 import (
@@ -16,6 +17,8 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,9 +31,6 @@ import (
 const (
 	// command is the argument that makes the program fetch a module.
 	command = "fetch-module"
-
-	// moduleDir is the directory in Request.Dir that contains the complete download.
-	moduleDir = "module"
 
 	// Limits of the output of the process.
 	maxAnswer = 1 << 20
@@ -85,6 +85,18 @@ type Artifact struct {
 	Digest string `json:"digest"`
 }
 
+// CommitPrefix begins the revision of a source with a known commit.
+const CommitPrefix = "commit "
+
+// Immutable reports whether an address with this revision has it for ever: the address contains
+// the full name of the commit.
+func Immutable(address, revision string) bool {
+	commit, ok := strings.CutPrefix(revision, CommitPrefix)
+	_, query, _ := strings.Cut(address, "?")
+
+	return ok && slices.Contains(strings.Split(query, "&"), "ref="+commit)
+}
+
 // A Result is the result of a fetch.
 type Result struct {
 	// Dir contains the complete download, and nothing else. It is below the directory of the
@@ -111,7 +123,8 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Run fetches a module. program is the path of this program, or of another one that calls Main.
+// Run fetches a module. program is the path of this program, or of another one that calls
+// child.Main.
 // env is the environment of the fetch. Run only replaces what would make git ask for input, or use
 // other directories, repositories or credentials than those of this fetch.
 //
@@ -119,7 +132,7 @@ type answer struct {
 // The same happens when this process dies. The error is one line, without credentials.
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	if os.Getenv(marker) != "" {
-		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call fetch.Main when it starts")
+		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call child.Main when it starts")
 	}
 
 	env, err := environment(env, r.Dir)

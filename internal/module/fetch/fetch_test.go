@@ -6,25 +6,20 @@ package fetch
 
 import (
 	"bytes"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMainOnlyFetches(t *testing.T) {
+func TestServeOnlyFetches(t *testing.T) {
 	t.Parallel()
 
 	for _, args := range [][]string{{"provider"}, {"provider", "--debug"}, {"provider", command, "--help"}, {"provider", "x" + command}} {
-		if handled, _ := Main(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}); handled {
-			t.Errorf("Main(%q): it is not for a fetch", args)
+		if handled, _ := Serve(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}, nil); handled {
+			t.Errorf("Serve(%q): it is not for a fetch", args)
 		}
 	}
 }
@@ -60,10 +55,10 @@ func TestRunFails(t *testing.T) {
 			want:    "the fetch ended without an answer: exit status 0",
 		},
 		"Recursion": {
-			reason:  "A program that does not call Main, and starts another fetch, is stopped.",
+			reason:  "A program that does not call child.Main, and starts another fetch, is stopped.",
 			program: self,
 			env:     []string{stubVariable + "=recurse"},
-			want:    "the program does not call fetch.Main when it starts",
+			want:    "the program does not call child.Main when it starts",
 		},
 		"Environment": {
 			reason:  "A broken environment is refused.",
@@ -138,57 +133,5 @@ func TestEnviron(t *testing.T) {
 				t.Errorf("%s\nenvironment(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestLimitedDownload(t *testing.T) {
-	t.Parallel()
-
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Path[1:])
-		_, _ = w.Write(make([]byte, n))
-	}))
-	t.Cleanup(server.Close)
-
-	client := &http.Client{Transport: &transport{base: http.DefaultTransport, check: &revisionCheck{}, limit: 10}}
-
-	for length, want := range map[string]string{"9": "", "10": "", "11": "the download is longer than 10 bytes"} {
-		resp, err := client.Get(server.URL + "/" + length)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		_, err = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-
-		if (err == nil) != (want == "") || err != nil && said(err) != want {
-			t.Errorf("download of %s of at most 10 bytes: want error %q, got %v", length, want, err)
-		}
-	}
-}
-
-// TestCredentialsMode ensures that no other user can read files with secrets, regardless of the
-// umask.
-func TestCredentialsMode(t *testing.T) {
-	t.Parallel()
-
-	a := &gitAccess{dir: t.TempDir()}
-	if err := a.addCredentials([]byte("http://a:b@c")); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := a.useSSHKey("a2V5"); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, name := range []string{credentialsFile, sshKeyFile} {
-		info, err := os.Stat(filepath.Join(a.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if got := info.Mode().Perm(); got != 0o600 {
-			t.Errorf("mode of %s: want 0600, got %o", name, got)
-		}
 	}
 }

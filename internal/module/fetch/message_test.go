@@ -5,6 +5,7 @@
 package fetch
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -135,6 +136,11 @@ func TestMessage(t *testing.T) {
 			reason: "The error of an invalid URL may contain a part of the password.",
 			err:    errors.Wrap(parseErr, "x"),
 			want:   "the address is not a valid URL",
+		},
+		"TooLong": {
+			reason: "A download is limited.",
+			err:    errors.Wrap(&http.MaxBytesError{Limit: 10}, "x"),
+			want:   "the download is longer than 10 bytes",
 		},
 		"Path": {
 			reason: "The temporary directory changes every time.",

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package child
 
 import (
 	"context"
@@ -19,12 +19,13 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // getArtifact downloads an artifact, and unpacks it to dst after a check of its digest. The
 // checksums of go-getter lack SHA-384.
-func getArtifact(ctx context.Context, a Artifact, dir, dst string) error {
+func getArtifact(ctx context.Context, a fetch.Artifact, dir, dst string) error {
 	u, err := url.Parse(a.URL)
 	if err != nil {
 		return err

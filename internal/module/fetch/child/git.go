@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package child
 
 import (
 	"cmp"
@@ -22,15 +22,15 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
-// commitPrefix begins the revision of a source with a known commit.
-const commitPrefix = "commit "
+// sshKeyFile is the file with the key in Request.Dir.
+const sshKeyFile = "sshkey"
 
-// credentialHelper is configuration that makes git ignore all other helpers, and use the
-// credentials file of this fetch.
-const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
+// maxStderr limits the output of git in a message.
+const maxStderr = 64 << 10
 
 // commitID matches the full name of a commit, which never changes.
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -38,19 +38,9 @@ var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // remoteName matches the names that a clone gives to the refs of its remote. No remote lists them.
 var remoteName = regexp.MustCompile(`^(refs/)?(remotes/)?origin/`)
 
-// Immutable reports whether an address with this revision has it for ever: the address contains
-// the full name of the commit.
-func Immutable(address, revision string) bool {
-	commit, ok := strings.CutPrefix(revision, commitPrefix)
-	_, query, _ := strings.Cut(address, "?")
-
-	return ok && slices.Contains(strings.Split(query, "&"), "ref="+commit)
-}
-
 // gitAccess holds the settings with which git accesses repositories.
 type gitAccess struct {
-	// dir is Request.Dir.
-	dir string
+	request fetch.Request
 
 	// credentials in the format of git-credential-store.
 	credentials []byte
@@ -59,11 +49,8 @@ type gitAccess struct {
 // addCredentials adds lines to the credentials. They take precedence over the existing ones.
 func (a *gitAccess) addCredentials(lines []byte) error {
 	a.credentials = slices.Concat(lines, []byte("\n"), a.credentials)
-	if err := os.WriteFile(filepath.Join(a.dir, credentialsFile), a.credentials, 0o600); err != nil {
-		return err
-	}
 
-	return os.WriteFile(filepath.Join(a.dir, gitConfigFile), []byte(credentialHelper), 0o600)
+	return a.request.UseGitCredentials(a.credentials)
 }
 
 // prepare returns u without its credentials, and writes them to files that git reads. In a URL
@@ -168,7 +155,7 @@ func without(u *url.URL, parameters ...string) *url.URL {
 func resolve(ctx context.Context, u *url.URL) (revision, listed string, err error) {
 	ref := cmp.Or(u.Query().Get("ref"), "HEAD")
 	if commitID.MatchString(ref) {
-		return commitPrefix + ref, "", nil
+		return fetch.CommitPrefix + ref, "", nil
 	}
 
 	address := without(u, "ref", "depth").String()
@@ -227,7 +214,7 @@ func (a *gitAccess) useSSHKey(key string) error {
 		return errors.New("the sshkey in the address is not valid base64")
 	}
 
-	path := filepath.Join(a.dir, sshKeyFile)
+	path := filepath.Join(a.request.Dir, sshKeyFile)
 	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
 		return err
 	}

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package child
 
 import (
 	"context"
@@ -13,22 +13,24 @@ import (
 	getter "github.com/hashicorp/go-getter"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 // getAddress fetches from a go-getter address to dst.
-func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
+func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result, error) {
 	src, err := getter.Detect(r.Address, "", detectors())
 	if err != nil {
-		return Result{}, err
+		return fetch.Result{}, err
 	}
 	// go-getter does not handle the subdirectory: it either follows every symbolic link during the
 	// copy, or refuses all of them.
 	src, sub := getter.SourceDirSubdir(src)
 
-	git := &gitAccess{dir: r.Dir}
+	git := &gitAccess{request: r}
 	if len(r.GitCredentials) > 0 {
 		if err := git.addCredentials(r.GitCredentials); err != nil {
-			return Result{}, err
+			return fetch.Result{}, err
 		}
 	}
 
@@ -56,7 +58,7 @@ func getAddress(ctx context.Context, r Request, dst string) (Result, error) {
 		dst, err = "", nil
 	}
 
-	return Result{Dir: dst, Sub: sub, Source: src, Revision: check.revision}, err
+	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: check.revision}, err
 }
 
 // withoutSymlinks makes go-getter refuse symbolic links where it would follow them: in a

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package child
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ulikunitz/xz"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 // TestMemory fetches an archive that makes a decompressor allocate more memory than a fetch may use.
@@ -57,7 +59,7 @@ func TestMemory(t *testing.T) {
 
 	dir := t.TempDir()
 
-	_, err = Run(t.Context(), self, []string{"PATH=" + os.Getenv("PATH")}, Request{Address: src, Dir: dir, Private: dir})
+	_, err = fetch.Run(t.Context(), self, []string{"PATH=" + os.Getenv("PATH")}, fetch.Request{Address: src, Dir: dir, Private: dir})
 
 	got := ""
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main fetches a module if args, the arguments of the process, ask for it. It reads the request
-// from stdin and answers on stdout. If handled is true, the process must exit with the returned
-// code. main, and the TestMain of every test that fetches, call Main before anything else.
-func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) (handled bool, code int) {
+// Serve is the other side of Run: it reads the request from stdin, lets get handle it, and answers
+// on stdout. If handled is true, the process must exit with the returned code. Otherwise args, the
+// arguments of the process, do not ask for a fetch.
+func Serve(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer, get func(context.Context, Request) (Result, error)) (handled bool, code int) {
 	if len(args) != 2 || args[1] != command {
 		return false, 0
 	}
@@ -32,7 +32,11 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 
 	err := json.NewDecoder(stdin).Decode(&r)
 	if err == nil {
-		a.Result, err = fetch(ctx, r)
+		err = r.makeDirs()
+	}
+
+	if err == nil {
+		a.Result, err = get(ctx, r)
 	}
 
 	if err != nil {
@@ -58,18 +62,13 @@ func endTogether() {
 	}()
 }
 
-// fetch handles the request.
-func fetch(ctx context.Context, r Request) (Result, error) {
+// makeDirs makes the directories that the environment names.
+func (r Request) makeDirs() error {
 	for _, dir := range []string{tempDir, homeDir} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o700); err != nil {
-			return Result{}, err
+			return err
 		}
 	}
 
-	dst := filepath.Join(r.Dir, moduleDir)
-	if a := r.Artifact; a != nil {
-		return Result{Dir: dst, Source: a.URL, Revision: a.Digest}, getArtifact(ctx, *a, r.Dir, dst)
-	}
-
-	return getAddress(ctx, r, dst)
+	return nil
 }

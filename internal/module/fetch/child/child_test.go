@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package child
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+)
+
+func TestLimitedDownload(t *testing.T) {
+	t.Parallel()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Path[1:])
+		_, _ = w.Write(make([]byte, n))
+	}))
+	t.Cleanup(server.Close)
+
+	client := &http.Client{Transport: &transport{base: http.DefaultTransport, check: &revisionCheck{}, limit: 10}}
+
+	for length, want := range map[string]string{"9": "", "10": "", "11": "http: request body too large"} {
+		resp, err := client.Get(server.URL + "/" + length)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("download of %s of at most 10 bytes: want error %q, got %v", length, want, err)
+		}
+	}
+}
+
+// TestCredentialsMode ensures that no other user can read files with secrets, regardless of the
+// umask.
+func TestCredentialsMode(t *testing.T) {
+	t.Parallel()
+
+	a := &gitAccess{request: fetch.Request{Dir: t.TempDir()}}
+	if err := a.addCredentials([]byte("http://a:b@c")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := a.useSSHKey("a2V5"); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{"credentials", sshKeyFile} {
+		info, err := os.Stat(filepath.Join(a.request.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("mode of %s: want 0600, got %o", name, got)
+		}
+	}
+}
