@@ -64,10 +64,10 @@ func environment(base []string, dir string) ([]string, error) {
 // credentials file of this fetch.
 const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
 
-// UseGitCredentials makes git, in the environment of the fetch, use these credentials, in the format
-// of git-credential-store, and no others.
-func (r Request) UseGitCredentials(credentials []byte) error {
-	if err := os.WriteFile(filepath.Join(r.Dir, credentialsFile), credentials, 0o600); err != nil {
+// UseGitCredentials makes git, in the environment of the fetch, use the credentials of the request and
+// no others.
+func (r Request) UseGitCredentials() error {
+	if err := os.WriteFile(filepath.Join(r.Dir, credentialsFile), r.GitCredentials, 0o600); err != nil {
 		return err
 	}
 

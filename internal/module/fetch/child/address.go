@@ -27,18 +27,15 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 	// copy, or refuses all of them.
 	src, sub := getter.SourceDirSubdir(src)
 
-	git := &gitAccess{request: r}
 	if len(r.GitCredentials) > 0 {
-		if err := git.addCredentials(r.GitCredentials); err != nil {
+		if err := r.UseGitCredentials(); err != nil {
 			return fetch.Result{}, err
 		}
 	}
 
-	check := &revisionCheck{
-		known: r.Known,
-		// A file with checksums is downloaded first, and has its own revision.
-		revisionOnly: r.RevisionOnly && !strings.Contains(src, "checksum=file"),
-	}
+	// A file with checksums is downloaded first, and has its own revision.
+	r.RevisionOnly = r.RevisionOnly && !strings.Contains(src, "checksum=file")
+	origin := &source{request: r}
 	c := &getter.Client{
 		Src:  src,
 		Dst:  dst,
@@ -47,7 +44,7 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		Options: []getter.ClientOption{
 			getter.WithContext(ctx),
 			getter.WithDetectors(detectors()),
-			getter.WithGetters(getters(check, git, r.Private)),
+			getter.WithGetters(getters(origin)),
 			getter.WithDecompressors(decompressors()),
 			withoutSymlinks,
 		},
@@ -58,7 +55,7 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		dst, err = "", nil
 	}
 
-	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: check.revision}, err
+	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: origin.revision}, err
 }
 
 // withoutSymlinks makes go-getter refuse symbolic links where it would follow them: in a
@@ -92,55 +89,13 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 }
 
 // getters returns the getters of go-getter. Some methods of the most common ones are replaced.
-func getters(check *revisionCheck, git *gitAccess, private string) map[string]getter.Getter {
-	local := localFiles{revisions: check, private: private}
+func getters(s *source) map[string]getter.Getter {
 	all := maps.Clone(getter.Getters)
-	all["file"] = &fileGetter{local: local}
-	all["git"] = &gitGetter{check: check, access: git, local: local}
-	all["hg"] = &hgGetter{local: local}
-	all["http"] = newHTTPGetter(check)
+	all["file"] = &fileGetter{source: s}
+	all["git"] = &gitGetter{source: s}
+	all["hg"] = &hgGetter{source: s}
+	all["http"] = newHTTPGetter(s)
 	all["https"] = all["http"]
 
 	return all
-}
-
-// errSkipped ends a fetch: no download is needed.
-var errSkipped = errors.New("the source need not be downloaded")
-
-// A revisionCheck compares the revision of the source with the known one.
-//
-// The revision is checked before, or as part of, the download. If the source changes in between,
-// the recorded revision is older than the downloaded tree, and the next fetch downloads it again.
-// There may be unnecessary downloads, but never a missing one.
-type revisionCheck struct {
-	// known and revisionOnly are those of the Request.
-	known        string
-	revisionOnly bool
-
-	// revision is that of the Result.
-	revision string
-
-	// indirect says that the source refers to another one.
-	indirect bool
-}
-
-// found records that the source has this revision. It returns errSkipped if no download is
-// needed.
-func (c *revisionCheck) found(revision string) error {
-	if c.indirect {
-		return nil
-	}
-
-	c.revision = revision
-	if revision != "" && (c.revisionOnly || revision == c.known) {
-		return errSkipped
-	}
-
-	return nil
-}
-
-// redirect records that the source refers to another one. From now on revisions are not those of
-// the address, which may refer to another source the next time.
-func (c *revisionCheck) redirect() {
-	*c = revisionCheck{indirect: true}
 }

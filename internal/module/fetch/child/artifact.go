@@ -37,7 +37,7 @@ func getArtifact(ctx context.Context, a fetch.Artifact, dir, dst string) error {
 
 	archive := filepath.Join(dir, "artifact")
 
-	web := newHTTPGetter(&revisionCheck{})
+	web := newHTTPGetter(&source{})
 	web.SetClient(&getter.Client{Ctx: ctx})
 
 	if err := web.GetFile(archive, u); err != nil {

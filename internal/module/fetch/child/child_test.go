@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,7 +26,7 @@ func TestLimitedDownload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 
-	client := &http.Client{Transport: &transport{base: http.DefaultTransport, check: &revisionCheck{}, limit: 10}}
+	client := &http.Client{Transport: &transport{base: http.DefaultTransport, source: &source{}, limit: 10}}
 
 	for length, want := range map[string]string{"9": "", "10": "", "11": "http: request body too large"} {
 		resp, err := client.Get(server.URL + "/" + length)
@@ -47,17 +48,15 @@ func TestLimitedDownload(t *testing.T) {
 func TestCredentialsMode(t *testing.T) {
 	t.Parallel()
 
-	a := &gitAccess{request: fetch.Request{Dir: t.TempDir()}}
-	if err := a.addCredentials([]byte("http://a:b@c")); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	g := &gitGetter{source: &source{request: fetch.Request{Dir: dir}}}
 
-	if err := a.useSSHKey("a2V5"); err != nil {
+	if _, err := g.prepare(&url.URL{Scheme: "http", Host: "c", User: url.UserPassword("a", "b"), RawQuery: "sshkey=a2V5"}); err != nil {
 		t.Fatal(err)
 	}
 
 	for _, name := range []string{"credentials", sshKeyFile} {
-		info, err := os.Stat(filepath.Join(a.request.Dir, name))
+		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 type fileGetter struct {
 	getter.FileGetter
 
-	local localFiles
+	source *source
 }
 
 // Get copies a directory.
@@ -67,51 +67,5 @@ func (g *fileGetter) path(u *url.URL) (string, error) {
 		path = u.RawPath
 	}
 
-	return path, g.local.check(path)
-}
-
-// localFiles are the files of this machine that may be fetched.
-type localFiles struct {
-	revisions *revisionCheck
-
-	// private is Request.Private.
-	private string
-}
-
-// check fails if the file is private, or if a server asked for it instead of the user.
-func (l localFiles) check(path string) error {
-	if l.revisions.indirect {
-		return errors.New("the server refers to a file of this machine")
-	}
-
-	return checkOutside(l.private, path)
-}
-
-// checkURL does the same for the repository at u, if it is one of this machine.
-func (l localFiles) checkURL(u *url.URL) error {
-	if u.Scheme != "file" {
-		return nil
-	}
-
-	return l.check(u.Path)
-}
-
-// checkOutside fails if path is private or below. It also fails if private is below path: the
-// files are copied to private, so that the copy would never end.
-func checkOutside(private, path string) error {
-	inside, err := regular.Within(private, path)
-	if err != nil {
-		return errors.Wrap(err, "cannot open directory")
-	}
-
-	if inside {
-		return errors.New("it is below the directory of the working directories, XP_TF_DIR: a module cannot be there")
-	}
-
-	inside, err = regular.Within(path, private)
-	if inside {
-		return errors.New("the working directory of the Workspace is inside of it")
-	}
-
-	return err
+	return path, g.source.checkPath(path)
 }

@@ -38,29 +38,66 @@ var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // remoteName matches the names that a clone gives to the refs of its remote. No remote lists them.
 var remoteName = regexp.MustCompile(`^(refs/)?(remotes/)?origin/`)
 
-// gitAccess holds the settings with which git accesses repositories.
-type gitAccess struct {
-	request fetch.Request
+// A gitGetter checks the revision before it clones, and keeps credentials out of arguments.
+type gitGetter struct {
+	getter.GitGetter
 
-	// credentials in the format of git-credential-store.
-	credentials []byte
+	source *source
 }
 
-// addCredentials adds lines to the credentials. They take precedence over the existing ones.
-func (a *gitAccess) addCredentials(lines []byte) error {
-	a.credentials = slices.Concat(lines, []byte("\n"), a.credentials)
+// Get clones a repository.
+func (g *gitGetter) Get(dst string, u *url.URL) error {
+	u, err := g.prepare(u)
+	if err != nil {
+		return err
+	}
 
-	return a.request.UseGitCredentials(a.credentials)
+	revision, listed, err := resolve(g.Context(), u)
+	if err != nil {
+		return err
+	}
+
+	if err := g.source.found(revision); err != nil {
+		return err
+	}
+
+	if err := g.GitGetter.Get(dst, u); err != nil {
+		return err
+	}
+
+	// The ref may have changed during the clone. Or the clone is of a mirror that lags behind the one
+	// that listed the ref: its tree must not count as the new revision until the ref changes again.
+	if now, _, err := resolve(g.Context(), u); err != nil || now != revision || !isListed(g.Context(), dst, listed) {
+		return g.source.found("")
+	}
+
+	return nil
 }
 
-// prepare returns u without its credentials, and writes them to files that git reads. In a URL
-// they would be among the arguments of git, which every process on the node can see, and stay in
-// the configuration of the repository.
-func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
+// GetFile gets one file of a repository.
+func (g *gitGetter) GetFile(dst string, u *url.URL) error {
+	return getRepositoryFile(dst, u, func(dst string, u *url.URL) error {
+		u, err := g.prepare(u)
+		if err != nil {
+			return err
+		}
+
+		return g.GitGetter.Get(dst, u)
+	})
+}
+
+// prepare returns u, if it may be fetched, without its credentials, and writes them to files that git
+// reads. In a URL they would be among the arguments of git, which every process on the node can see,
+// and stay in the configuration of the repository.
+func (g *gitGetter) prepare(u *url.URL) (*url.URL, error) {
+	if err := g.source.checkURL(u); err != nil {
+		return nil, err
+	}
+
 	if key := u.Query().Get("sshkey"); key != "" {
 		u = without(u, "sshkey")
 
-		if err := a.useSSHKey(key); err != nil {
+		if err := g.useSSHKey(key); err != nil {
 			return nil, err
 		}
 	}
@@ -75,65 +112,11 @@ func (a *gitAccess) prepare(u *url.URL) (*url.URL, error) {
 	bare := *u
 	bare.User = nil
 
-	return &bare, a.addCredentials([]byte(line.String()))
-}
+	// Git uses the first entry that fits: that of the address takes precedence.
+	r := &g.source.request
+	r.GitCredentials = slices.Concat([]byte(line.String()+"\n"), r.GitCredentials)
 
-// A gitGetter checks the revision before it clones, and keeps credentials out of arguments.
-type gitGetter struct {
-	getter.GitGetter
-
-	check  *revisionCheck
-	access *gitAccess
-	local  localFiles
-}
-
-// Get clones a repository.
-func (g *gitGetter) Get(dst string, u *url.URL) error {
-	if err := g.local.checkURL(u); err != nil {
-		return err
-	}
-
-	u, err := g.access.prepare(u)
-	if err != nil {
-		return err
-	}
-
-	revision, listed, err := resolve(g.Context(), u)
-	if err != nil {
-		return err
-	}
-
-	if err := g.check.found(revision); err != nil {
-		return err
-	}
-
-	if err := g.GitGetter.Get(dst, u); err != nil {
-		return err
-	}
-
-	// The ref may have changed during the clone. Or the clone is of a mirror that lags behind the one
-	// that listed the ref: its tree must not count as the new revision until the ref changes again.
-	if now, _, err := resolve(g.Context(), u); err != nil || now != revision || !isListed(g.Context(), dst, listed) {
-		return g.check.found("")
-	}
-
-	return nil
-}
-
-// GetFile gets one file of a repository.
-func (g *gitGetter) GetFile(dst string, u *url.URL) error {
-	return getRepositoryFile(dst, u, func(dst string, u *url.URL) error {
-		if err := g.local.checkURL(u); err != nil {
-			return err
-		}
-
-		u, err := g.access.prepare(u)
-		if err != nil {
-			return err
-		}
-
-		return g.GitGetter.Get(dst, u)
-	})
+	return &bare, r.UseGitCredentials()
 }
 
 // without returns u without these parameters.
@@ -208,13 +191,13 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 
 // useSSHKey makes git, in the environment of this process, use a key in base64. go-getter would
 // write the path of the key to a shell command without quotes.
-func (a *gitAccess) useSSHKey(key string) error {
+func (g *gitGetter) useSSHKey(key string) error {
 	data, err := base64.StdEncoding.DecodeString(key)
 	if err != nil {
 		return errors.New("the sshkey in the address is not valid base64")
 	}
 
-	path := filepath.Join(a.request.Dir, sshKeyFile)
+	path := filepath.Join(g.source.request.Dir, sshKeyFile)
 	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
 		return err
 	}

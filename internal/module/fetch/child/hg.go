@@ -17,7 +17,7 @@ import (
 type hgGetter struct {
 	getter.HgGetter
 
-	local localFiles
+	source *source
 }
 
 // Get clones a repository.
@@ -27,7 +27,7 @@ func (g *hgGetter) Get(dst string, u *url.URL) error {
 		return errors.New("it is not the address of a Mercurial repository that may be fetched: use the scheme https, http, ssh or file, with an absolute path")
 	}
 
-	if err := g.local.checkURL(u); err != nil {
+	if err := g.source.checkURL(u); err != nil {
 		return err
 	}
 

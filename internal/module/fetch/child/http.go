@@ -25,15 +25,15 @@ const (
 type httpGetter struct {
 	*getter.HttpGetter
 
-	check *revisionCheck
+	source *source
 }
 
-func newHTTPGetter(c *revisionCheck) *httpGetter {
+func newHTTPGetter(s *source) *httpGetter {
 	return &httpGetter{
-		check: c,
+		source: s,
 		HttpGetter: &getter.HttpGetter{
 			Netrc:               true,
-			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, check: c, limit: maxDownload}},
+			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, source: s, limit: maxDownload}},
 			DoNotCheckHeadFirst: true,
 			XTerraformGetLimit:  maxReferences,
 		},
@@ -42,7 +42,7 @@ func newHTTPGetter(c *revisionCheck) *httpGetter {
 
 // Get asks the server for another address to get, and gets that.
 func (g *httpGetter) Get(dst string, u *url.URL) error {
-	g.check.redirect()
+	g.source.redirect()
 
 	return g.HttpGetter.Get(dst, u)
 }
@@ -50,9 +50,9 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 // A transport requests only resources that have changed, and limits the length of
 // responses.
 type transport struct {
-	base  http.RoundTripper
-	check *revisionCheck
-	limit int64
+	base   http.RoundTripper
+	source *source
+	limit  int64
 }
 
 // validators are the headers that identify the version of a response, each with the one that asks
@@ -67,7 +67,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 
 	for _, v := range validators {
-		if value, ok := strings.CutPrefix(t.check.known, revisionPrefix(v.header)); ok {
+		if value, ok := strings.CutPrefix(t.source.request.Known, revisionPrefix(v.header)); ok {
 			req.Header.Set(v.condition, value)
 		}
 	}
@@ -79,9 +79,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 	switch resp.StatusCode {
 	case http.StatusNotModified:
-		err = t.check.found(t.check.known)
+		err = t.source.found(t.source.request.Known)
 	case http.StatusOK: // A server may ignore conditions.
-		err = t.check.found(revision(resp.Header))
+		err = t.source.found(revision(resp.Header))
 	}
 
 	if err != nil {
