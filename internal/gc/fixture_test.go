@@ -5,6 +5,7 @@
 package gc
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,10 +52,14 @@ func newFixture(t *testing.T, env *envtest.Environment) *fixture {
 func (f *fixture) collect(t *testing.T, reader client.Reader) ([]string, error) {
 	t.Helper()
 
-	c := New(f.dirs, reader, workspace.GroupVersionKinds(), time.Hour, logging.NewNopLogger(), &counts{})
-	c.pageSize = 1
+	return New(f.dirs, smallPages{reader}, workspace.GroupVersionKinds(), time.Hour, logging.NewNopLogger(), &counts{}).Collect(t.Context())
+}
 
-	return c.Collect(t.Context())
+// smallPages limits the pages of lists to one object.
+type smallPages struct{ client.Reader }
+
+func (r smallPages) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	return r.Reader.List(ctx, list, append(slices.Clone(o), client.Limit(1))...)
 }
 
 // orphan makes a directory that no Workspace has.

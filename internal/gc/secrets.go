@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -105,7 +104,9 @@ func (c *SecretCleaner) clean(ctx context.Context) (time.Duration, error) {
 // forget removes the credentials of Workspaces that have moved away. A Workspace that comes back
 // at the same time only has to be initialized again.
 func (c *SecretCleaner) forget(ctx context.Context) error {
-	here, err := c.here(ctx)
+	here, _, err := list(ctx, c.Live, workspace.GroupVersionKinds(), func(o *metav1.PartialObjectMetadata) bool {
+		return c.Served.Serves(o.GetLabels(), o.GetUID())
+	}, client.MatchingLabelsSelector{Selector: c.Served.Selector()})
 	if err != nil {
 		return errors.Wrap(err, "cannot find out which Workspaces have moved away")
 	}
@@ -120,24 +121,4 @@ func (c *SecretCleaner) forget(ctx context.Context) error {
 	})
 
 	return err
-}
-
-// here returns the UIDs of the Workspaces that have not moved away.
-func (c *SecretCleaner) here(ctx context.Context) (map[string]bool, error) {
-	uids := map[string]bool{}
-
-	for _, kind := range workspace.GroupVersionKinds() {
-		_, err := listing.Each(ctx, c.Live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
-			if c.Served.Serves(o.GetLabels(), o.GetUID()) {
-				uids[string(o.GetUID())] = true
-			}
-
-			return nil
-		}, client.MatchingLabelsSelector{Selector: c.Served.Selector()})
-		if err != nil {
-			return nil, err
-		}
-	}
-
-	return uids, nil
 }

@@ -60,7 +60,6 @@ type Collector struct {
 	live     client.Reader
 	kinds    []schema.GroupVersionKind
 	interval time.Duration
-	pageSize int64
 	log      logging.Logger
 	metrics  Metrics
 }
@@ -69,7 +68,7 @@ type Collector struct {
 // server: a cache has the Workspaces of one shard only, and the directories of all others would
 // be deleted. kinds are all kinds of Workspaces that may own a directory.
 func New(dirs Directories, live client.Reader, kinds []schema.GroupVersionKind, interval time.Duration, log logging.Logger, m Metrics) *Collector {
-	return &Collector{dirs: dirs, live: live, kinds: kinds, interval: interval, pageSize: listing.PageSize, log: log, metrics: m}
+	return &Collector{dirs: dirs, live: live, kinds: kinds, interval: interval, log: log, metrics: m}
 }
 
 // NeedLeaderElection returns true: standby replicas do not collect.
@@ -174,27 +173,37 @@ func (c *Collector) tellUnsaved(deleted []string) error {
 
 // workspaces returns the UIDs of all Workspaces, or an error. It never returns only some of them.
 func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
-	uids := map[string]bool{}
-	served := false
-
-	for _, gvk := range c.kinds {
-		known, err := listing.Each(ctx, c.live, gvk, c.pageSize, func(o *metav1.PartialObjectMetadata) error {
-			uids[string(o.GetUID())] = true
-
-			return nil
-		})
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot list all objects of %s", gvk.GroupKind())
-		}
-
-		served = served || known
-	}
+	uids, known, err := list(ctx, c.live, c.kinds, func(*metav1.PartialObjectMetadata) bool { return true })
 
 	// Without any kind, it is unknown which directories are in use: the CustomResourceDefinitions
 	// may be about to be installed again.
-	if !served {
-		return nil, errors.New("no kind of Workspace is known to the API server")
+	if err == nil && !known {
+		err = errors.New("no kind of Workspace is known to the API server")
 	}
 
-	return uids, nil
+	return uids, err
+}
+
+// list returns the UIDs of the objects of all kinds that keep accepts, and whether there is any of
+// the kinds. After an error there are none.
+func list(ctx context.Context, live client.Reader, kinds []schema.GroupVersionKind, keep func(*metav1.PartialObjectMetadata) bool, opts ...client.ListOption) (map[string]bool, bool, error) {
+	uids := map[string]bool{}
+	known := false
+
+	for _, gvk := range kinds {
+		ok, err := listing.Each(ctx, live, gvk, func(o *metav1.PartialObjectMetadata) error {
+			if keep(o) {
+				uids[string(o.GetUID())] = true
+			}
+
+			return nil
+		}, opts...)
+		if err != nil {
+			return nil, false, errors.Wrapf(err, "cannot list all objects of %s", gvk.GroupKind())
+		}
+
+		known = known || ok
+	}
+
+	return uids, known, nil
 }

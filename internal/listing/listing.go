@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// PageSize is the number of objects in one request.
-const PageSize = 500
+// pageSize is the number of objects in one request.
+const pageSize = 500
 
 // Each calls fn with the metadata of every object of a kind. It returns false if the kind does
 // not exist. An error of fn or of the API server ends the list: fn has then seen only some of the
@@ -28,24 +28,19 @@ const PageSize = 500
 //
 // live must read from the API server. A cache may have only some of the objects, and its answer
 // does not show that.
-func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, pageSize int64, fn func(*metav1.PartialObjectMetadata) error, opts ...client.ListOption) (bool, error) {
+func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, fn func(*metav1.PartialObjectMetadata) error, opts ...client.ListOption) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 
-	return EachObject(ctx, live, gvk, list, pageSize, func(o client.Object) error {
-		m, ok := o.(*metav1.PartialObjectMetadata)
-		if !ok {
-			return errors.Errorf("%T is not metadata", o)
-		}
-
+	return EachObject(ctx, live, gvk, list, func(m *metav1.PartialObjectMetadata) error {
 		m.SetGroupVersionKind(gvk)
 
 		return fn(m)
 	}, opts...)
 }
 
-// EachObject is Each for whole objects. list is an empty list of the kind.
-func EachObject(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, list client.ObjectList, pageSize int64, fn func(client.Object) error, opts ...client.ListOption) (bool, error) {
+// EachObject is Each for whole objects, which are of type T. list is an empty list of the kind.
+func EachObject[T client.Object](ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, list client.ObjectList, fn func(T) error, opts ...client.ListOption) (bool, error) {
 	token := ""
 
 	for {
@@ -68,9 +63,9 @@ func EachObject(ctx context.Context, live client.Reader, gvk schema.GroupVersion
 		}
 
 		err = meta.EachListItem(page, func(item runtime.Object) error {
-			o, ok := item.(client.Object)
+			o, ok := item.(T)
 			if !ok {
-				return errors.Errorf("%T is not an object", item)
+				return errors.Errorf("an object of %s has the type %T", gvk, item)
 			}
 
 			return fn(o)

@@ -82,8 +82,6 @@ func (p *pager) List(_ context.Context, list client.ObjectList, opts ...client.L
 func TestEach(t *testing.T) {
 	t.Parallel()
 
-	const size = 2
-
 	errBoom := errors.New("boom")
 	gvk := schema.GroupVersionKind{Group: "g", Version: "v", Kind: "K"}
 	noMatch := &meta.NoKindMatchError{GroupKind: gvk.GroupKind()}
@@ -102,55 +100,55 @@ func TestEach(t *testing.T) {
 			reason: "A kind without objects exists.",
 			pager:  pager{pages: [][]string{{}}},
 			ok:     true,
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"Pages": {
 			reason: "The pages follow each other.",
 			pager:  pager{pages: [][]string{{"a", "b"}, {"c"}}},
 			ok:     true,
 			want:   []string{"K a", "K b", "K c"},
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}, {Limit: size, Continue: "1", Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}, {Limit: pageSize, Continue: "1", Namespace: "ns"}},
 		},
 		"NoKind": {
 			reason: "The kind does not exist.",
 			pager:  pager{fails: map[int]error{0: noMatch}},
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"NoKindYet": {
 			reason: "The kind is not served yet: its definition exists, so that there may be objects.",
 			pager:  pager{fails: map[int]error{0: noMatch}, definitions: []string{"ks.g"}},
 			err:    noMatch,
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"NoKindUnknown": {
 			reason: "The instance may not see whether the kind has a definition.",
 			pager:  pager{fails: map[int]error{0: noMatch}, errDefinitions: errBoom},
 			err:    noMatch,
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"KindDeleted": {
 			reason: "Its definition was deleted, after all objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.other"}},
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"KindNotServed": {
 			reason: "Its definition exists, so that there may be objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.g"}},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"KindUnknown": {
 			reason: "The instance may not see definitions.",
 			pager:  pager{fails: map[int]error{0: notFound}, errDefinitions: errBoom},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 		"KindDeletedBetween": {
 			reason: "A list that fails after some objects is neither complete nor empty.",
 			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: notFound}},
 			err:    notFound,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}, {Limit: size, Continue: "1", Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}, {Limit: pageSize, Continue: "1", Namespace: "ns"}},
 		},
 		"Ended": {
 			reason: "The caller ends the list.",
@@ -158,7 +156,7 @@ func TestEach(t *testing.T) {
 			fn:     errBoom,
 			err:    errBoom,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: size, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
 		},
 	}
 
@@ -168,7 +166,7 @@ func TestEach(t *testing.T) {
 
 			var got []string
 
-			ok, err := Each(t.Context(), &tc.pager, gvk, size, func(o *metav1.PartialObjectMetadata) error {
+			ok, err := Each(t.Context(), &tc.pager, gvk, func(o *metav1.PartialObjectMetadata) error {
 				got = append(got, o.GroupVersionKind().Kind+" "+o.GetName())
 
 				return tc.fn
@@ -201,10 +199,10 @@ func TestDeletedKind(t *testing.T) {
 
 	lists := map[string]func() (bool, error){
 		"Each": func() (bool, error) {
-			return Each(t.Context(), live, gvk, PageSize, func(*metav1.PartialObjectMetadata) error { return nil })
+			return Each(t.Context(), live, gvk, func(*metav1.PartialObjectMetadata) error { return nil })
 		},
 		"EachObject": func() (bool, error) {
-			return EachObject(t.Context(), live, gvk, workspace.Kinds()[0].List, PageSize, func(client.Object) error { return nil })
+			return EachObject(t.Context(), live, gvk, workspace.Kinds()[0].List, func(client.Object) error { return nil })
 		},
 	}
 

@@ -173,12 +173,7 @@ func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (strin
 	users := g.kind.Config.GroupVersion().WithKind(clusterv1beta1.WorkspaceKind)
 	user := ""
 
-	_, err := listing.EachObject(ctx, g.live, users, g.kind.Users, listing.PageSize, func(o client.Object) error {
-		ws, ok := o.(resource.Managed)
-		if !ok {
-			return errors.Errorf("%T is not a managed resource", o)
-		}
-
+	_, err := listing.EachObject(ctx, g.live, users, g.kind.Users, func(ws resource.Managed) error {
 		if used, ok := providerconfig.RefOf(ws); ok && used == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
 			user = strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/")
 		}

@@ -165,13 +165,8 @@ func (e *external) contest(ctx context.Context, ws workspace.Workspace, lineage 
 // description of each.
 func (e *external) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
 	for _, kind := range workspace.Kinds() {
-		_, err := listing.EachObject(ctx, e.live, kind.GroupVersionKind, kind.List, listing.PageSize, func(o client.Object) error {
-			ws, ok := o.(workspace.Workspace)
-			if !ok {
-				return errors.Errorf("%T is not a Workspace", o)
-			}
-
-			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(o).String(), "/"), kind.GroupVersionKind.Group))
+		_, err := listing.EachObject(ctx, e.live, kind.GroupVersionKind, kind.List, func(ws workspace.Workspace) error {
+			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/"), kind.GroupVersionKind.Group))
 
 			return nil
 		})

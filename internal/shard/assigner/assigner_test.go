@@ -165,7 +165,7 @@ func (f *fixture) labels(ctx context.Context) (map[types.UID]map[string]string, 
 	all := map[types.UID]map[string]string{}
 
 	for _, kind := range workspace.GroupVersionKinds() {
-		if _, err := listing.Each(ctx, f.kube, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+		if _, err := listing.Each(ctx, f.kube, kind, func(o *metav1.PartialObjectMetadata) error {
 			all[o.GetUID()] = o.GetLabels()
 
 			return nil

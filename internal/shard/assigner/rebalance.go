@@ -58,7 +58,7 @@ func (a *Assigner) rebalanceKind(ctx context.Context, m *membership, kind schema
 
 	var incomplete atomic.Bool
 
-	_, err := listing.Each(ctx, a.Live, kind, listing.PageSize, func(ws *metav1.PartialObjectMetadata) error {
+	_, err := listing.Each(ctx, a.Live, kind, func(ws *metav1.PartialObjectMetadata) error {
 		if _, move := Decide(ws.GetUID(), ws.GetLabels(), m.get()); move {
 			g.Go(func() error {
 				done, err := a.assign(ctx, ws, m)

@@ -166,7 +166,7 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[findin
 }
 
 func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, serving []shard.ID, reason string, found map[finding]int) error {
-	_, err := listing.Each(ctx, w.Live, kind, listing.PageSize, func(o *metav1.PartialObjectMetadata) error {
+	_, err := listing.Each(ctx, w.Live, kind, func(o *metav1.PartialObjectMetadata) error {
 		// No label selects the ranges of hashes.
 		if slices.ContainsFunc(serving, func(id shard.ID) bool { return id.Serves(o.GetLabels(), o.GetUID()) }) {
 			return nil
