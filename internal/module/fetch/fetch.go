@@ -124,9 +124,8 @@ type answer struct {
 }
 
 // Run fetches a module. program is the path of this program, or of another one that calls
-// child.Main.
-// env is the environment of the fetch. Run only replaces what would make git ask for input, or use
-// other directories, repositories or credentials than those of this fetch.
+// child.Main. env is the environment of the fetch. Run only replaces what would make git ask for
+// input, or use other directories, repositories or credentials than those of this fetch.
 //
 // When ctx ends, the process is killed, and with it git and all other programs that it started.
 // The same happens when this process dies. The error is one line, without credentials.
@@ -140,26 +139,21 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 		return Result{}, err
 	}
 
+	res, err := execute(ctx, program, env, r)
+	if ctx.Err() != nil {
+		return Result{}, errors.Wrap(ctx.Err(), "interrupted")
+	}
+
+	return res, err
+}
+
+// execute runs the process to its end.
+func execute(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	request, err := json.Marshal(r)
 	if err != nil {
 		return Result{}, errors.Wrap(err, "cannot encode request")
 	}
 
-	a, err := execute(ctx, program, env, r, request)
-	switch {
-	case ctx.Err() != nil:
-		return Result{}, errors.Wrap(ctx.Err(), "interrupted")
-	case err != nil:
-		return Result{}, err
-	case a.Error != "":
-		return Result{}, errors.New(r.message(a.Error))
-	}
-
-	return a.Result, nil
-}
-
-// execute runs the process to its end.
-func execute(ctx context.Context, program string, env []string, r Request, request []byte) (answer, error) {
 	stdout, stderr := &process.Tail{Max: maxAnswer}, &process.Tail{Max: maxStderr}
 
 	run := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
@@ -175,21 +169,22 @@ func execute(ctx context.Context, program string, env []string, r Request, reque
 
 	started, err := process.Run(run)
 	if !started {
-		return answer{}, errors.Wrapf(err, "cannot start %q", program)
+		return Result{}, errors.Wrapf(err, "cannot start %q", program)
 	}
 
 	a := answer{}
-	if json.Unmarshal([]byte(stdout.String()), &a) == nil {
-		return a, nil
+	isAnswer := json.Unmarshal([]byte(stdout.String()), &a) == nil
+
+	switch {
+	case isAnswer && a.Error != "":
+		return Result{}, errors.New(r.message(a.Error))
+	case isAnswer:
+		return a.Result, nil
+	case run.ProcessState == nil:
+		return Result{}, errors.Wrapf(err, "cannot wait for %q", program)
+	case outOfMemory.MatchString(stderr.String()):
+		return Result{}, errors.Errorf("the fetch needs more than %s of memory, which is the limit: use a smaller module, or another format of archive", regular.Size(maxMemory))
 	}
 
-	if run.ProcessState == nil {
-		return answer{}, errors.Wrapf(err, "cannot wait for %q", program)
-	}
-
-	if outOfMemory.MatchString(stderr.String()) {
-		return answer{}, errors.Errorf("the fetch needs more than %s of memory, which is the limit: use a smaller module, or another format of archive", regular.Size(maxMemory))
-	}
-
-	return answer{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
+	return Result{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
 }
