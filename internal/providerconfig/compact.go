@@ -5,6 +5,7 @@
 package providerconfig
 
 import (
+	"maps"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,9 +21,7 @@ import (
 // ProviderConfigs and the trackers read. Usages of one ProviderConfig share their labels, which
 // are half of the rest. The supplied transform is for all other objects.
 func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
-	type key struct{ name, kind string }
-
-	shared := sync.Map{}
+	shared := sync.Map{} // Labels, by the values of both.
 
 	return func(o any) (any, error) {
 		u, ok := o.(resource.ProviderConfigUsage)
@@ -43,14 +42,10 @@ func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
 			u.SetOwnerReferences([]metav1.OwnerReference{{UID: c.UID, Controller: new(true)}})
 		}
 
-		k := key{name: u.GetLabels()[xpv2.LabelKeyProviderName], kind: u.GetLabels()[xpv2.LabelKeyProviderKind]}
-		l := map[string]string{xpv2.LabelKeyProviderName: k.name}
+		l := u.GetLabels()
+		maps.DeleteFunc(l, func(k, _ string) bool { return k != xpv2.LabelKeyProviderName && k != xpv2.LabelKeyProviderKind })
 
-		if k.kind != "" {
-			l[xpv2.LabelKeyProviderKind] = k.kind
-		}
-
-		if known, ok := shared.LoadOrStore(k, l); ok {
+		if known, ok := shared.LoadOrStore([2]string{l[xpv2.LabelKeyProviderName], l[xpv2.LabelKeyProviderKind]}, l); ok {
 			l, _ = known.(map[string]string)
 		}
 
