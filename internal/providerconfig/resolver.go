@@ -98,7 +98,7 @@ func cannotExist(err error) bool {
 // read reads the ProviderConfig of the supplied managed resource, which has a reference to one:
 // otherwise no usage was recorded.
 func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
-	ref, _ := RefOf(mg)
+	ref := RefOf(mg)
 	_, legacy := mg.(resource.LegacyManaged)
 
 	var c config
@@ -120,27 +120,24 @@ func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1
 	return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")
 }
 
-// RefOf returns the reference of the supplied managed resource to a ProviderConfig, and false if
-// it has none.
-func RefOf(mg resource.Managed) (Ref, bool) {
+// RefOf returns the reference of the supplied managed resource to a ProviderConfig. It is empty if
+// there is none.
+func RefOf(mg resource.Managed) Ref {
+	ref := Ref{}
+
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		ref := mg.GetProviderConfigReference()
-		if ref == nil {
-			return Ref{}, false
+		if r := mg.GetProviderConfigReference(); r != nil {
+			ref.Kind, ref.Name = r.Kind, r.Name
+			if r.Kind != namespacedv1beta1.ClusterProviderConfigKind {
+				ref.Namespace = mg.GetNamespace()
+			}
 		}
-
-		key := types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name}
-		if ref.Kind == namespacedv1beta1.ClusterProviderConfigKind {
-			key.Namespace = ""
-		}
-
-		return Ref{Kind: ref.Kind, NamespacedName: key}, true
 	case resource.LegacyManaged:
-		if ref := mg.GetProviderConfigReference(); ref != nil {
-			return Ref{Kind: clusterv1beta1.ProviderConfigKind, NamespacedName: types.NamespacedName{Name: ref.Name}}, true
+		if r := mg.GetProviderConfigReference(); r != nil {
+			ref.Kind, ref.Name = clusterv1beta1.ProviderConfigKind, r.Name
 		}
 	}
 
-	return Ref{}, false
+	return ref
 }

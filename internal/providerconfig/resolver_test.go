@@ -48,25 +48,21 @@ func TestRefOf(t *testing.T) {
 		reason string
 		mg     resource.Managed
 		want   Ref
-		ok     bool
 	}{
 		"Legacy": {
 			reason: "It refers to one by name.",
 			mg:     legacy,
 			want:   Ref{Kind: "ProviderConfig", NamespacedName: types.NamespacedName{Name: "legacy"}},
-			ok:     true,
 		},
 		"Namespace": {
 			reason: "It refers to one of its namespace.",
 			mg:     modern,
 			want:   Ref{Kind: "ProviderConfig", NamespacedName: types.NamespacedName{Namespace: "ns", Name: "modern"}},
-			ok:     true,
 		},
 		"Cluster": {
 			reason: "It refers to one without a namespace.",
 			mg:     anywhere,
 			want:   Ref{Kind: "ClusterProviderConfig", NamespacedName: types.NamespacedName{Name: "anywhere"}},
-			ok:     true,
 		},
 		"LegacyNone": {reason: "It may refer to none yet.", mg: &clusterv1beta1.Workspace{}},
 		"ModernNone": {reason: "It may refer to none yet.", mg: &namespacedv1beta1.Workspace{}},
@@ -76,9 +72,8 @@ func TestRefOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got, ok := RefOf(tc.mg)
-			if diff := cmp.Diff(tc.want, got); diff != "" || ok != tc.ok {
-				t.Errorf("\n%s\nRefOf(...): %t, -want, +got:\n%s", tc.reason, ok, diff)
+			if diff := cmp.Diff(tc.want, RefOf(tc.mg)); diff != "" {
+				t.Errorf("\n%s\nRefOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

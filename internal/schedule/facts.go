@@ -129,7 +129,5 @@ func tenantOf(ws workspace.Workspace) string {
 		return ns
 	}
 
-	ref, _ := providerconfig.RefOf(ws)
-
-	return ref.Name
+	return providerconfig.RefOf(ws).Name
 }

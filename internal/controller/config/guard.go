@@ -174,7 +174,7 @@ func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (strin
 	user := ""
 
 	_, err := listing.EachObject(ctx, g.live, users, g.kind.Users, func(ws resource.Managed) error {
-		if used, ok := providerconfig.RefOf(ws); ok && used == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
+		if providerconfig.RefOf(ws) == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
 			user = strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/")
 		}
 
