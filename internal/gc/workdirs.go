@@ -24,10 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
-var (
-	_ manager.Runnable               = &Collector{}
-	_ manager.LeaderElectionRunnable = &Collector{}
-)
+var _ manager.LeaderElectionRunnable = &Collector{}
 
 // Directories are the working directories, by UID of their Workspace.
 type Directories interface {
