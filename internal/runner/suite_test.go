@@ -7,6 +7,7 @@ package runner
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,16 +17,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 // TestMain makes the test binary the process that fetches a module, when it is started as one.
 func TestMain(m *testing.M) {
-	if handled, code := child.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
+	if handled, code := fetch.Serve(context.Background(), os.Args, os.Stdin, os.Stdout, copyModule); handled {
 		syscall.Exit(code) // os.Exit would wait a second for data races.
 	}
 
 	os.Exit(m.Run())
+}
+
+// copyModule gets a module from a directory. The tests of module get all others, with what links
+// go-getter.
+func copyModule(_ context.Context, r fetch.Request) (fetch.Result, error) {
+	dir := filepath.Join(r.Dir, "module")
+
+	return fetch.Result{Dir: dir}, os.CopyFS(dir, os.DirFS(r.Address))
 }
 
 // kube returns a client of a ConfigMap and a Secret, each with the key k, and of a large Secret. Gather
