@@ -10,9 +10,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,7 +26,12 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// cloneDir is the directory of a clone, in the directory of temporary files of this process. Its
+// name is always the same, because errors may contain it.
+const cloneDir = "repository"
 
 // sshKeyFile is the file with the key in Request.Dir.
 const sshKeyFile = "sshkey"
@@ -84,6 +91,41 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 
 		return g.GitGetter.Get(dst, u)
 	})
+}
+
+// getRepositoryFile copies one file of a repository to dst. get clones the repository. The getters of
+// go-getter would follow a link of the repository to a file of this machine.
+func getRepositoryFile(dst string, u *url.URL, get func(dst string, u *url.URL) error) error {
+	dir := filepath.Join(os.TempDir(), cloneDir)
+	defer os.RemoveAll(dir) //nolint:errcheck // The caller of the fetch removes the rest.
+
+	repository := *u
+	repository.Path = path.Dir(u.Path)
+
+	if err := get(dir, &repository); err != nil {
+		return err
+	}
+
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // It is only read from.
+
+	src, err := regular.OpenIn(root, path.Base(u.Path))
+	if err != nil {
+		return errors.Wrap(err, "cannot open file of the repository")
+	}
+	defer src.Close() //nolint:errcheck // It is only read from.
+
+	file, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // go-getter has made the directory.
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(file, src)
+
+	return errors.Join(err, file.Close())
 }
 
 // prepare returns u, if it may be fetched, without its credentials, and writes them to files that git
@@ -197,8 +239,8 @@ func (g *gitGetter) useSSHKey(key string) error {
 		return errors.New("the sshkey in the address is not valid base64")
 	}
 
-	path := filepath.Join(g.source.request.Dir, sshKeyFile)
-	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
+	file := filepath.Join(g.source.request.Dir, sshKeyFile)
+	if err := os.WriteFile(file, data, 0o600); err != nil { //nolint:gosec // The caller has made the directory for it.
 		return err
 	}
 
@@ -206,7 +248,7 @@ func (g *gitGetter) useSSHKey(key string) error {
 	command := cmp.Or(os.Getenv("GIT_SSH_COMMAND"), "ssh") + ` -i "$CROSSPLANE_FETCH_SSHKEY"`
 
 	return errors.Join(
-		os.Setenv("CROSSPLANE_FETCH_SSHKEY", path), //nolint:forbidigo // This process is for one fetch.
+		os.Setenv("CROSSPLANE_FETCH_SSHKEY", file), //nolint:forbidigo // This process is for one fetch.
 		os.Setenv("GIT_SSH_COMMAND", command),      //nolint:forbidigo // As above.
 	)
 }
