@@ -29,19 +29,18 @@ var reference = regexp.MustCompile(`^([A-Za-z]+)::([a-z0-9](?:[a-z0-9.-]*[a-z0-9
 
 // A fluxReference refers to a Flux source.
 type fluxReference struct {
-	kind, plural, namespace, name string
+	types.NamespacedName
+
+	kind string
 }
 
 // parseFluxReference returns the reference to a Flux source in a module of source Flux.
 func parseFluxReference(module string) (fluxReference, error) {
 	if m := reference.FindStringSubmatch(module); m != nil {
-		switch strings.ToLower(m[1]) {
-		case "gitrepository":
-			return fluxReference{kind: "GitRepository", plural: "gitrepositories", namespace: m[2], name: m[3]}, nil
-		case "ocirepository":
-			return fluxReference{kind: "OCIRepository", plural: "ocirepositories", namespace: m[2], name: m[3]}, nil
-		case "bucket":
-			return fluxReference{kind: "Bucket", plural: "buckets", namespace: m[2], name: m[3]}, nil
+		for _, kind := range []string{"GitRepository", "OCIRepository", "Bucket"} {
+			if strings.EqualFold(kind, m[1]) {
+				return fluxReference{types.NamespacedName{Namespace: m[2], Name: m[3]}, kind}, nil
+			}
 		}
 	}
 
@@ -55,13 +54,13 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 		return source{}, err
 	}
 
-	if f.options.SameNamespace && namespace != "" && namespace != ref.namespace {
+	if f.options.SameNamespace && namespace != "" && namespace != ref.Namespace {
 		return source{}, errors.Errorf("module %q is in another namespace than the Workspace, which is in %q: --no-cross-namespace-refs forbids that", module, namespace)
 	}
 
 	o, err := f.read(ctx, ref)
 	if err != nil {
-		return source{}, errors.Wrapf(err, "cannot get %s '%s/%s'", ref.kind, ref.namespace, ref.name)
+		return source{}, errors.Wrapf(err, "cannot get %s '%s'", ref.kind, ref.NamespacedName)
 	}
 
 	return ref.source(o)
@@ -69,26 +68,29 @@ func (f *Fetcher) flux(ctx context.Context, module, namespace string) (source, e
 
 // read returns the referenced object, in a version that the cluster serves.
 func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Unstructured, error) {
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: fluxGroup, Kind: ref.kind})
+	definition := plural.GroupResource().String()
+
 	// The versions are tried one by one: a client that knows an old version must not hide a newer
 	// one, when the old one was removed.
 	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(schema.GroupVersionKind{Group: fluxGroup, Version: version, Kind: ref.kind})
 
-		err := f.live.Get(ctx, types.NamespacedName{Namespace: ref.namespace, Name: ref.name}, o)
+		err := f.live.Get(ctx, ref.NamespacedName, o)
 
 		switch {
 		case kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && kerrors.IsNotFound(err), meta.IsNoMatchError(err):
 			// The version was not found, not the object.
 			continue
 		case kerrors.IsForbidden(err):
-			return nil, errors.Wrapf(err, "the provider needs the right to get %s.%s in namespace %q", ref.plural, fluxGroup, ref.namespace)
+			return nil, errors.Wrapf(err, "the provider needs the right to get %s in namespace %q", definition, ref.Namespace)
 		}
 
 		return o, err
 	}
 
-	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s.%s, must be installed", ref.plural, fluxGroup)
+	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s, must be installed", definition)
 }
 
 // source returns the artifact of o.
@@ -102,7 +104,7 @@ func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 
 	url, digest := field("url"), field("digest")
 	if url == "" {
-		return source{}, errors.Errorf("artifact for '%s/%s' %s is not ready", ref.namespace, ref.name, ref.kind)
+		return source{}, errors.Errorf("artifact for '%s' %s is not ready", ref.NamespacedName, ref.kind)
 	}
 
 	// Older versions have this field instead of a digest, with one algorithm.

@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -289,7 +290,7 @@ func TestFluxDigests(t *testing.T) {
 		})
 	}
 
-	ref := fluxReference{kind: "Bucket", namespace: "a", name: "b"}
+	ref := fluxReference{types.NamespacedName{Namespace: "a", Name: "b"}, "Bucket"}
 
 	src, err := ref.source(&unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"artifact": map[string]any{"url": s.url + "/m.tar.gz"}}}})
 	if err != nil {
@@ -305,9 +306,9 @@ func TestFluxDigests(t *testing.T) {
 func TestParseFluxReference(t *testing.T) {
 	t.Parallel()
 
-	git := fluxReference{"GitRepository", "gitrepositories", "ns", "name"}
-	oci := fluxReference{"OCIRepository", "ocirepositories", "ns", "name"}
-	bucket := fluxReference{"Bucket", "buckets", "my-ns", "a.b-c"}
+	git := fluxReference{types.NamespacedName{Namespace: "ns", Name: "name"}, "GitRepository"}
+	oci := fluxReference{types.NamespacedName{Namespace: "ns", Name: "name"}, "OCIRepository"}
+	bucket := fluxReference{types.NamespacedName{Namespace: "my-ns", Name: "a.b-c"}, "Bucket"}
 
 	cases := map[string]struct {
 		reason, module string
