@@ -140,14 +140,11 @@ func checkLink(root *os.Root, name string) error {
 	// The target of a link depends on other links: two dots after a link go up from its target. So
 	// os.Root follows it. If the target is missing, the text of the link is checked instead.
 	_, err = root.Stat(name)
-	if err == nil || errors.Is(err, fs.ErrNotExist) && staysInside(name, target) {
+	staysInside := !path.IsAbs(target) && filepath.IsLocal(path.Join(path.Dir(name), target))
+
+	if err == nil || errors.Is(err, fs.ErrNotExist) && staysInside {
 		return nil
 	}
 
 	return errors.Errorf("symbolic link %q leads out of the module, to %q", name, target)
-}
-
-// staysInside reports whether the target of a link is inside, according to its text.
-func staysInside(name, target string) bool {
-	return !path.IsAbs(target) && filepath.IsLocal(path.Join(path.Dir(name), target))
 }

@@ -63,7 +63,9 @@ func (r Request) message(text string) string {
 	text = noise.ReplaceAllString(text, "")
 	text = localPort.ReplaceAllString(text, "$1 ")
 
-	return oneLine(redactText(text))
+	text = addresses.ReplaceAllStringFunc(text, Redact)
+
+	return oneLine(text)
 }
 
 // oneLine returns the last lines of a text as one.
@@ -161,9 +163,4 @@ func isAddress(value string) bool {
 	plain, err := url.QueryUnescape(value)
 
 	return err != nil || strings.Contains(plain, "://")
-}
-
-// redactText redacts all URLs in a text.
-func redactText(text string) string {
-	return addresses.ReplaceAllStringFunc(text, Redact)
 }

@@ -46,7 +46,13 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 			getter.WithDetectors(detectors()),
 			getter.WithGetters(getters(origin)),
 			getter.WithDecompressors(decompressors()),
-			withoutSymlinks,
+			// Where go-getter would follow symbolic links, it refuses them: in a subdirectory of an
+			// address that a server refers to.
+			func(c *getter.Client) error {
+				c.DisableSymlinks = true
+
+				return nil
+			},
 		},
 	}
 
@@ -56,14 +62,6 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 	}
 
 	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: origin.revision}, err
-}
-
-// withoutSymlinks makes go-getter refuse symbolic links where it would follow them: in a
-// subdirectory of an address that a server refers to.
-func withoutSymlinks(c *getter.Client) error {
-	c.DisableSymlinks = true
-
-	return nil
 }
 
 // detectors returns the detectors of go-getter, except the last one, which accepts everything as

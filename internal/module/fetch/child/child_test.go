@@ -26,7 +26,7 @@ func TestLimitedDownload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 
-	client := &http.Client{Transport: &transport{base: http.DefaultTransport, source: &source{}, limit: 10}}
+	client := &http.Client{Transport: &transport{source: &source{}, limit: 10}}
 
 	for length, want := range map[string]string{"9": "", "10": "", "11": "http: request body too large"} {
 		resp, err := client.Get(server.URL + "/" + length)

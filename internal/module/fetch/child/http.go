@@ -33,7 +33,7 @@ func newHTTPGetter(s *source) *httpGetter {
 		source: s,
 		HttpGetter: &getter.HttpGetter{
 			Netrc:               true,
-			Client:              &http.Client{Transport: &transport{base: http.DefaultTransport, source: s, limit: maxDownload}},
+			Client:              &http.Client{Transport: &transport{source: s, limit: maxDownload}},
 			DoNotCheckHeadFirst: true,
 			XTerraformGetLimit:  maxReferences,
 		},
@@ -50,7 +50,6 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 // A transport requests only resources that have changed, and limits the length of
 // responses.
 type transport struct {
-	base   http.RoundTripper
 	source *source
 	limit  int64
 }
@@ -72,7 +71,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 
-	resp, err := t.base.RoundTrip(req)
+	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
