@@ -48,31 +48,26 @@ type guard struct {
 
 // Update a ProviderConfig, unless this would release one with users.
 func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	pc, ok := o.(resource.ProviderConfig)
-	if !ok {
-		return g.Client.Update(ctx, o, opts...)
-	}
-
-	err := g.update(ctx, pc, opts...)
+	err := g.update(ctx, o, opts...)
 
 	// The stock reconciler tries again, and tells nobody.
 	if kerrors.IsForbidden(err) {
-		g.recorder.Event(pc, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
+		g.recorder.Event(o, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
 	}
 
 	return err
 }
 
-func (g *guard) update(ctx context.Context, pc resource.ProviderConfig, opts ...client.UpdateOption) error {
-	if meta.WasDeleted(pc) {
+func (g *guard) update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if pc, ok := o.(resource.ProviderConfig); ok && meta.WasDeleted(pc) {
 		if err := g.checkUnused(ctx, pc); err != nil {
 			return err
 		}
-	} else if g.isCached(ctx, pc) {
+	} else if g.isCached(ctx, o) {
 		return nil
 	}
 
-	return g.Client.Update(ctx, pc, opts...)
+	return g.Client.Update(ctx, o, opts...)
 }
 
 // isCached says whether the cache has o as it is.
