@@ -137,12 +137,11 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 
 	known, present := strings.CutPrefix(r.Dir.TreeRevision(), key+" ")
 
-	if present && s.settled(r.Parameters.RemotePullPolicy, known) {
-		return nil
-	}
-
-	if !present {
+	switch {
+	case !present:
 		known = ""
+	case s.settled(r.Parameters.RemotePullPolicy, known):
+		return nil
 	}
 
 	program, err := os.Executable()
