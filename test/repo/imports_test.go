@@ -20,8 +20,8 @@ type arrow struct {
 	// others are refused.
 	to []string
 
-	// never are patterns for the packages outside of this module that they may not import.
-	// All others are allowed.
+	// never are patterns for the packages that they may not import. All others outside of this
+	// module are allowed.
 	//
 	// Only direct imports count: crossplane-runtime's errors alone depends on the client
 	// of controller-runtime.
@@ -49,8 +49,10 @@ func arrows() []arrow {
 			why:  "main parses flags, runs and sets the exit code, of the process that fetches modules too; decisions that can go wrong are in other packages, where they are tested",
 		},
 		{
-			from: "internal/app",
-			to:   []string{"apis/...", "internal/..."},
+			from:  "internal/app",
+			to:    []string{"apis/...", "internal/..."},
+			never: []string{"internal/module/fetch/child"},
+			why:   "it connects all packages but the one that runs in another process, and links the clients of AWS and GCS",
 		},
 		{
 			from: "internal/controller/workspace",
@@ -159,7 +161,7 @@ func arrows() []arrow {
 			from:  "internal/module/fetch",
 			to:    []string{"internal/process", "internal/environ", "internal/regular"},
 			never: []string{"github.com/hashicorp/go-getter"},
-			why:   "a fetch depends only on its request, and only the process of the fetch links what downloads",
+			why:   "only the process of a fetch links what downloads",
 		},
 		{
 			from: "internal/module/fetch/child",
@@ -277,7 +279,7 @@ func (a arrow) check(f file) []string {
 		allowed := !matchesAny(a.never, imported)
 		if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
 			imported = ours
-			allowed = matchesAny(a.to, ours)
+			allowed = matchesAny(a.to, ours) && !matchesAny(a.never, ours)
 		}
 
 		if !allowed {
@@ -327,6 +329,17 @@ import _ "` + module + `/internal/app"`,
 			},
 			want: []string{
 				"internal/metrics/metrics.go:3: imports internal/app: measurements are handed to it",
+			},
+		},
+		"OtherProcess": {
+			reason: "A package may be excepted from those below another one.",
+			tree: tree{
+				"internal/app/app.go": `package app
+
+import _ "` + module + `/internal/module/fetch/child"`,
+			},
+			want: []string{
+				"internal/app/app.go:3: imports internal/module/fetch/child: it connects all packages but the one that runs in another process, and links the clients of AWS and GCS",
 			},
 		},
 		"ControllerKnowsShards": {
