@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statelock decides whether a dead process has left a lock on a Terraform state. It removes
-// such a lock through Kubernetes if the CLI cannot remove it.
+// Package statelock decides whether a dead process has left a lock on a Terraform state.
 package statelock
 
 import (
@@ -16,6 +15,9 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
+
+// MakesState is the operation in a lock that the kubernetes backend takes to make a state.
+const MakesState = "init"
 
 // Predecessors are the instances that worked on a Workspace before this one, and died or released
 // it. They may have left a lock on its state.

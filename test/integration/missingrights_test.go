@@ -76,7 +76,7 @@ func missingRights() map[string]missingRight {
 		"provider-terraform: create events":  {lacks: unreported},
 		"provider-terraform: patch events":   {lacks: uncountedEvent},
 		"provider-terraform: get leases":     {lacks: claimedElsewhere},
-		"provider-terraform: list leases":    {starts: orphanLock("cannot list Leases")},
+		"provider-terraform: list leases":    {lacks: defaultState},
 
 		"provider-terraform: list customresourcedefinitions":  {starts: ungated},
 		"provider-terraform: watch customresourcedefinitions": {starts: ungated},
@@ -96,7 +96,7 @@ func missingRights() map[string]missingRight {
 		"provider-terraform-extra: get leases":     {lacks: blocked(inCLI(`cannot get resource "leases"`), keptState)},
 		"provider-terraform-extra: create leases":  {lacks: blocked(inCLI(`cannot create resource "leases"`), keptState)},
 		"provider-terraform-extra: update leases":  {lacks: blocked(inCLI(`cannot update resource "leases"`), keptState)},
-		"provider-terraform-extra: patch leases":   {starts: orphanLock("cannot release Lease")},
+		"provider-terraform-extra: patch leases":   {starts: orphanLock},
 		"provider-terraform-extra: delete leases":  {lacks: leftLeases},
 
 		"provider-terraform-extra: get gitrepositories": {lacks: blocked(inSynced(`cannot get resource "gitrepositories"`), fluxModule("GitRepository"))},

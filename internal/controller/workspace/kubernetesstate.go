@@ -22,7 +22,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
-	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -31,9 +30,13 @@ import (
 // this cluster, the provider reads and removes some of them without a run of the CLI.
 
 const (
-	// labelStateSuffix is a label of these objects. They have another label with the name of the
-	// Terraform workspace.
-	labelStateSuffix = "tfstateSecretSuffix"
+	// Labels of these objects.
+	labelState          = "tfstate"
+	labelStateWorkspace = "tfstateWorkspace"
+	labelStateSuffix    = "tfstateSecretSuffix"
+
+	// annotationLockInfo on a Lease describes the lock. The holder is only its ID.
+	annotationLockInfo = "app.terraform.io/lock-info"
 
 	// annotationRemovedLock on the Secret with a state is the ID of the last orphan lock that the
 	// provider has removed from the state.
@@ -127,38 +130,19 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 		return false
 	}
 
-	secret, state, err := e.kubernetesState(ctx, b, name, maxKubernetesState)
-	if err != nil || state == nil || state.Resources > 0 {
-		return false
+	removed := e.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
+		if s == nil || s.Resources > 0 {
+			return false
+		}
+
+		// The state of a Workspace that never applied anything belongs to nothing.
+		return ownsState(ws, s) || isBlank(s) && !e.locks.Users.UsedByOthers(name)
+	})
+	if removed {
+		e.removeDefaultState(ctx)
 	}
 
-	// The state of a Workspace that never applied anything belongs to nothing.
-	if !ownsState(ws, state) && (!isBlank(state) || e.locks.Users.UsedByOthers(name)) {
-		return false
-	}
-
-	lease := &coordinationv1.Lease{}
-	lease.SetNamespace(secret.GetNamespace())
-	lease.SetName("lock-" + secret.GetName())
-
-	err = e.live.Get(ctx, client.ObjectKeyFromObject(lease), lease)
-	if resource.IgnoreNotFound(err) != nil || ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
-		return false
-	}
-
-	// The Lease goes first. If something locks the state before, the Lease has changed and both
-	// stay. After a failure in between, the CLI or the next deletion finds the Secret.
-	if err == nil && e.deleteVersion(ctx, lease) != nil {
-		return false
-	}
-
-	if e.deleteVersion(ctx, secret) != nil {
-		return false
-	}
-
-	e.removeDefaultState(ctx)
-
-	return true
+	return removed
 }
 
 // removeEmptyStates removes the empty states that the observation of the supplied Workspace has
@@ -171,10 +155,7 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 
 	// Another Workspace may be about to create something in it.
 	if b, here := e.backendHere(); here && name != terraform.DefaultWorkspace && !e.locks.Users.UsedByOthers(name) {
-		leases, err := e.stateLeases(ctx, b, client.MatchingLabels{statelock.LabelWorkspace: name})
-		if err == nil && len(leases) == 1 {
-			e.removeEmptyState(ctx, b, name, &leases[0])
-		}
+		e.removeUnused(ctx, b, name, maxEmptyState, isMissingOrBlank)
 	}
 
 	e.removeDefaultState(ctx)
@@ -188,34 +169,71 @@ func (e *external) removeDefaultState(ctx context.Context) {
 		return
 	}
 
-	leases, err := e.stateLeases(ctx, b)
-	if err == nil && len(leases) == 1 && leases[0].GetLabels()[statelock.LabelWorkspace] == terraform.DefaultWorkspace {
-		e.removeEmptyState(ctx, b, terraform.DefaultWorkspace, &leases[0])
-	}
-}
-
-// stateLeases returns the locks on the states in a backend, two at most. It does not list the states,
-// which may be many and large.
-func (e *external) stateLeases(ctx context.Context, b runner.KubernetesBackend, o ...client.ListOption) ([]coordinationv1.Lease, error) {
+	// The states themselves may be many and large. Each has a lock.
 	l := &coordinationv1.LeaseList{}
-	err := e.live.List(ctx, l, append(o, client.InNamespace(b.Namespace), client.MatchingLabels{statelock.LabelState: "true", labelStateSuffix: b.Suffix}, client.Limit(2))...)
+	err := e.live.List(ctx, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: b.Suffix}, client.Limit(2))
 
-	return l.Items, err
+	if err == nil && len(l.Items) == 1 && l.Items[0].GetLabels()[labelStateWorkspace] == terraform.DefaultWorkspace {
+		e.removeUnused(ctx, b, terraform.DefaultWorkspace, maxEmptyState, isMissingOrBlank)
+	}
 }
 
-// removeEmptyState deletes the state of the named Terraform workspace and its lock. It keeps a state
-// that is locked, was ever used or changes meanwhile.
-func (e *external) removeEmptyState(ctx context.Context, b runner.KubernetesBackend, name string, lease *coordinationv1.Lease) {
-	if ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
-		return
+func isMissingOrBlank(s *terraform.State) bool { return s == nil || isBlank(s) }
+
+// removeUnused deletes the state of the named Terraform workspace and its lock, and returns whether
+// it has. It keeps a state that is locked, cannot be read, changes meanwhile or is not unused, which
+// is called with nil if there is none.
+func (e *external) removeUnused(ctx context.Context, b runner.KubernetesBackend, name string, limit int64, unused func(s *terraform.State) bool) bool {
+	secret, state, err := e.kubernetesState(ctx, b, name, limit)
+	if err != nil || (secret != nil && state == nil) || !unused(state) {
+		return false
 	}
 
-	secret, state, err := e.kubernetesState(ctx, b, name, maxEmptyState)
-	if err != nil || (secret != nil && (state == nil || !isBlank(state) || e.deleteVersion(ctx, secret) != nil)) {
-		return
+	lease, err := e.stateLease(ctx, b, name)
+	if err != nil || (lease != nil && ptr.Deref(lease.Spec.HolderIdentity, "") != "") {
+		return false
 	}
 
-	_ = e.deleteVersion(ctx, lease)
+	// The Lease goes first. If something locks the state before, the Lease has changed and both
+	// stay. After a failure in between, the CLI or the next removal finds the Secret.
+	if lease != nil && e.deleteVersion(ctx, lease) != nil {
+		return false
+	}
+
+	return secret == nil || e.deleteVersion(ctx, secret) == nil
+}
+
+// stateLease returns the lock on the state of the named Terraform workspace, or nil if there is none.
+func (e *external) stateLease(ctx context.Context, b runner.KubernetesBackend, name string) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{}
+
+	key := client.ObjectKey{Namespace: b.Namespace, Name: "lock-" + newStateSecret(b, name).GetName()}
+	if err := e.live.Get(ctx, key, lease); err != nil {
+		return nil, errors.Wrapf(resource.IgnoreNotFound(err), "cannot get Lease %q", key)
+	}
+
+	return lease, nil
+}
+
+// releaseLease removes a lock on the state of the named Terraform workspace. It returns false if the
+// state does not have that lock.
+//
+// The backend makes a state before every other operation on a workspace, including force-unlock, and
+// locks the state meanwhile. A run that is killed at that moment leaves a lock that no command of
+// the CLI can remove.
+func (e *external) releaseLease(ctx context.Context, b runner.KubernetesBackend, name string, l terraform.Lock) (bool, error) {
+	lease, err := e.stateLease(ctx, b, name)
+	if lease == nil || ptr.Deref(lease.Spec.HolderIdentity, "") != l.ID {
+		return false, err
+	}
+
+	before := lease.DeepCopy()
+	lease.Spec.HolderIdentity = nil
+	delete(lease.Annotations, annotationLockInfo)
+
+	err = e.kube.Patch(ctx, lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+
+	return err == nil, errors.Wrapf(err, "cannot release Lease %q", client.ObjectKeyFromObject(lease))
 }
 
 // deleteVersion deletes an object unless it has changed since it was read.

@@ -8,8 +8,6 @@ import (
 	"context"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -146,7 +144,7 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 	}
 
 	for _, name := range names {
-		removed, kubeErr := statelock.ReleaseLease(ctx, e.live, e.kube, name, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelStateSuffix: b.Suffix})
+		removed, kubeErr := e.releaseLease(ctx, b, name, l)
 		if removed {
 			return nil
 		}

@@ -401,7 +401,7 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 			t.Parallel()
 
 			lease := &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate", Labels: map[string]string{statelock.LabelState: "true", statelock.LabelWorkspace: tc.workspace, labelStateSuffix: "x"}},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "lock-tfstate-" + tc.workspace + "-x"},
 				Spec:       coordinationv1.LeaseSpec{HolderIdentity: new(id)},
 			}
 			r := newAttempt(t, with(), lease)
