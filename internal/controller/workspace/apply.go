@@ -168,7 +168,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 	}
 
 	if drift {
-		e.metrics.Drifted(driftCorrected)
+		e.Metrics.Drifted(driftCorrected)
 	}
 
 	details, err := e.reportApplied(ctx, ws, o)

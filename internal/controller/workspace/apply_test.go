@@ -273,7 +273,7 @@ func TestUpdate(t *testing.T) {
 			prior:  ownState(),
 			change: func(r *attempt) {
 				r.runner.applyErr, r.runner.unsaved = errors.New("boom"), "/errored.tfstate"
-				r.stop = t.Context()
+				r.Runs.Stop = t.Context()
 			},
 			want: outcome{ran: []string{"apply", "state push"}, events: []string{"SavedState"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},

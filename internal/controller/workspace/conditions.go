@@ -143,27 +143,27 @@ func describe(s *commonv1beta1.PlanSummary) string {
 //
 // It logs when a Workspace becomes stalled, and notStalled logs when it no longer is: without
 // --debug, the log has no other trace of a failure.
-func (s shared) recordFailure(ws workspace.Workspace, err error) {
-	f := s.records.Fail(ws)
+func (c *connector) recordFailure(ws workspace.Workspace, err error) {
+	f := c.records.Fail(ws)
 	if !f.Stalled() {
-		s.notStalled(ws)
+		c.notStalled(ws)
 
 		return
 	}
 
 	next := f.Retry.UTC().Format(time.RFC3339)
 	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
-		s.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
+		c.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
 	}
 }
 
 // notStalled clears the condition of a Workspace that was stalled.
-func (s shared) notStalled(ws workspace.Workspace) {
+func (c *connector) notStalled(ws workspace.Workspace) {
 	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && transition(ws, workspace.TypeStalled, corev1.ConditionFalse, reasonRetried, "") {
-		s.logFor(ws).Info("Workspace is not stalled any more")
+		c.logFor(ws).Info("Workspace is not stalled any more")
 	}
 }
 
-func (s shared) logFor(ws workspace.Workspace) logging.Logger {
-	return s.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+func (c *connector) logFor(ws workspace.Workspace) logging.Logger {
+	return c.log.WithValues("uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
 }

@@ -245,7 +245,7 @@ func TestStalled(t *testing.T) {
 	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	records := schedule.NewRecords(schedule.Policy{Interval: time.Hour}, func() time.Time { return now })
 
-	e := &external{shared: shared{records: records, log: log}}
+	e := &external{connector: connector{records: records, log: log}}
 
 	ws := with()
 	ws.SetName("a")

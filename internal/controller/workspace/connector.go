@@ -20,13 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
-	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
-	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// shared is what a connector shares with its externals.
-type shared struct {
+// A connector makes an external client for one reconcile of a Workspace.
+type connector struct {
+	Options
+
 	// kube is a client of the package statusclient. live reads the Workspaces of all instances from
 	// the API server.
 	kube client.Client
@@ -35,10 +35,8 @@ type shared struct {
 	policy   schedule.Policy
 	records  *schedule.Records
 	slots    *schedule.Slots
-	locks    statelock.Detector
 	recorder event.Recorder
 	log      logging.Logger
-	metrics  ReconcileMetrics
 	now      func() time.Time
 
 	// name of the controller.
@@ -46,18 +44,6 @@ type shared struct {
 
 	// server is the address of the API server of kube.
 	server string
-
-	// servedByOtherBefore: see Options.
-	servedByOtherBefore func(o client.Object) bool
-}
-
-// A connector makes an external client for one reconcile of a Workspace.
-type connector struct {
-	shared
-
-	configs *providerconfig.Resolver
-	runs    runner.Options
-	root    *workdir.Root
 }
 
 // Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
@@ -104,12 +90,12 @@ func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace)
 }
 
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
-	spec, err := c.configs.Resolve(ctx, ws)
+	spec, err := c.Configs.Resolve(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
 
-	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, c.root.Path(), spec)
+	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, c.Root.Path(), spec)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +105,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	dir, err := c.root.Dir(string(ws.GetUID()))
+	dir, err := c.Root.Dir(string(ws.GetUID()))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open working directory")
 	}
@@ -132,7 +118,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		Namespace: ws.GetNamespace(),
 		Deleted:   meta.WasDeleted(ws),
 		Stateless: workspace.IsStateless(ws),
-		Use:       func() (done func()) { return c.locks.Users.Use(name) },
+		Use:       func() (done func()) { return c.Locks.Users.Use(name) },
 	}
 
 	if ws.GetParameters().EnableTerraformCLILogging {
@@ -140,12 +126,7 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		target.Log = func(line string) { log.Info(in.Secrets().Line(line)) }
 	}
 
-	e := &external{
-		shared:  c.shared,
-		runner:  runner.New(c.runs, target),
-		secrets: in.Secrets(),
-		stop:    c.runs.Stop,
-	}
+	e := &external{connector: *c, runner: runner.New(c.Runs, target), secrets: in.Secrets()}
 	e.recorder = redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()}
 
 	return e, nil

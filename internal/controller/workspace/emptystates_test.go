@@ -46,8 +46,8 @@ func TestEmptyStates(t *testing.T) {
 			reason: "Another Workspace may be about to create something in it.",
 			have:   [][]client.Object{state("ws", "", pristine)},
 			remove: func(ctx context.Context, r *attempt) {
-				r.locks.Users.Use("ws")
-				r.locks.Users.Use("ws")
+				r.Locks.Users.Use("ws")
+				r.Locks.Users.Use("ws")
 				named(ctx, r)
 			},
 			want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"},

@@ -36,13 +36,10 @@ const (
 
 // An external is the client of one Terraform workspace during one reconcile.
 type external struct {
-	shared
+	connector
 
 	runner  workspaceRunner
 	secrets *redact.Secrets
-
-	// stop is the lifetime of all runs.
-	stop context.Context //nolint:containedctx // See above.
 
 	// observation is the result of observe, or failure its error, which Observe returns.
 	observation managed.ExternalObservation
@@ -233,7 +230,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	}
 
 	if drifted(ws, seen) {
-		e.metrics.Drifted(driftReported)
+		e.Metrics.Drifted(driftReported)
 	}
 
 	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {
@@ -291,7 +288,7 @@ func (e *external) succeeded(ws workspace.Workspace) {
 	e.notStalled(ws)
 
 	if took, ok := e.records.Applied(ws); ok {
-		e.metrics.BecameReady(e.name, took)
+		e.Metrics.BecameReady(e.name, took)
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -62,6 +63,10 @@ func (c *counts) BecameReady(controller string, _ time.Duration) {
 }
 func (c *counts) Drifted(action string) { *c = append(*c, "drift "+action) }
 func (c *counts) OrphanLockRemoved()    { *c = append(*c, "lock removed") }
+
+func (c *counts) ApplySlots(string, int)                {}
+func (c *counts) Applies(string, int, int)              {}
+func (c *counts) ApplySlotWaited(string, time.Duration) {}
 
 // An attempt is one reconcile of a Workspace, with a fake in place of the CLI.
 type attempt struct {
@@ -119,29 +124,30 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 	records.Begin(ws)
 
 	r.external = &external{
-		shared: shared{
-			kube:    kube,
-			live:    kube,
-			now:     time.Now,
-			policy:  policy,
-			records: records,
-			slots:   schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
-			locks: statelock.Detector{
-				Host:         "host-0",
-				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
-				FailedRuns:   statelock.NewFailedRuns(),
-				Users:        statelock.NewStateUsers(),
+		connector: connector{
+			Options: Options{
+				Runs: runner.Options{Stop: stopped(t)},
+				Locks: statelock.Detector{
+					Host:         "host-0",
+					Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
+					FailedRuns:   statelock.NewFailedRuns(),
+					Users:        statelock.NewStateUsers(),
+				},
+				Metrics:             r.counts,
+				ServedByOtherBefore: func(client.Object) bool { return false },
 			},
+			kube:     kube,
+			live:     kube,
+			now:      time.Now,
+			policy:   policy,
+			records:  records,
+			slots:    schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
 			recorder: r.events,
 			log:      logging.NewNopLogger(),
-			metrics:  r.counts,
 			name:     "test",
-
-			servedByOtherBefore: func(client.Object) bool { return false },
 		},
 		runner:  r.runner,
 		secrets: redact.New([]byte("sesame-sesame")),
-		stop:    stopped(t),
 	}
 
 	return r

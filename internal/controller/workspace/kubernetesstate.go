@@ -136,7 +136,7 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 		}
 
 		// The state of a Workspace that never applied anything belongs to nothing.
-		return ownsState(ws, s) || isBlank(s) && !e.locks.Users.UsedByOthers(name)
+		return ownsState(ws, s) || isBlank(s) && !e.Locks.Users.UsedByOthers(name)
 	})
 	if removed {
 		e.removeDefaultState(ctx)
@@ -154,7 +154,7 @@ func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace
 	name := meta.GetExternalName(ws)
 
 	// Another Workspace may be about to create something in it.
-	if b, here := e.backendHere(); here && name != terraform.DefaultWorkspace && !e.locks.Users.UsedByOthers(name) {
+	if b, here := e.backendHere(); here && name != terraform.DefaultWorkspace && !e.Locks.Users.UsedByOthers(name) {
 		e.removeUnused(ctx, b, name, maxEmptyState, isMissingOrBlank)
 	}
 

@@ -87,8 +87,8 @@ func TestDeleteInCluster(t *testing.T) {
 			had:    pristine,
 			change: func(r *attempt) {
 				neverApplied(r)
-				r.locks.Users.Use("ws")
-				r.locks.Users.Use("ws")
+				r.Locks.Users.Use("ws")
+				r.Locks.Users.Use("ws")
 			},
 			want: []string{pull, gone}, kept: true,
 		},
@@ -287,7 +287,7 @@ func TestRejectLateWrite(t *testing.T) {
 			s := ownState()
 			r.runner.state = &s
 			r.server, r.runner.backend = here, runner.KubernetesBackend{Server: tc.server, Namespace: "ns", Suffix: "x"}
-			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
 
 			runs := 0
 

@@ -24,7 +24,7 @@ const reasonUnlocked event.Reason = "RemovedOrphanLock"
 func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.retryAfterUnlock(ctx, ws, false, run)
 	if err == nil {
-		e.locks.FailedRuns.Forget(ws.GetUID())
+		e.Locks.FailedRuns.Forget(ws.GetUID())
 	}
 
 	return err
@@ -43,7 +43,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	err := e.recordFailedRun(ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
-	if !ok || e.locks.IsOwnAttempt(l, start) {
+	if !ok || e.Locks.IsOwnAttempt(l, start) {
 		return err
 	}
 
@@ -65,7 +65,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 		return err
 	}
 
-	e.metrics.OrphanLockRemoved()
+	e.Metrics.OrphanLockRemoved()
 	e.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
 	return e.recordFailedRun(ws, lockFree, run)
@@ -77,9 +77,9 @@ func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terr
 	switch {
 	case workspace.OnlyObserves(ws):
 		return "this Workspace only observes the state", nil
-	case !e.locks.IsOrphan(ws, l):
+	case !e.Locks.IsOrphan(ws, l):
 		return "it was not left behind by a dead instance of this provider", nil
-	case e.locks.Users.UsedByOthers(meta.GetExternalName(ws)):
+	case e.Locks.Users.UsedByOthers(meta.GetExternalName(ws)):
 		return "it may be held for another Workspace with the same external name, which this instance works on now", nil
 	}
 
@@ -115,7 +115,7 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 
 	holder := ""
 	err = e.eachWorkspace(ctx, func(other workspace.Workspace, description string) {
-		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && e.locks.IsServed(ctx, other, l.Host()) {
+		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && e.Locks.IsServed(ctx, other, l.Host()) {
 			holder = description
 		}
 	})
@@ -164,7 +164,7 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 
 	r := e.records.Get(ws)
 
-	return e.locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
+	return e.Locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
 // recordFailedRun calls run and records its time if it may have left a lock behind: after every
@@ -174,7 +174,7 @@ func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run fu
 
 	err := run()
 	if err != nil && !terraform.IsLocked(err) {
-		e.locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), PlanWithoutLock: lockFree})
+		e.Locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), PlanWithoutLock: lockFree})
 	}
 
 	return err

@@ -118,7 +118,7 @@ func TestLocking(t *testing.T) {
 			r := newAttempt(t, with())
 			tc.do(t, r.external)
 
-			if got := r.locks.FailedRuns.Any("a"); got != tc.want {
+			if got := r.Locks.FailedRuns.Any("a"); got != tc.want {
 				t.Errorf("\n%s\nwant a failure that counts: %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -168,10 +168,10 @@ func TestWhyLocked(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with(policies(tc.policies...)))
-			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
 
 			for _, user := range tc.users {
-				r.locks.Users.Use(user)
+				r.Locks.Users.Use(user)
 			}
 
 			got, err := r.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who})
@@ -322,8 +322,8 @@ func TestUnlock(t *testing.T) {
 
 			r := newAttempt(t, tc.ws, tc.others...)
 			r.runner.state, r.runner.stateErr = &tc.state, tc.err
-			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
-			r.locks.IsServed = func(_ context.Context, o client.Object, on string) bool {
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
+			r.Locks.IsServed = func(_ context.Context, o client.Object, on string) bool {
 				return tc.served && o.GetUID() == "b" && on == host
 			}
 

@@ -411,7 +411,7 @@ func TestObserveLocked(t *testing.T) {
 			r := newAttempt(t, with(owner))
 			r.planned(terraform.Plan{}, ownState())
 			r.runner.lockErr = tc.err
-			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"dead"}} }
 
 			for n := range 2 {
 				r.now = func() time.Time { return time.Now().Add(time.Duration(n) * 3 * time.Hour) }

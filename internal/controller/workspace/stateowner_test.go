@@ -104,7 +104,7 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	t.Helper()
 
 	ws := a.kube.all[a.key].DeepCopy()
-	e := &external{shared: shared{live: a.kube, kube: a.kube, now: func() time.Time { return now }}, runner: &fakeRunner{state: conflictingState()}}
+	e := &external{connector: connector{live: a.kube, kube: a.kube, now: func() time.Time { return now }}, runner: &fakeRunner{state: conflictingState()}}
 	a.done, a.err = false, nil
 
 	go func() {
@@ -268,7 +268,7 @@ func TestOwnStateFails(t *testing.T) {
 
 			ws := newConflictingWorkspace("a", time.Now())
 			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
-			e := &external{shared: shared{live: kube, kube: kube, now: time.Now}, runner: &fakeRunner{state: conflictingState()}}
+			e := &external{connector: connector{live: kube, kube: kube, now: time.Now}, runner: &fakeRunner{state: conflictingState()}}
 
 			if err := e.takeOver(t.Context(), ws, conflictingState()); !errors.Is(err, boom) {
 				t.Errorf("takeOver(...): want error %v, got %v", boom, err)

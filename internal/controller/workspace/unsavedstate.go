@@ -72,7 +72,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 	}
 
 	e.recorder.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
-		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.locks.Host)))
+		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.Locks.Host)))
 
 	return nil
 }
@@ -84,7 +84,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 		return false, err
 	}
 
-	other := e.servedByOtherBefore(ws)
+	other := e.ServedByOtherBefore(ws)
 
 	switch {
 	case prior == nil && other:
@@ -105,7 +105,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	case !other && e.sameDisk(ws, prior.Host):
 		return false, nil
 	// This process made the run, and has served the Workspace ever since.
-	case prior.Taken.Equal(e.locks.Predecessors(ws).Until):
+	case prior.Taken.Equal(e.Locks.Predecessors(ws).Until):
 		return false, nil
 	}
 
@@ -125,9 +125,9 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 // the run on the supplied host: it was on that host, which may be another one with the same volume,
 // or it is this host.
 func (e *external) sameDisk(ws workspace.Workspace, host string) bool {
-	hosts := e.locks.Predecessors(ws).Hosts
+	hosts := e.Locks.Predecessors(ws).Hosts
 
-	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.locks.Host
+	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.Locks.Host
 }
 
 // isLater says whether a state, which may be nil, is a later version of another one, or has replaced
@@ -154,7 +154,7 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	defer context.AfterFunc(e.stop, cancel)()
+	defer context.AfterFunc(e.Runs.Stop, cancel)()
 
 	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
@@ -167,8 +167,8 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
 	return e.runner.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
-		Taken:           e.locks.Predecessors(ws).Until,
-		Host:            e.locks.Host,
+		Taken:           e.Locks.Predecessors(ws).Until,
+		Host:            e.Locks.Host,
 		CreationStarted: ws.GetOwnership().CreationStarted,
 		Replaced:        replaced,
 	})

@@ -73,8 +73,8 @@ func TestSaveState(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with(owner))
-			r.servedByOtherBefore = func(client.Object) bool { return tc.other }
-			r.locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: tc.hosts} }
+			r.ServedByOtherBefore = func(client.Object) bool { return tc.other }
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: tc.hosts} }
 
 			path := filepath.Join(t.TempDir(), "errored.tfstate")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -133,7 +133,7 @@ func TestRetrySaveState(t *testing.T) {
 				r.runner.unsaved, r.runner.pushErr = filepath.Join(t.TempDir(), "errored.tfstate"), tc.pushErr
 
 				if !tc.stopped {
-					r.stop = t.Context()
+					r.Runs.Stop = t.Context()
 				}
 
 				ctx, cancel := context.WithTimeout(t.Context(), tc.left)
