@@ -43,8 +43,6 @@ var (
 
 // learn adds the forms of all contents.
 func (s *Secrets) learn() {
-	s.forms = map[string][]form{}
-
 	// Several references may lead to the same value.
 	contents := slices.SortedFunc(slices.Values(s.contents), bytes.Compare)
 
@@ -165,7 +163,7 @@ func (s *Secrets) wrapped(text string) {
 func escaped(text string) []string {
 	var forms []string
 
-	for _, quote := range []func(string) string{inHCL, inGo, inJSON, inPlainJSON} {
+	for _, quote := range []func(string) string{inHCL, inGo, inJSON(true), inJSON(false)} {
 		once := quote(text)
 		if once == text {
 			continue
@@ -193,21 +191,17 @@ func inHCL(text string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(inGo(text))
 }
 
-// inJSON returns the text in the form of encoding/json, which escapes HTML.
-func inJSON(text string) string {
-	b, _ := json.Marshal(text) // A string always can be.
+// inJSON returns a function that returns a text in the form of encoding/json, which escapes HTML, or
+// of other JSON encoders.
+func inJSON(escapeHTML bool) func(text string) string {
+	return func(text string) string {
+		b := &bytes.Buffer{}
+		e := json.NewEncoder(b)
+		e.SetEscapeHTML(escapeHTML)
+		_ = e.Encode(text) // A string always can be.
 
-	return unwrap(string(b))
-}
-
-// inPlainJSON returns the text in the form of other JSON encoders.
-func inPlainJSON(text string) string {
-	b := &bytes.Buffer{}
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // See above.
-
-	return unwrap(strings.TrimSpace(b.String()))
+		return unwrap(strings.TrimSpace(b.String()))
+	}
 }
 
 // unwrap takes away the quotation marks around text.

@@ -38,9 +38,8 @@ type Secrets struct {
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
 
-	// forms of the secrets, by their first MinLength bytes, in order. They have no white space.
-	// A longer one than maxForm is in pieces.
-	forms map[string][]form
+	// forms of the secrets, in order. They have no white space. A longer one than maxForm is in pieces.
+	forms []form
 
 	// spaced are the secrets that have white space inside.
 	spaced []spaced
@@ -134,7 +133,7 @@ func (s *Secrets) find(text string) []span {
 			continue
 		}
 
-		end := i + longest(s.forms[text[i:i+MinLength]], text[i:])
+		end := i + longest(s.forms, text[i:])
 		if end == i || end <= covered {
 			continue
 		}
@@ -219,7 +218,7 @@ func longest(forms []form, text string) int {
 	// In the order of the forms, each prefix of the text is also a prefix of the form before the text.
 	n--
 
-	for shared := common(text, forms[n].text); n >= 0; n = forms[n].prefix {
+	for shared := common(text, forms[n].text); n >= 0 && shared >= MinLength; n = forms[n].prefix {
 		if len(forms[n].text) <= shared {
 			return len(forms[n].text)
 		}
@@ -245,35 +244,27 @@ func (s *Secrets) know(text string) {
 	// A text that contains a long form contains all of its pieces. They overlap, so that they are
 	// hidden as one.
 	for len(text) > maxForm {
-		s.add(text[:maxForm])
+		s.forms = append(s.forms, form{text: text[:maxForm]})
 		text = text[min(maxForm-1, len(text)-maxForm):]
 	}
 
 	if len(text) >= MinLength {
-		s.add(text)
+		s.forms = append(s.forms, form{text: text})
 	}
-}
-
-func (s *Secrets) add(text string) {
-	s.forms[text[:MinLength]] = append(s.forms[text[:MinLength]], form{text: text})
 }
 
 // sort sorts the forms for longest, and removes duplicates.
 func (s *Secrets) sort() {
-	for head, forms := range s.forms {
-		slices.SortFunc(forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
-		forms = slices.Compact(forms)
+	slices.SortFunc(s.forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
+	s.forms = slices.Compact(s.forms)
 
-		// In this order, each prefix of a form is also a prefix of the form before it.
-		prefix := -1
-		for i := range forms {
-			for prefix >= 0 && !strings.HasPrefix(forms[i].text, forms[prefix].text) {
-				prefix = forms[prefix].prefix
-			}
-
-			forms[i].prefix, prefix = prefix, i
+	// In this order, each prefix of a form is also a prefix of the form before it.
+	prefix := -1
+	for i := range s.forms {
+		for prefix >= 0 && !strings.HasPrefix(s.forms[i].text, s.forms[prefix].text) {
+			prefix = s.forms[prefix].prefix
 		}
 
-		s.forms[head] = forms
+		s.forms[i].prefix, prefix = prefix, i
 	}
 }
