@@ -21,23 +21,20 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// The types in this file change what the managed reconciler writes, and when.
+// This file changes what the managed reconciler writes, and when.
 
-// An initializer sets the default of the external name. The managed reconciler writes a new resource
+// initialize sets the default of the external name. The managed reconciler writes a new resource
 // three times before it creates anything: with its external name, with the finalizer, and with the
-// annotation that creation begins. The initializer and the finalizer leave the first two to the
-// third write. If the first reconcile has failed, the second one writes the external name.
-type initializer struct{ kube client.Client }
-
-func (i initializer) Initialize(ctx context.Context, mg resource.Managed) error {
+// annotation that creation begins. initialize and addFinalizer leave the first two to the third
+// write. If the first reconcile has failed, the second one writes the external name.
+func (c *connector) initialize(ctx context.Context, mg resource.Managed) error {
 	again := mg.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionUnknown
 
 	if again || meta.WasDeleted(mg) || meta.FinalizerExists(mg, managed.FinalizerName) {
-		return managed.NewNameAsExternalName(i.kube).Initialize(ctx, mg)
+		return managed.NewNameAsExternalName(c.kube).Initialize(ctx, mg)
 	}
 
 	if meta.GetExternalName(mg) == "" {
@@ -47,21 +44,11 @@ func (i initializer) Initialize(ctx context.Context, mg resource.Managed) error 
 	return nil
 }
 
-// A finalizer leaves its write to the managed reconciler if a creation follows.
-type finalizer struct {
-	resource.Finalizer
-
-	records *schedule.Records
-}
-
-func newFinalizer(kube client.Client, r *schedule.Records) finalizer {
-	return finalizer{Finalizer: resource.NewAPIFinalizer(kube, managed.FinalizerName), records: r}
-}
-
-func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
+// addFinalizer leaves its write to the managed reconciler if a creation follows.
+func (c *connector) addFinalizer(ctx context.Context, o resource.Object) error {
 	ws, ok := o.(workspace.Workspace)
-	if r := f.records.Get(o); !ok || !r.Observed() || r.Observation.Exists || !workspace.MayCreate(ws) {
-		return f.Finalizer.AddFinalizer(ctx, o)
+	if r := c.records.Get(o); !ok || !r.Observed() || r.Observation.Exists || !workspace.MayCreate(ws) {
+		return resource.NewAPIFinalizer(c.kube, managed.FinalizerName).AddFinalizer(ctx, o)
 	}
 
 	meta.AddFinalizer(o, managed.FinalizerName)
@@ -69,15 +56,13 @@ func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	return nil
 }
 
-// An annotationUpdater writes only the annotations that record the result of a creation. The updater
-// of crossplane-runtime writes all annotations that the object had when the reconcile began, which
-// restores those that a person removed during an apply.
-type annotationUpdater struct{ kube client.Writer }
-
-// UpdateCriticalAnnotations writes these annotations. Afterwards o has the metadata and the claim
-// that the API server returned. The rest of its status stays: it is yet to be written. The client of
-// the package statusclient ensures that.
-func (u annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
+// updateCriticalAnnotations writes only the annotations that record the result of a creation. The
+// updater of crossplane-runtime writes all annotations that the object had when the reconcile began,
+// which restores those that a person removed during an apply.
+//
+// Afterwards o has the metadata and the claim that the API server returned. The rest of its status
+// stays: it is yet to be written. The client of the package statusclient ensures that.
+func (c *connector) updateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	annotations := map[string]string{}
 
 	for _, key := range []string{
@@ -98,7 +83,7 @@ func (u annotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o clie
 	}
 
 	return errors.Wrap(retry.OnError(retry.DefaultRetry, mayPass, func() error {
-		return u.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+		return c.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 	}), "cannot update critical annotations")
 }
 

@@ -62,7 +62,7 @@ func TestAddFinalizer(t *testing.T) {
 				r.records.Observe(r.ws, *tc.seen)
 			}
 
-			if err := newFinalizer(r.kube, r.records).AddFinalizer(t.Context(), r.ws); err != nil {
+			if err := r.addFinalizer(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
@@ -109,7 +109,7 @@ func TestInitialize(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if err := (initializer{r.kube}).Initialize(t.Context(), r.ws); err != nil {
+			if err := r.initialize(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
@@ -129,7 +129,7 @@ func TestInitialize(t *testing.T) {
 		r := newAttempt(t, with())
 		meta.SetExternalName(r.ws, "other")
 
-		if err := (initializer{r.kube}).Initialize(t.Context(), r.ws); err != nil || meta.GetExternalName(r.ws) != "other" {
+		if err := r.initialize(t.Context(), r.ws); err != nil || meta.GetExternalName(r.ws) != "other" {
 			t.Errorf("want another external name to stay, got %q, %v", meta.GetExternalName(r.ws), err)
 		}
 	})
@@ -173,7 +173,7 @@ func TestCriticalAnnotations(t *testing.T) {
 			t.Parallel()
 
 			failing := tc.failing
-			u := annotationUpdater{kube: apiserver.Client(t, apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			u := &connector{kube: apiserver.Client(t, apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				if r.Method == http.MethodPatch && failing > 0 {
 					failing--
 
@@ -204,7 +204,7 @@ func TestCriticalAnnotations(t *testing.T) {
 				inFlight.SetUID("another")
 			}
 
-			err := u.UpdateCriticalAnnotations(t.Context(), inFlight)
+			err := u.updateCriticalAnnotations(t.Context(), inFlight)
 			if (err != nil) != tc.fails {
 				t.Fatalf("%s\nUpdateCriticalAnnotations(...): want an error: %t, got %v", tc.reason, tc.fails, err)
 			}

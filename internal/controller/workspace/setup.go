@@ -138,20 +138,22 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 
 	o.Metrics.ApplySlots(name, o.MaxApplies)
 
+	c := &connector{
+		Options:  o,
+		kube:     mgr.GetClient(),
+		live:     mgr.GetAPIReader(),
+		policy:   policy,
+		records:  records,
+		slots:    slots,
+		recorder: recorder,
+		log:      log,
+		now:      time.Now,
+		name:     name,
+		server:   mgr.GetConfig().Host,
+	}
+
 	ro := []managed.ReconcilerOption{
-		managed.WithTypedExternalConnector[workspace.Workspace](&connector{
-			Options:  o,
-			kube:     mgr.GetClient(),
-			live:     mgr.GetAPIReader(),
-			policy:   policy,
-			records:  records,
-			slots:    slots,
-			recorder: recorder,
-			log:      log,
-			now:      time.Now,
-			name:     name,
-			server:   mgr.GetConfig().Host,
-		}),
+		managed.WithTypedExternalConnector[workspace.Workspace](c),
 		managed.WithLogger(log),
 		managed.WithRecorder(recorder),
 		managed.WithPollInterval(o.PollInterval),
@@ -160,9 +162,12 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		// The name of the Terraform workspace is known before its creation, and its state makes
 		// creation repeatable.
 		managed.WithDeterministicExternalName(true),
-		managed.WithInitializers(initializer{kube: mgr.GetClient()}),
-		managed.WithFinalizer(newFinalizer(mgr.GetClient(), records)),
-		managed.WithCriticalAnnotationUpdater(annotationUpdater{kube: mgr.GetClient()}),
+		managed.WithInitializers(managed.InitializerFn(c.initialize)),
+		managed.WithFinalizer(resource.FinalizerFns{
+			AddFinalizerFn:    c.addFinalizer,
+			RemoveFinalizerFn: resource.NewAPIFinalizer(c.kube, managed.FinalizerName).RemoveFinalizer,
+		}),
+		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(c.updateCriticalAnnotations)),
 		// A plan reads the current state. A Workspace that was just created can be deleted without
 		// a grace period, which would also depend on the clock of another machine.
 		managed.WithCreationGracePeriod(math.MinInt64),
