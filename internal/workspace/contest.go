@@ -25,10 +25,16 @@ type Contest struct {
 	lineage, name string
 	mine          contestant
 
-	// Other Workspaces, each nil if there is none: first precedes the rest of them, begun may be about
-	// to record the lineage, and rival has begun to create its resources in the state, when the
+	// first is the other Workspace that precedes the rest of them, or nil.
+	first *contestant
+
+	// rival describes another Workspace that has begun to create its resources in the state, when the
 	// state was empty.
-	first, begun, rival *contestant
+	rival string
+
+	// Begun describes another Workspace that has begun to take over the state and may be about to
+	// record it, although the state does not belong to it. It gives up when it is reconciled.
+	Begun string
 }
 
 // A contestant is one of the Workspaces in a Contest.
@@ -52,15 +58,28 @@ type contestant struct {
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
 // which it has found. now is the time at which it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	mine := contestantOf(ws, lineage, max(OwnershipOfFound(ws, lineage), created(ws, lineage, TerraformWorkspace(ws))))
+	name := TerraformWorkspace(ws)
+
+	mine := contestantOf(ws, lineage, name)
+	mine.ownership = max(mine.ownership, OwnershipOfFound(ws, lineage))
+
 	if mine.started.IsZero() {
 		mine.started = now
 	}
 
-	return &Contest{lineage: lineage, name: TerraformWorkspace(ws), mine: mine}
+	return &Contest{lineage: lineage, name: name, mine: mine}
 }
 
-func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
+func contestantOf(ws Workspace, lineage, name string) contestant {
+	t := OwnershipOf(ws, lineage, name)
+
+	// It has created its infrastructure and does not know the lineage of its state yet, since there was
+	// none when it began. The state belongs to it rather than to a Workspace that began earlier and has
+	// created nothing.
+	if t == OwnershipBegun && knownLineage(ws) == "" && ws.GetOwnership().CreationSucceeded != nil {
+		t = OwnershipRemembered
+	}
+
 	c := contestant{
 		ownership: t,
 		deleted:   meta.WasDeleted(ws),
@@ -80,12 +99,11 @@ func contestantOf(ws Workspace, lineage string, t StateOwnership) contestant {
 
 // Add adds another Workspace. The description names it in messages.
 func (c *Contest) Add(ws Workspace, description string) {
-	t := max(OwnershipOf(ws, c.lineage, c.name), created(ws, c.lineage, c.name))
-	if t == OwnershipNone || string(ws.GetUID()) == c.mine.uid {
+	other := contestantOf(ws, c.lineage, c.name)
+	if other.ownership == OwnershipNone || other.uid == c.mine.uid {
 		return
 	}
 
-	other := contestantOf(ws, c.lineage, t)
 	other.description = description
 
 	if c.first == nil || other.ownerBefore(*c.first) {
@@ -93,23 +111,12 @@ func (c *Contest) Add(ws Workspace, description string) {
 	}
 
 	if other.creates {
-		c.rival = &other
+		c.rival = description
 	}
 
-	if other.certain && (t == OwnershipRecorded || !other.started.IsZero()) {
-		c.begun = &other
+	if other.certain && (other.ownership == OwnershipRecorded || !other.started.IsZero()) {
+		c.Begun = description
 	}
-}
-
-// created returns OwnershipRemembered for a Workspace that has created its infrastructure and does not
-// know the lineage of its state yet, since there was none when it began. Such a state belongs to it rather
-// than to one that began earlier and has created nothing.
-func created(ws Workspace, lineage, name string) StateOwnership {
-	if OwnershipOf(ws, lineage, name) == OwnershipBegun && knownLineage(ws) == "" && ws.GetOwnership().CreationSucceeded != nil {
-		return OwnershipRemembered
-	}
-
-	return OwnershipNone
 }
 
 // ownerBefore says whether the state belongs to c rather than to d. If both own it to the same
@@ -149,20 +156,9 @@ func (c *Contest) Owner() (description string, certain bool) {
 // has recorded the end. The times at which they began do not decide: one of them may have been
 // killed before it saved anything. The description is empty if there is no such Workspace.
 func (c *Contest) Undecided() string {
-	if !c.mine.creates || c.rival == nil || c.first.ownership > OwnershipBegun {
+	if !c.mine.creates || c.rival == "" || c.first.ownership > OwnershipBegun {
 		return ""
 	}
 
-	return c.rival.description
-}
-
-// Begun returns the description of another Workspace that has begun to take over the state and
-// may be about to record it, although the state does not belong to it. It gives up when it is
-// reconciled. The description is empty if there is none.
-func (c *Contest) Begun() string {
-	if c.begun == nil {
-		return ""
-	}
-
-	return c.begun.description
+	return c.rival
 }

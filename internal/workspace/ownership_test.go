@@ -162,7 +162,7 @@ func TestContest(t *testing.T) {
 				c.Add(newWorkspace(uid, tc.others[uid]...), uid)
 			}
 
-			got := answer{Begun: c.Begun(), Undecided: c.Undecided()}
+			got := answer{Begun: c.Begun, Undecided: c.Undecided()}
 			got.Owner, got.Certain = c.Owner()
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {

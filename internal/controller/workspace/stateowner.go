@@ -110,7 +110,7 @@ func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *
 		return err
 	}
 
-	if other := second.Begun(); other != "" {
+	if other := second.Begun; other != "" {
 		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one was reconciled", workspace.TerraformWorkspace(ws), other)
 	}
 
