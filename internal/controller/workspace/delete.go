@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -258,9 +259,7 @@ func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 
 // howToOrphan says how a person can delete a Workspace and keep its infrastructure.
 func howToOrphan(ws workspace.Workspace) string {
-	_, hasDeletionPolicy := ws.(interface {
-		GetDeletionPolicy() xpv2.DeletionPolicy
-	})
+	_, hasDeletionPolicy := ws.(resource.Orphanable)
 
 	// Other management policies take precedence over the deletion policy.
 	if p := ws.GetManagementPolicies(); hasDeletionPolicy && (len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll)) {
