@@ -27,8 +27,8 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	before := ws.GetOwnership()
 
 	if err := e.announce(ctx, ws); err != nil {
-		// Nothing was created. Otherwise the status would say that a creation began. If this disk has no
-		// run record of it, that counts as a lost state.
+		// Nothing was created. A begun creation of which this disk has no run record counts as a lost
+		// state.
 		e.restoreOwnership(ctx, ws, before)
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
@@ -46,9 +46,8 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalCreation{ConnectionDetails: details}, err
 }
 
-// announce records in the status that creation begins. The managed reconciler writes no status
-// before Create returns, which may take long. Nothing may be created before this is recorded:
-// another instance that found an incomplete creation could not know which Workspace owns it.
+// announce records in the status that creation begins. Nothing may be created before: another
+// instance that found an incomplete creation could not know which Workspace owns it.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	here, err := e.beganHere(ws)
 	if err != nil {
@@ -98,7 +97,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
-// checkNoState returns an error if there is a state by now: another process has made it since the plan.
+// checkNoState returns an error if another process has made a state since the plan.
 func (e *external) checkNoState(ctx context.Context) error {
 	s, err := e.runner.State(ctx)
 	if err == nil && s.Lineage != "" {
@@ -108,9 +107,9 @@ func (e *external) checkNoState(ctx context.Context) error {
 	return err
 }
 
-// withdrawCreation removes from the status the record that creation has begun, after an apply that
-// failed before it did anything. If the state was locked or has changed, another process is about to
-// write to it, and what that process creates does not belong to this Workspace.
+// withdrawCreation restores the ownership after an apply that failed before it did anything. If the
+// state was locked or has changed, another process is about to write to it, and what that process
+// creates does not belong to this Workspace.
 func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
 	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
 		return
@@ -119,7 +118,6 @@ func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace,
 	e.restoreOwnership(ctx, ws, before)
 }
 
-// restoreOwnership removes from the status the record that creation has begun.
 func (e *external) restoreOwnership(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership) {
 	workspace.Restore(ws, before)
 
@@ -176,8 +174,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 	return managed.ExternalUpdate{ConnectionDetails: details}, err
 }
 
-// reportApplied writes the observation of what was applied to the status. It returns the connection
-// details to publish.
+// reportApplied reports what was applied, and returns the connection details to publish.
 func (e *external) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
 	reported, err := e.report(ctx, ws, o)
 	if err != nil {
@@ -243,7 +240,6 @@ func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
 	return e.writeRunRecord(ws, s, nil)
 }
 
-// observeApplied returns the observation of what was applied.
 func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (schedule.Observation, error) {
 	state := summarizeState(e.prior)
 	// The next observation corrects the rest.

@@ -35,7 +35,6 @@ const (
 // maxDrifted is the largest number of addresses of drifted resources that a status lists.
 const maxDrifted = 20
 
-// ready marks a Workspace as ready, for its current specification.
 func ready(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
 }
@@ -51,9 +50,8 @@ func notReadyIfChanged(ws workspace.Workspace) {
 	}
 }
 
-// drifted sets the condition Drifted of a Workspace that differs and will not be updated, or
-// clears it. It returns whether the condition has become True. If nothing exists, nothing can differ:
-// the condition Synced reports that case.
+// drifted sets the condition Drifted of a Workspace that differs and may not be updated, or clears
+// it. It returns whether the condition has become True. Synced reports that nothing exists.
 func drifted(ws workspace.Workspace, o schedule.Observation) bool {
 	status, reason, message := corev1.ConditionFalse, reasonUpToDate, ""
 
@@ -109,33 +107,29 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 	}
 }
 
-// isNews says whether a plan with the supplied summary differs from the last plan for the same
-// specification that was not applied.
+// isNews says whether a plan differs from the last one for the same specification.
 func isNews(ws workspace.Workspace, s *commonv1beta1.PlanSummary) bool {
 	tried := ws.GetCondition(xpv2.TypeSynced).ObservedGeneration == ws.GetGeneration()
 
 	return !tried || !equality.Semantic.DeepEqual(s, ws.GetObservation().Plan)
 }
 
-// describe a summary in one line, in the words of the CLI.
+// describe a summary in the words of the CLI.
 func describe(s *commonv1beta1.PlanSummary) string {
-	b := &strings.Builder{}
-
 	if s.Add+s.Change+s.Destroy+s.Import == 0 && len(s.Drifted) == 0 {
 		return "changes that the summary of the plan does not count, such as those of outputs"
 	}
 
+	text := fmt.Sprintf("%d to add, %d to change, %d to destroy", s.Add, s.Change, s.Destroy)
 	if s.Import > 0 {
-		fmt.Fprintf(b, "%d to import, ", s.Import)
+		text = fmt.Sprintf("%d to import, %s", s.Import, text)
 	}
-
-	fmt.Fprintf(b, "%d to add, %d to change, %d to destroy", s.Add, s.Change, s.Destroy)
 
 	if len(s.Drifted) > 0 {
-		fmt.Fprintf(b, "; changed outside of Terraform: %s", strings.Join(s.Drifted, ", "))
+		text += "; changed outside of Terraform: " + strings.Join(s.Drifted, ", ")
 	}
 
-	return b.String()
+	return text
 }
 
 // recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes the

@@ -46,13 +46,10 @@ type connector struct {
 	server string
 }
 
-// Connect resolves the ProviderConfig, its credentials and the inputs of the supplied Workspace,
-// opens its working directory and observes it.
+// Connect gathers the inputs of the supplied Workspace, opens its working directory and observes it.
 //
-// Observe only records and returns the result. A failure to fetch the module, to initialize the directory or to
-// reach the state must be a failure of Connect, because alerts select by the reason of the
-// condition. These are UnpreparedErrors, and only a plan shows them: the module is fetched and the
-// directory initialized when a run needs that.
+// Observe only records and returns the result. An UnpreparedError, which only a run can show, must be a
+// failure of Connect, because alerts select by the reason of the condition.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
 	e, err := c.connect(ctx, ws)
 	if err == nil {
@@ -73,8 +70,8 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	return e, nil
 }
 
-// observeInConnect observes the Workspace and keeps the result for Observe. If it fails before the
-// observation of the infrastructure, it returns an error and leaves nothing to disconnect.
+// observeInConnect observes the Workspace and keeps the result for Observe. After an UnpreparedError,
+// which it returns, there is nothing to disconnect.
 func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
 	e.observation, e.failure = e.observe(ctx, ws)
 	if !runner.IsUnprepared(e.failure) {

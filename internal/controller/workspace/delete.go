@@ -24,9 +24,8 @@ import (
 
 const reasonStateKept event.Reason = "KeptState"
 
-// observeDeleted says whether there may be resources to destroy. The answer yes costs no run, and
-// to destroy nothing is not an error. If nothing is left, it deletes the Terraform workspace,
-// before the finalizer is removed, unless Delete has removed its state already.
+// observeDeleted says whether there may be resources to destroy. If not, it deletes the Terraform
+// workspace, unless Delete has removed its state already.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)
 
@@ -146,7 +145,6 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 	return err == nil, err
 }
 
-// destroyState destroys everything in the supplied state.
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
 	if err := e.writeRunRecord(ws, found, nil); err != nil {
 		return err
@@ -188,13 +186,11 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	return e.forgetState(ctx, ws)
 }
 
-// leftBehind is the error of a destroy that succeeds without destroying everything.
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
 
 // destroyedAll returns an error if a successful destroy has left resources: in a state that was
-// lost since it was read, or in the current state. It does not read the current state if as much was
-// destroyed as there was, and the Terraform workspace can be deleted: the CLI refuses to delete one
-// with resources.
+// lost since it was read, or in the current state. It does not read the current state if enough was
+// destroyed and the Terraform workspace can be deleted: the CLI refuses to delete one with resources.
 func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, found *terraform.State, destroyed int) error {
 	if destroyed >= found.Managed && meta.GetExternalName(ws) != terraform.DefaultWorkspace {
 		return nil
@@ -216,9 +212,8 @@ func (e *external) destroyedAll(ctx context.Context, ws workspace.Workspace, fou
 	return nil
 }
 
-// forgetState records that nothing is left of the contents of the state, before the state itself
-// is deleted. Without this record, the next reconcile would take the deleted state for a lost
-// one.
+// forgetState records that the state is empty, before it is deleted. Otherwise the next reconcile
+// would take it for a lost one.
 func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) error {
 	if workspace.Remembered(ws).Resources == 0 {
 		return nil
@@ -242,8 +237,7 @@ func mayBeBroken(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// withWayOut returns the supplied error of a destroy. If variables without a value are the
-// reason, it adds what a person can do about that.
+// withWayOut adds to the error of a destroy what a person can do about variables without a value.
 //
 // A destroy with other values than the last ones, such as the defaults of the module, would not
 // help: the region of a provider may be one of them. The CLI finds no resources in another

@@ -64,15 +64,13 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 	return e.observation, nil
 }
 
-// nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
-// Create, Update or Delete decides whether the reconcile succeeds.
+// nothingFollows says whether the management policies forbid what an observation calls for.
 func nothingFollows(ws workspace.Workspace, exists bool) bool {
 	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (exists || !workspace.MayCreate(ws))
 }
 
-// errNoSlot is the result of Observe for a change that has to wait for an apply slot. The managed
-// reconciler handles a conflict without a trace: it requeues the Workspace, and neither records
-// an Event nor writes the status.
+// errNoSlot is the result of Observe for a change that has to wait for an apply slot. After a conflict,
+// the managed reconciler requeues the Workspace, and neither records an Event nor writes the status.
 var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, "", errors.New("all apply slots are in use"))
 
 // observe makes a plan, unless the Workspace is being deleted or its last observation still holds.
@@ -110,13 +108,11 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 	return e.report(ctx, ws, o)
 }
 
-// holds says whether the last observation of a Workspace is still valid.
 func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
 	return e.policy.Stale(e.policy.Facts(ws), r, e.now()) == "" && e.runner.Incomplete() == nil && (workspace.Owns(ws) || workspace.OnlyObserves(ws))
 }
 
-// planned observes the infrastructure with a plan. suspect says that a lock may have been left on
-// the state.
+// planned observes the infrastructure with a plan. suspect: see mayBeLocked.
 func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect bool) (schedule.Observation, error) {
 	if err := e.saveState(ctx, ws); err != nil {
 		return schedule.Observation{}, err
@@ -175,8 +171,7 @@ func mayHideLoss(ws workspace.Workspace, p *terraform.Plan, s *terraform.State) 
 	return p.Changes || s.Empty() || s.Lineage == "" || own != "" && s.Lineage != own
 }
 
-// makePlan returns a plan. locked says that a plan that takes the lock was refused, because of a lock
-// with a named holder.
+// makePlan returns a plan. locked says that a lock with a named holder prevented one that takes it.
 func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect bool) (p *terraform.Plan, locked bool, err error) {
 	// After an instance that died, a plan that takes the lock detects a lock that was left.
 	// Otherwise that lock would stay until there is something to apply.
@@ -251,8 +246,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 }
 
 // checksum returns a digest of what people have written in the supplied Workspace, for its status.
-// It must not depend on values of Secrets: a person who may read the Workspace could try all values
-// of a short Secret.
+// It must not depend on Secrets: who may read the Workspace could try all values of a short one.
 func checksum(ws workspace.Workspace) string {
 	return workdir.Digest(nil, schedule.Desired(ws), workdir.Encode(ws.GetParameters()))
 }

@@ -42,7 +42,7 @@ const (
 	// provider has removed from the state.
 	annotationRemovedLock = "terraform.crossplane.io/removed-lock"
 
-	// maxKubernetesState limits the size of a state. A Secret has 1 MiB at most, compressed.
+	// maxKubernetesState limits the size of a state, which is compressed in the Secret.
 	maxKubernetesState = 64 << 20
 
 	// maxEmptyState limits the size of a state that may be empty. It is read after failed plans, too.
@@ -114,7 +114,6 @@ func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*t
 	return e.runner.State(ctx)
 }
 
-// ownsState says whether a state is the one that the Workspace has recorded as its own.
 func ownsState(ws workspace.Workspace, s *terraform.State) bool {
 	return s != nil && s.Lineage != "" && s.Lineage == ws.GetOwnership().Lineage
 }

@@ -19,8 +19,8 @@ import (
 
 const reasonUnlocked event.Reason = "RemovedOrphanLock"
 
-// withLock calls run, which needs the lock on the state. Its success ends the record of failed
-// runs before it. A plan without a lock proves nothing of that kind.
+// withLock calls run, which needs the lock on the state. Its success proves that earlier runs have
+// left none.
 func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
 	err := e.retryAfterUnlock(ctx, ws, false, run)
 	if err == nil {
@@ -36,8 +36,8 @@ func (e *external) withoutLock(ctx context.Context, ws workspace.Workspace, run 
 	return e.retryAfterUnlock(ctx, ws, true, run)
 }
 
-// retryAfterUnlock calls run. If a lock that a dead process left behind blocks it,
-// retryAfterUnlock removes the lock and calls run again.
+// retryAfterUnlock calls run. If the lock of a dead process blocks it, it removes the lock and calls
+// run again.
 func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
 	err := e.recordFailedRun(ws, lockFree, run)
@@ -71,8 +71,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	return e.recordFailedRun(ws, lockFree, run)
 }
 
-// whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. Another
-// Workspace may use the same state and hold the lock.
+// whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty.
 func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
 	switch {
 	case workspace.OnlyObserves(ws):

@@ -105,7 +105,6 @@ func connectionDetails(outputs map[string]terraform.Output) (managed.ConnectionD
 	return details, nil
 }
 
-// anySensitive says whether an output is sensitive.
 func anySensitive(outputs map[string]terraform.Output) bool {
 	for _, o := range outputs {
 		if o.Sensitive {
@@ -273,7 +272,7 @@ func ownedSize(v any) int {
 	return size
 }
 
-// bySize returns the names of the outputs, the largest output first.
+// bySize returns the names, the largest output first.
 func bySize(sizes map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b))

@@ -5,19 +5,10 @@
 // Package workspace has the controllers of Workspaces. All kinds have the same implementation. It
 // does not depend on shards: the package app puts those in front, with Options.WithClaims.
 //
-// The way of a Workspace:
-//
-//  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
-//  2. The drain passes it on unless this instance is stopping or paused.
-//  3. The claim.Reconciler reads it. A shard claims it, and passes it on once it holds the claim. An
-//     unsharded instance passes it on if no live instance has claimed it. If step 4 would not pass it
-//     on, and it has no claim, the instance does not read it from the API server.
-//  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
-//  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
-//     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
-//     records and returns the result.
-//  6. It calls Create or Update, which apply the plan, or Delete, which destroys.
-//  7. It writes the status. After a creation or deletion, step 4 passes the Workspace on once more.
+// docs/architecture.md describes the steps from an event to the managed.Reconciler of
+// crossplane-runtime. That calls Connect, which gathers the inputs and makes a plan, unless the last
+// observation still holds or the Workspace is being deleted. Observe records and returns the result.
+// Create and Update apply the plan, and Delete destroys.
 package workspace
 
 import (
@@ -53,7 +44,6 @@ type Options struct {
 	// Runs are the options that the runs of all Workspaces share.
 	Runs runner.Options
 
-	// Configs finds the ProviderConfigs of Workspaces.
 	Configs *providerconfig.Resolver
 
 	// Root holds the working directories of all Workspaces.
@@ -70,7 +60,7 @@ type Options struct {
 	Metrics Metrics
 
 	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one, may
-	// have served a Workspace before: this one took it with another claim, or without any.
+	// have served a Workspace before.
 	ServedByOtherBefore func(o client.Object) bool
 
 	// Served returns when the previous instance last served the Workspaces that this one finds at
@@ -84,13 +74,11 @@ type Options struct {
 	// Locks finds locks of dead processes. All kinds of Workspaces share it.
 	Locks statelock.Detector
 
-	// ClaimChanged accepts the updates of Workspaces that require a reconcile although people have
-	// not changed anything: those that change the decision of WithClaims.
+	// ClaimChanged accepts the updates of Workspaces that change the decision of WithClaims.
 	ClaimChanged predicate.Predicate
 
 	// WithClaims returns a reconciler that reads each Workspace of the supplied kind, and passes it
-	// to r if this instance may work on it now: it is not stopping or paused, and no other live
-	// instance has claimed the Workspace.
+	// to r if this instance may work on it now.
 	WithClaims func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler
 
 	// Left is called with each Workspace that has left the cache and, if that happens during a

@@ -73,8 +73,8 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	}
 }
 
-// takeOver records the supplied Workspace as the owner of the state that was found, unless the state
-// belongs to another one. See workspace.Contest for the reason of each step.
+// takeOver records the Workspace as the owner of the state that was found, unless the state belongs to
+// another one. See workspace.Contest for the reason of each step.
 func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
 	first, err := e.contest(ctx, ws, found.Lineage)
 	// An undecided one does not give up: the other one would take it for its own.
@@ -134,9 +134,9 @@ func (e *external) unchangedSince(ctx context.Context, ws workspace.Workspace, f
 	return err
 }
 
-// giveUp withdraws the record that the Workspace began to create or to take over the state with the
-// supplied lineage, if err says that the state certainly belongs to another Workspace. Such a
-// record keeps other Workspaces from the state. It returns err.
+// giveUp withdraws the record that the Workspace began to create or to take over the state, if err
+// says that the state certainly belongs to another Workspace. Such a record keeps others from the
+// state. It returns err.
 func (e *external) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
 	foreign := foreignStateError{}
 	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
@@ -183,7 +183,6 @@ func (e *external) recordOwner(ctx context.Context, ws workspace.Workspace, what
 	return errors.Wrapf(e.kube.Status().Update(ctx, ws), "cannot record %s", what)
 }
 
-// summarizeState returns the summary of a state for the status.
 func summarizeState(s *terraform.State) commonv1beta1.StateSummary {
 	return commonv1beta1.StateSummary{
 		Lineage:   s.Lineage,
