@@ -76,7 +76,7 @@ func contestantOf(ws Workspace, lineage, name string) contestant {
 	// It has created its infrastructure and does not know the lineage of its state yet, since there was
 	// none when it began. The state belongs to it rather than to a Workspace that began earlier and has
 	// created nothing.
-	if t == OwnershipBegun && knownLineage(ws) == "" && ws.GetOwnership().CreationSucceeded != nil {
+	if t == OwnershipBegun && Remembered(ws).Lineage == "" && ws.GetOwnership().CreationSucceeded != nil {
 		t = OwnershipRemembered
 	}
 
@@ -85,7 +85,7 @@ func contestantOf(ws Workspace, lineage, name string) contestant {
 		deleted:   meta.WasDeleted(ws),
 		created:   ws.GetCreationTimestamp(),
 		uid:       string(ws.GetUID()),
-		certain:   t == OwnershipRecorded || knownLineage(ws) == lineage,
+		certain:   t == OwnershipRecorded || Remembered(ws).Lineage == lineage,
 	}
 
 	if s := ws.GetOwnership().CreationStarted; s != nil {

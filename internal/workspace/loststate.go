@@ -33,8 +33,8 @@ func Remembered(ws Workspace) commonv1beta1.StateSummary {
 }
 
 // Lost describes a difference between the found and the remembered state which means that the
-// latter was lost, and returns the value with which a person accepts the loss. Both are empty if
-// nothing was lost.
+// latter was lost, and returns the value of AcceptLostStateAnnotationKey with which a person accepts
+// the loss. Both are empty if nothing was lost, or the loss is accepted.
 //
 // An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which
 // keeps the lineage, gets other serials from then on.
@@ -60,6 +60,10 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 	loss = cmp.Or(had.Lineage, LineageUnknown)
 	if found.Lineage == had.Lineage && found.Lineage != "" {
 		loss = fmt.Sprintf("%s/%d", loss, had.Serial)
+	}
+
+	if ws.GetAnnotations()[AcceptLostStateAnnotationKey] == loss {
+		return "", ""
 	}
 
 	return reason, loss

@@ -69,7 +69,7 @@ const (
 // OwnershipOf says how strongly a Workspace owns the state with the supplied lineage in the
 // Terraform workspace of the supplied name.
 func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
-	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, knownLineage(ws)
+	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, Remembered(ws).Lineage
 
 	switch {
 	case own.Lineage == lineage:
@@ -124,7 +124,7 @@ func HasBegun(ws Workspace) bool { return ws.GetOwnership().CreationStarted != n
 // Knows says whether the state with the supplied lineage may be that of a Workspace: it is the
 // last observed state, or none was observed.
 func Knows(ws Workspace, lineage string) bool {
-	known := cmp.Or(knownLineage(ws), ws.GetOwnership().Lineage)
+	known := cmp.Or(Remembered(ws).Lineage, ws.GetOwnership().Lineage)
 
 	return known == "" || known == lineage
 }
@@ -140,15 +140,6 @@ func isLegacyChecksum(s string) bool {
 	b, err := hex.DecodeString(s)
 
 	return err == nil && len(b) == 16
-}
-
-// knownLineage returns the lineage of the last state that a Workspace has observed.
-func knownLineage(ws Workspace) string {
-	if s := ws.GetObservation().State; s != nil {
-		return s.Lineage
-	}
-
-	return ""
 }
 
 // Begin records in the status of the Workspace that it takes over the supplied state, which is
@@ -203,7 +194,7 @@ func Restore(ws Workspace, before commonv1beta1.Ownership) {
 // gets a backend of its own.
 func GiveUp(ws Workspace, lineage string) bool {
 	own := ws.GetOwnership()
-	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || knownLineage(ws) != lineage {
+	if own.CreationStarted == nil || own.CreationSucceeded != nil || own.Lineage != "" || Remembered(ws).Lineage != lineage {
 		return false
 	}
 

@@ -250,7 +250,7 @@ func TestGiveUp(t *testing.T) {
 				t.Errorf("\n%s\nHasBegun(...): want %t, got %t", tc.reason, want, got)
 			}
 
-			if got := knownLineage(ws); tc.want && got != "" {
+			if got := Remembered(ws).Lineage; tc.want && got != "" {
 				t.Errorf("\n%s\nwant the state to be forgotten, got lineage %q", tc.reason, got)
 			}
 		})

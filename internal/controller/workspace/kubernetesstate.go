@@ -8,12 +8,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"io"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,12 +65,7 @@ func (e *external) kubernetesState(ctx context.Context, b runner.KubernetesBacke
 		return nil, nil, errors.Wrap(resource.IgnoreNotFound(err), "cannot get state")
 	}
 
-	state, err := parseSecret(secret, limit)
-	if err != nil {
-		return secret, nil, nil //nolint:nilerr // See above.
-	}
-
-	return secret, state, nil
+	return secret, parseSecret(secret, limit), nil
 }
 
 func newStateSecret(b runner.KubernetesBackend, name string) *corev1.Secret {
@@ -83,19 +76,24 @@ func newStateSecret(b runner.KubernetesBackend, name string) *corev1.Secret {
 	return secret
 }
 
-// parseSecret returns the state in a Secret, as the backend compresses it.
-func parseSecret(s *corev1.Secret, limit int64) (*terraform.State, error) {
+// parseSecret returns the state in a Secret, as the backend compresses it, or nil.
+func parseSecret(s *corev1.Secret, limit int64) *terraform.State {
 	r, err := gzip.NewReader(bytes.NewReader(s.Data["tfstate"]))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot decompress state")
+		return nil
 	}
 
 	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot decompress state")
+		return nil
 	}
 
-	return terraform.ParseState(data)
+	state, err := terraform.ParseState(data)
+	if err != nil {
+		return nil
+	}
+
+	return state
 }
 
 // currentState returns the state of a Workspace. It is read without a run of the CLI if it is the
@@ -257,12 +255,11 @@ func (e *external) rejectLateWrite(ctx context.Context, ws workspace.Workspace, 
 		return nil
 	}
 
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{annotationRemovedLock: l.ID}}})
-	if err != nil {
-		return errors.Wrap(err, "cannot encode patch")
-	}
+	secret := newStateSecret(b, meta.GetExternalName(ws))
+	before := secret.DeepCopy()
+	meta.AddAnnotations(secret, map[string]string{annotationRemovedLock: l.ID})
 
-	err = e.kube.Patch(ctx, newStateSecret(b, meta.GetExternalName(ws)), client.RawPatch(types.MergePatchType, patch))
+	err := e.kube.Patch(ctx, secret, client.MergeFrom(before))
 
 	return errors.Wrap(resource.IgnoreNotFound(err), "cannot reject late writes of the state: cannot annotate its Secret")
 }

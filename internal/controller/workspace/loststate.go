@@ -41,7 +41,7 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 	}
 
 	reason, loss := workspace.Lost(ws, f)
-	if reason == "" || ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] == loss {
+	if reason == "" {
 		return nil
 	}
 
@@ -57,12 +57,12 @@ func onlyObservesOther(ws workspace.Workspace, seen schedule.Observation) bool {
 		return false
 	}
 
-	reason, loss := workspace.Lost(ws, workspace.Found{
+	reason, _ := workspace.Lost(ws, workspace.Found{
 		StateSummary: *seen.State,
 		Empty:        seen.State.Resources == 0 && len(seen.Outputs) == 0,
 	})
 
-	return reason != "" && ws.GetAnnotations()[workspace.AcceptLostStateAnnotationKey] != loss
+	return reason != ""
 }
 
 // beganHere says whether the directory of the Workspace is the one in which the creation of
