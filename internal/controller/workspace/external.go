@@ -191,7 +191,7 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 	}
 
 	// If another process works with the state, a plan without a lock does not disturb it.
-	err = e.withoutLock(ctx, ws, func() (err error) {
+	err = e.retryAfterUnlock(ctx, ws, true, func() (err error) {
 		p, err = e.runner.Plan(ctx, false)
 
 		return err
@@ -265,7 +265,7 @@ func (e *external) details(ctx context.Context, ws workspace.Workspace, o schedu
 		return managed.ConnectionDetails{}, nil
 	}
 
-	return withRemovedKeys(ctx, e.kube, ws, details)
+	return details, addRemovedKeys(ctx, e.kube, ws, details)
 }
 
 // failed records the supplied error and returns it without secrets.

@@ -30,14 +30,9 @@ func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run fun
 	return err
 }
 
-// withoutLock calls run, a plan without a lock. Even that may be refused because of a lock: some
-// backends take one to make a state where there is none.
-func (e *external) withoutLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
-	return e.retryAfterUnlock(ctx, ws, true, run)
-}
-
 // retryAfterUnlock calls run. If the lock of a dead process blocks it, it removes the lock and calls
-// run again.
+// run again. lockFree says that run makes a plan without a lock. Even that may be refused because of a
+// lock: some backends take one to make a state where there is none.
 func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
 	err := e.recordFailedRun(ws, lockFree, run)

@@ -68,7 +68,7 @@ func TestLocking(t *testing.T) {
 				t.Helper()
 
 				_ = e.withLock(t.Context(), with(), func() error { return errBoom })
-				if err := e.withoutLock(t.Context(), with(), func() error { return nil }); err != nil {
+				if err := e.retryAfterUnlock(t.Context(), with(), true, func() error { return nil }); err != nil {
 					t.Error(err)
 				}
 			},

@@ -108,7 +108,7 @@ func (c managedClient) Create(ctx context.Context, o client.Object, opts ...clie
 	return c.Client.Create(ctx, o, opts...)
 }
 
-// Patch an object. The patch of a Secret is a merge patch with all keys: see withRemovedKeys.
+// Patch an object. The patch of a Secret is a merge patch with all keys: see addRemovedKeys.
 //
 // A failed patch of a Secret is repeated here. The publisher of crossplane-runtime would lose the
 // failure: its first attempt reads the existing Secret into the object that is to be written, so

@@ -119,23 +119,23 @@ func isNull(v json.RawMessage) bool {
 	return len(v) == 0 || bytes.Equal(v, []byte("null"))
 }
 
-// withRemovedKeys adds a nil value to details for every key of the connection Secret of ws that
+// addRemovedKeys adds a nil value to details for every key of the connection Secret of ws that
 // details lack. Details are published with a merge patch: it keeps keys that it does not name,
 // and removes keys that are null.
-func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) (managed.ConnectionDetails, error) {
+func addRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) error {
 	key, ok := ws.GetConnectionSecretKey()
 	if !ok {
-		return details, nil
+		return nil
 	}
 
 	s := &corev1.Secret{}
 	if err := kube.Get(ctx, key, s); err != nil {
-		return details, errors.Wrap(resource.IgnoreNotFound(err), "cannot get connection Secret")
+		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get connection Secret")
 	}
 
 	// The managed reconciler does not publish to a Secret that ws does not control.
 	if !metav1.IsControlledBy(s, ws) {
-		return details, nil
+		return nil
 	}
 
 	for k := range s.Data {
@@ -144,7 +144,7 @@ func withRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Works
 		}
 	}
 
-	return details, nil
+	return nil
 }
 
 // checkSecretSize returns an error that names the largest keys if a Secret cannot hold the

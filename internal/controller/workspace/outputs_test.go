@@ -189,13 +189,15 @@ func TestWithRemovedKeys(t *testing.T) {
 				ws.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: "ns", Name: "connection"})
 			}
 
-			got, err := withRemovedKeys(t.Context(), b.Build(), ws, managed.ConnectionDetails{"stays": []byte("new")})
+			got := managed.ConnectionDetails{"stays": []byte("new")}
+
+			err := addRemovedKeys(t.Context(), b.Build(), ws, got)
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nwithRemovedKeys(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\naddRemovedKeys(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
