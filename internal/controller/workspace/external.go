@@ -220,9 +220,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 
 	ws.SetObservation(o)
 
-	if err := showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs)); err != nil {
-		return managed.ExternalObservation{}, err
-	}
+	showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs))
 
 	if drifted(ws, seen) {
 		e.Metrics.Drifted(driftReported)

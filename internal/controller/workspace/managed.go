@@ -77,10 +77,7 @@ func (c *connector) updateCriticalAnnotations(ctx context.Context, o client.Obje
 	}
 
 	// The UID makes the API server refuse the patch for another object of the same name.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "annotations": annotations}})
-	if err != nil {
-		return errors.Wrap(err, "cannot make patch of annotations")
-	}
+	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "annotations": annotations}}) // Strings always can be.
 
 	return errors.Wrap(retry.OnError(retry.DefaultRetry, mayPass, func() error {
 		return c.kube.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))

@@ -94,12 +94,7 @@ func connectionDetails(outputs map[string]terraform.Output) (managed.ConnectionD
 			continue
 		}
 
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot write output %q", name)
-		}
-
-		details[name] = b
+		details[name], _ = json.Marshal(v) // It was JSON.
 	}
 
 	return details, nil
@@ -167,7 +162,7 @@ func checkSecretSize(data map[string][]byte) error {
 
 // showOutputs replaces the outputs in the status of a Workspace. If there is no room for all, it
 // omits the largest ones and names them in a condition and an Event.
-func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) error {
+func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[string]extv1.JSON) {
 	o := ws.GetObservation()
 	o.Outputs = nil
 	ws.SetObservation(o)
@@ -176,27 +171,17 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 	fields := ws.GetManagedFields()
 	ws.SetManagedFields(nil)
 
-	size, err := storedSize(ws)
+	room := maxObject - storedSize(ws)
 
 	ws.SetManagedFields(fields)
 
-	if err != nil {
-		return errors.Wrap(err, "cannot measure Workspace")
-	}
-
 	sizes := map[string]int{}
-
 	for name, value := range outputs {
-		n, err := storedSize(map[string]any{name: value})
-		if err != nil {
-			return errors.Wrapf(err, "cannot measure output %q", name)
-		}
-
-		sizes[name] = n
+		sizes[name] = storedSize(map[string]any{name: value})
 	}
 
 	last := ws.GetCondition(workspace.TypeOutputsOmitted)
-	omitted := omit(sizes, maxObject-size)
+	omitted := omit(sizes, room)
 
 	for _, name := range omitted {
 		delete(outputs, name)
@@ -211,7 +196,7 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 			transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionFalse, reasonAllShown, "")
 		}
 
-		return nil
+		return
 	}
 
 	message := "status.atProvider.outputs has no room for " + nameSizes(sizes, omitted)
@@ -220,8 +205,6 @@ func showOutputs(recorder event.Recorder, ws workspace.Workspace, outputs map[st
 	}
 
 	transition(ws, workspace.TypeOutputsOmitted, corev1.ConditionTrue, reasonTooLarge, message)
-
-	return nil
 }
 
 // omit returns the names of the outputs to omit so that the others fit into the room: the largest
@@ -243,18 +226,20 @@ func omit(sizes map[string]int, room int) []string {
 
 // storedSize returns the size of a value in the API server: that of its JSON, and fieldSize for
 // each field. That JSON escapes <, > and &: one byte becomes six.
-func storedSize(v any) (int, error) {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return 0, err
-	}
-
+func storedSize(v any) int {
 	var decoded any
-	if err := json.Unmarshal(encoded, &decoded); err != nil {
-		return 0, err
+
+	encoded, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(encoded, &decoded)
 	}
 
-	return len(encoded) + ownedSize(decoded), nil
+	// It is nested too deeply.
+	if err != nil {
+		return maxObject
+	}
+
+	return len(encoded) + ownedSize(decoded)
 }
 
 // ownedSize returns the size of the records of field owners. A list has one owner.
