@@ -22,7 +22,6 @@ const MakesState = "init"
 // Predecessors are the instances that worked on a Workspace before this one, and died or released
 // it. They may have left a lock on its state.
 type Predecessors struct {
-	// Hosts are the names of their hosts.
 	Hosts []string
 
 	// Until is when this instance took over. Later locks on this host belong to this instance or
@@ -32,20 +31,12 @@ type Predecessors struct {
 
 // A Detector finds out which locks were left behind by dead processes.
 type Detector struct {
-	// Host of this instance.
-	Host string
-
-	// Predecessors that worked on a Workspace.
+	Host         string // of this instance
 	Predecessors func(o client.Object) Predecessors
+	FailedRuns   *FailedRuns
+	Users        *StateUsers
 
-	// FailedRuns of this instance.
-	FailedRuns *FailedRuns
-
-	// Users of the Terraform workspaces that this instance works with.
-	Users *StateUsers
-
-	// IsServed says whether another instance, on the supplied host, may work on a Workspace
-	// now.
+	// IsServed says whether another instance, on the supplied host, may work on a Workspace now.
 	IsServed func(ctx context.Context, o client.Object, host string) bool
 }
 
@@ -94,13 +85,9 @@ func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
 
 // A LockedError is the refusal to work with a state that is locked, with the remedy.
 type LockedError struct {
-	// Err is the error of the CLI.
-	Err error
-
+	Err  error // of the CLI
 	Lock terraform.Lock
-
-	// Why the lock is not removed.
-	Why string
+	Why  string // it is not removed
 }
 
 // Error names the lock and its holder.

@@ -37,7 +37,6 @@ type Contest struct {
 	Begun string
 }
 
-// A contestant is one of the Workspaces in a Contest.
 type contestant struct {
 	ownership StateOwnership
 	deleted   bool
@@ -140,9 +139,8 @@ func rank(last bool) int {
 	return 0
 }
 
-// Owner returns the description of the Workspace that precedes the contestant, and whether this
-// is certain. It is not certain if the status of the other one does not name the lineage yet. The
-// description is empty if no Workspace precedes the contestant.
+// Owner describes the Workspace that precedes the contestant, if there is one, and says whether this
+// is certain. It is not if the status of the other one does not name the lineage yet.
 func (c *Contest) Owner() (description string, certain bool) {
 	if c.first == nil || !c.first.ownerBefore(c.mine) {
 		return "", false
@@ -151,10 +149,10 @@ func (c *Contest) Owner() (description string, certain bool) {
 	return c.first.description, c.first.certain
 }
 
-// Undecided returns the description of another Workspace if the resources in the state may be of
-// the one or of the other: both have begun to create theirs when the state was empty, and neither
-// has recorded the end. The times at which they began do not decide: one of them may have been
-// killed before it saved anything. The description is empty if there is no such Workspace.
+// Undecided describes another Workspace if the resources in the state may be of the one or of the
+// other: both have begun to create theirs when the state was empty, and neither has recorded the end.
+// The times at which they began do not decide: one of them may have been killed before it saved
+// anything.
 func (c *Contest) Undecided() string {
 	if !c.mine.creates || c.rival == "" || c.first.ownership > OwnershipBegun {
 		return ""

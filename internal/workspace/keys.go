@@ -13,11 +13,9 @@ import (
 // a shard says which instance serves the Workspace.
 const KeyPrefix = "terraform.crossplane.io/"
 
-// AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person
-// accepts that a Terraform state is lost. Its value is the lineage of that state, or
-// LineageUnknown. For an old copy of a state the value also has the serial that the state
-// had, so that it does not accept a later loss. The keys that sharding needs are in
-// internal/shard.
+// AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person accepts that a
+// Terraform state is lost. Its value is the lineage of that state, or LineageUnknown. For an old copy
+// of a state the value also has the serial that the state had, so that it does not accept a later loss.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 
 // LineageUnknown stands for the lineage of a state that was made and never read since.
@@ -29,8 +27,7 @@ const (
 	// from the module.
 	TypeDrifted xpv2.ConditionType = "Drifted"
 
-	// TypeStalled is true on a Workspace that keeps failing. It is reconciled less often than
-	// others.
+	// TypeStalled is true on a Workspace that keeps failing. It is reconciled less often.
 	TypeStalled xpv2.ConditionType = "Stalled"
 
 	// TypeOutputsOmitted is true on a Workspace whose status has no room for all outputs.

@@ -15,14 +15,9 @@ import (
 // A Kind is one kind of Workspace. Code that depends on the kind (controllers, cache selectors,
 // garbage collection) loops over [Kinds].
 type Kind struct {
-	// GroupVersionKind of the Workspace.
 	GroupVersionKind schema.GroupVersionKind
-
-	// Object is an empty Workspace of this kind.
-	Object client.Object
-
-	// List is an empty list of this kind.
-	List client.ObjectList
+	Object           client.Object     // empty
+	List             client.ObjectList // empty
 }
 
 // GroupKind returns the group and kind as Crossplane names its controllers.

@@ -100,14 +100,12 @@ func MayWorkOn(ws Workspace, lineage, name string) bool {
 	return HasBegun(ws) && ws.GetOwnership().Lineage == "" && TerraformWorkspace(ws) == name
 }
 
-// wasReconciled says whether a Workspace was reconciled with a state, not only observed one.
 func wasReconciled(ws Workspace) bool {
 	return ws.GetObservation().Checksum != "" && (!OnlyObserves(ws) || HasBegun(ws))
 }
 
 // OwnershipOfFound says how strongly a Workspace owns the state with the supplied lineage that it
-// finds. A Workspace that an older version of the provider has reconciled owns the state that it
-// finds.
+// finds. One that an older version of the provider has reconciled owns what it finds.
 func OwnershipOfFound(ws Workspace, lineage string) StateOwnership {
 	t := OwnershipOf(ws, lineage, TerraformWorkspace(ws))
 	if t == OwnershipPossible {

@@ -26,19 +26,14 @@ type Workspace interface { //nolint:interfacebloat // It is all that the control
 
 	// GetObservation returns a copy of status.atProvider.
 	GetObservation() commonv1beta1.WorkspaceObservation
-
-	// SetObservation replaces status.atProvider.
 	SetObservation(o commonv1beta1.WorkspaceObservation)
 
 	// GetOwnership returns a copy of status.ownership. It is the zero value if it was written for
 	// another Workspace.
 	GetOwnership() commonv1beta1.Ownership
-
-	// SetOwnership replaces status.ownership.
 	SetOwnership(o commonv1beta1.Ownership)
 
-	// GetLastHandledReconcileAt returns the last request for a reconcile that was
-	// handled.
+	// GetLastHandledReconcileAt returns the last request for a reconcile that was handled.
 	GetLastHandledReconcileAt() string
 
 	// GetConnectionSecretKey returns the key of the Secret for the outputs, and false if there is

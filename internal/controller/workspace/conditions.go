@@ -32,7 +32,7 @@ const (
 	reasonRetried         xpv2.ConditionReason = "Retried"
 )
 
-// maxDrifted is the largest number of addresses of drifted resources that a status lists.
+// maxDrifted is the largest number of drifted resources that a status lists.
 const maxDrifted = 20
 
 func ready(ws workspace.Workspace) {

@@ -27,11 +27,10 @@ const (
 	reasonDrifted event.Reason = "DetectedDrift"
 )
 
-// What was done about a drift: the infrastructure was changed back, or the condition Drifted was
-// set, because it may not be changed.
+// What was done about a drift.
 const (
 	driftCorrected = "corrected"
-	driftReported  = "reported"
+	driftReported  = "reported" // by the condition Drifted
 )
 
 // An external is the client of one Terraform workspace during one reconcile.
@@ -73,7 +72,6 @@ func nothingFollows(ws workspace.Workspace, exists bool) bool {
 // the managed reconciler requeues the Workspace, and neither records an Event nor writes the status.
 var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}, "", errors.New("all apply slots are in use"))
 
-// observe makes a plan, unless the Workspace is being deleted or its last observation still holds.
 func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
 		return e.observeDeleted(ctx, ws)

@@ -22,7 +22,6 @@ const progressInterval = 30 * time.Second
 
 const reasonProgress event.Reason = "ApplyProgress"
 
-// A progress is that of one run.
 type progress struct {
 	mu   sync.Mutex
 	done int
@@ -58,7 +57,6 @@ func withProgress(r event.Recorder, o runtime.Object, run func(report func(terra
 	return run(p.report)
 }
 
-// report records a message of the CLI about one resource.
 func (p *progress) report(e terraform.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -41,13 +41,13 @@ import (
 type Options struct {
 	controller.Options
 
-	// Runs are the options that the runs of all Workspaces share.
-	Runs runner.Options
-
+	Runs    runner.Options
 	Configs *providerconfig.Resolver
+	Root    *workdir.Root // has the working directories
+	Metrics Metrics
 
-	// Root holds the working directories of all Workspaces.
-	Root *workdir.Root
+	// Locks finds locks of dead processes. All kinds of Workspaces share it.
+	Locks statelock.Detector
 
 	// Timeout limits everything that one pass of the managed reconciler does outside of Kubernetes,
 	// except for the attempts to save a state: see minSaveTimeout.
@@ -55,9 +55,6 @@ type Options struct {
 
 	// MaxApplies is the maximum number of concurrent applies and destroys of Workspaces of one kind.
 	MaxApplies int
-
-	// Metrics count the applies, and what reconciles have achieved.
-	Metrics Metrics
 
 	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one, may
 	// have served a Workspace before.
@@ -67,12 +64,8 @@ type Options struct {
 	// its start, or zero if that is not known.
 	Served func() time.Time
 
-	// PollJitter is the largest time by which a poll is delayed or advanced. The time depends on
-	// the UID of the Workspace.
+	// PollJitter is the largest time by which a poll is delayed or advanced.
 	PollJitter time.Duration
-
-	// Locks finds locks of dead processes. All kinds of Workspaces share it.
-	Locks statelock.Detector
 
 	// ClaimChanged accepts the updates of Workspaces that change the decision of WithClaims.
 	ClaimChanged predicate.Predicate
@@ -90,8 +83,7 @@ type Options struct {
 type Metrics interface {
 	ReconcileMetrics
 
-	// The apply slots of a controller, how many Workspaces hold or wait for one, and how long they
-	// have waited.
+	// Apply slots, how many Workspaces hold or wait for one, and how long they have waited.
 	ApplySlots(controller string, slots int)
 	Applies(controller string, running, waiting int)
 	ApplySlotWaited(controller string, took time.Duration)
