@@ -78,12 +78,7 @@ func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace)
 		return nil
 	}
 
-	err := e.failure
-	if closeErr := e.runner.Close(); closeErr != nil {
-		err = errors.Join(err, closeErr)
-	}
-
-	return redactErr(e.secrets, err)
+	return redactErr(e.secrets, errors.Join(e.failure, e.runner.Close()))
 }
 
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {

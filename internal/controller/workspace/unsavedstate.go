@@ -99,7 +99,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	// claims nothing, this is only assumed: a shard may have served the Workspace in between. An
 	// instance saves a state before it observes another one, so that a later state in the status is
 	// the observation of another instance.
-	case !other && isLater(ws.GetObservation().State, prior.StateSummary):
+	case !other && isLater(workspace.Remembered(ws), prior.StateSummary):
 		return true, nil
 	// No standby, which has another disk, was the last to serve the Workspace.
 	case !other && e.sameDisk(ws, prior.Host):
@@ -130,17 +130,13 @@ func (e *external) sameDisk(ws workspace.Workspace, host string) bool {
 	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.Locks.Host
 }
 
-// isLater says whether a state, which may be nil, is a later version of another one, or has replaced
-// it.
-func isLater(s *commonv1beta1.StateSummary, than commonv1beta1.StateSummary) bool {
-	switch {
-	case s == nil:
-		return false
-	case s.Lineage == than.Lineage:
+// isLater says whether a state is a later version of another one, or has replaced it.
+func isLater(s, than commonv1beta1.StateSummary) bool {
+	if s.Lineage == than.Lineage {
 		return s.Serial > than.Serial
-	default:
-		return s.Lineage != ""
 	}
+
+	return s.Lineage != ""
 }
 
 // retrySaveState keeps trying to save a state that the run that just failed could not save. The
