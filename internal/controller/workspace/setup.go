@@ -5,10 +5,19 @@
 // Package workspace has the controllers of Workspaces. All kinds have the same implementation. It
 // does not depend on shards: the package app puts those in front, with Options.WithClaims.
 //
-// docs/architecture.md describes the steps from an event to the managed.Reconciler of
-// crossplane-runtime. That calls Connect, which gathers the inputs and makes a plan, unless the last
-// observation still holds or the Workspace is being deleted. Observe records and returns the result.
-// Create and Update apply the plan, and Delete destroys.
+// The way of a Workspace:
+//
+//  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
+//  2. The drain passes it on unless this instance is stopping or paused.
+//  3. The claim.Reconciler reads it. A shard claims it, and passes it on once it holds the claim. An
+//     unsharded instance passes it on if no live instance has claimed it. If step 4 would not pass it
+//     on, and it has no claim, the instance does not read it from the API server.
+//  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
+//  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
+//     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
+//     records and returns the result.
+//  6. It calls Create or Update, which apply the plan, or Delete, which destroys.
+//  7. It writes the status. After a creation or deletion, step 4 passes the Workspace on once more.
 package workspace
 
 import (
