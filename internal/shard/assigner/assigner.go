@@ -66,6 +66,10 @@ const retryInterval = 10 * time.Second
 // longestRetry limits the time between two attempts to rebalance, or to assign one Workspace.
 const longestRetry = time.Minute
 
+// resync is how often the assigned Workspaces are listed although the members have not changed: a
+// restored or copied manifest may have brought labels of other members.
+const resync = 10 * time.Minute
+
 // forgetInterval is how often the Leases of shards that are gone are deleted.
 const forgetInterval = 10 * time.Minute
 
@@ -233,10 +237,13 @@ func (a *Assigner) balance(ctx context.Context, m *membership) error {
 	backoff := apiwait.Backoff{Duration: interval, Factor: 2, Cap: longestRetry, Steps: 10}
 	again := backoff
 
+	// All assigned Workspaces were last in their place at the time balanced, for that version of the members.
+	balanced, balancedVersion := time.Time{}, 0
+
 	for ctx.Err() == nil {
 		next := interval
 
-		if version, due := m.unbalanced(); due {
+		if _, version := m.get(); version != balancedVersion || time.Since(balanced) >= resync {
 			complete, err := a.rebalance(ctx, m)
 
 			switch {
@@ -245,9 +252,7 @@ func (a *Assigner) balance(ctx context.Context, m *membership) error {
 				next = again.Step()
 				a.Log.Info("Cannot rebalance, trying again", "error", err, "after", next)
 			case complete:
-				m.settle(version)
-
-				again = backoff
+				balanced, balancedVersion, again = time.Now(), version, backoff
 			}
 		}
 

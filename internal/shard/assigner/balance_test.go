@@ -39,13 +39,14 @@ func TestBalance(t *testing.T) {
 		fail int
 		// changes are how often the members change, each after a minute.
 		changes int
-		// during says that the members also change during the first list.
-		during bool
+		// during are the members that come and go during the first list.
+		during []Members
 		want   int
 	}{
 		"Settled": {reason: "One list is enough until the next resync.", want: 2},
 		"Changed": {reason: "Each change of the members needs one.", changes: 2, want: 4},
-		"During":  {reason: "A list that began before a change does not count for it.", during: true, want: 3},
+		"During":  {reason: "A list that began before a change does not count for it.", during: []Members{{Here: []string{"one"}}}, want: 3},
+		"Back":    {reason: "The same is true if the members are the same again at its end.", during: []Members{{Here: []string{"one"}}, {}}, want: 3},
 		"Failed":  {reason: "A list that fails is repeated.", fail: 3, want: 5},
 	}
 
@@ -63,8 +64,10 @@ func TestBalance(t *testing.T) {
 							return errors.New("boom")
 						}
 
-						if tc.during && lists == 1 {
-							m.set(Members{Here: []string{"one"}})
+						for _, members := range tc.during {
+							if lists == 1 {
+								m.set(members)
+							}
 						}
 
 						return nil
@@ -92,29 +95,6 @@ func TestBalance(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestSettle ensures that a pass is complete only for the members that it began with.
-func TestSettle(t *testing.T) {
-	t.Parallel()
-
-	m := &membership{}
-
-	version, _ := m.unbalanced()
-
-	m.set(Members{Here: []string{"one"}})
-	m.settle(version)
-
-	version, due := m.unbalanced()
-	if !due {
-		t.Error("the members have changed during the pass, but no other pass is due")
-	}
-
-	m.settle(version)
-
-	if _, due := m.unbalanced(); due {
-		t.Error("the members have not changed since the last pass, but another pass is due")
 	}
 }
 
@@ -190,9 +170,7 @@ func TestHangingWrite(t *testing.T) {
 			t.Error("set(...): the members have not changed")
 		}
 
-		version, _ := m.unbalanced()
-		m.settle(version)
-
+		m.get()
 		assign("another")
 	})
 

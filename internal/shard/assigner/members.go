@@ -74,10 +74,6 @@ func (r *Roster) Update(shards map[string]lease.Presence, now time.Time) (m Memb
 	return m, gone
 }
 
-// resync is how often the assigned Workspaces are listed although the members have not changed: a
-// restored or copied manifest may have brought labels of other members.
-const resync = 10 * time.Minute
-
 // A membership is what the assigner knows about the shards.
 type membership struct {
 	// mu is held for reading during each write of labels, see assign. Only a change of the members waits
@@ -85,28 +81,22 @@ type membership struct {
 	mu      sync.RWMutex
 	members Members
 
-	// balanceMu guards version and balanced. It is never held during a request.
-	balanceMu sync.Mutex
-
 	// version counts the changes of the members.
 	version int
-
-	// balanced is when all assigned Workspaces were last known to be in their place, zero if that
-	// was before the members changed.
-	balanced time.Time
 }
 
-func (m *membership) get() Members {
+// get returns the members and their version.
+func (m *membership) get() (Members, int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 
-	return m.members
+	return m.members, m.version
 }
 
 // set returns whether the members have changed. If not, it does not wait for the writes in progress: a
 // waiting Lock stops new readers, and so all further writes of labels.
 func (m *membership) set(members Members) bool {
-	if m.get().Equal(members) {
+	if current, _ := m.get(); current.Equal(members) {
 		return false
 	}
 
@@ -114,31 +104,7 @@ func (m *membership) set(members Members) bool {
 	defer m.mu.Unlock()
 
 	m.members = members
-
-	m.balanceMu.Lock()
-	defer m.balanceMu.Unlock()
-
-	m.version, m.balanced = m.version+1, time.Time{}
+	m.version++
 
 	return true
-}
-
-// unbalanced returns the version of the members, and whether some Workspaces may not be in their
-// place.
-func (m *membership) unbalanced() (version int, due bool) {
-	m.balanceMu.Lock()
-	defer m.balanceMu.Unlock()
-
-	return m.version, m.balanced.IsZero() || time.Since(m.balanced) >= resync
-}
-
-// settle records that all Workspaces are in their place, unless the members have changed since the
-// supplied version.
-func (m *membership) settle(version int) {
-	m.balanceMu.Lock()
-	defer m.balanceMu.Unlock()
-
-	if version == m.version {
-		m.balanced = time.Now()
-	}
 }

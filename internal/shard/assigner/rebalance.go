@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,49 +32,39 @@ const writeTimeout = 15 * time.Second
 
 // rebalance moves the Workspaces that an assigner has assigned to where they belong. It returns
 // false if some may still have to move, because they were changed meanwhile: no event follows, the
-// assigner does not watch them. One that cannot be moved does not keep the others from moving.
+// assigner does not watch them. One that cannot be moved does not keep the others from moving. The
+// metadata is listed in pages, so that its memory does not depend on their number.
 func (a *Assigner) rebalance(ctx context.Context, m *membership) (bool, error) {
-	complete := true
-
-	var errs []error
+	var (
+		incomplete atomic.Bool
+		errs       []error
+	)
 
 	for _, kind := range a.Kinds {
-		done, err := a.rebalanceKind(ctx, m, kind)
-		complete = complete && done
+		// Not with the context of the group: it would end with the first error.
+		g := errgroup.Group{}
+		g.SetLimit(writers)
 
-		errs = append(errs, errors.Wrapf(err, "cannot rebalance objects of %s", kind.GroupKind()))
+		_, err := listing.Each(ctx, a.Live, kind, func(ws *metav1.PartialObjectMetadata) error {
+			members, _ := m.get()
+			if _, move := Decide(ws.GetUID(), ws.GetLabels(), members); move {
+				g.Go(func() error {
+					done, err := a.assign(ctx, ws, m)
+					if !done {
+						incomplete.Store(true)
+					}
+
+					return err
+				})
+			}
+
+			return ctx.Err()
+		}, client.HasLabels{shard.AssignedLabelKey})
+
+		errs = append(errs, errors.Wrapf(errors.Join(g.Wait(), err), "cannot rebalance objects of %s", kind.GroupKind()))
 	}
 
-	return complete, errors.Join(errs...)
-}
-
-// rebalanceKind lists the metadata of all Workspaces of a kind in pages, so that its memory does
-// not depend on their number. It returns the first error.
-func (a *Assigner) rebalanceKind(ctx context.Context, m *membership, kind schema.GroupVersionKind) (bool, error) {
-	// Not with the context of the group: it would end with the first error.
-	g := errgroup.Group{}
-	g.SetLimit(writers)
-
-	var incomplete atomic.Bool
-
-	_, err := listing.Each(ctx, a.Live, kind, func(ws *metav1.PartialObjectMetadata) error {
-		if _, move := Decide(ws.GetUID(), ws.GetLabels(), m.get()); move {
-			g.Go(func() error {
-				done, err := a.assign(ctx, ws, m)
-				if !done {
-					incomplete.Store(true)
-				}
-
-				return err
-			})
-		}
-
-		return ctx.Err()
-	}, client.HasLabels{shard.AssignedLabelKey})
-
-	err = errors.Join(g.Wait(), err)
-
-	return !incomplete.Load(), err
+	return !incomplete.Load(), errors.Join(errs...)
 }
 
 // assign decides where a Workspace belongs, and writes its labels if that is not where it is. It

@@ -82,7 +82,7 @@ func (a *Assigner) watch(ctx context.Context, kind schema.GroupVersionKind, m *m
 // reconciler assigns one Workspace without a label.
 func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *membership) reconcile.Func {
 	return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		if len(m.get().Here) == 0 {
+		if members, _ := m.get(); len(members.Here) == 0 {
 			return reconcile.Result{RequeueAfter: retryInterval}, nil
 		}
 
