@@ -20,7 +20,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -135,9 +134,6 @@ func (a *Assigner) Start(ctx context.Context) error {
 	term := sync.Mutex{}
 
 	apiwait.UntilWithContext(ctx, func(ctx context.Context) {
-		ctx, resign := context.WithCancel(ctx)
-		defer resign()
-
 		e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock:            lock,
 			LeaseDuration:   leaseDuration,
@@ -150,12 +146,7 @@ func (a *Assigner) Start(ctx context.Context) error {
 					term.Lock()
 					defer term.Unlock()
 
-					// Without it the elector would renew the Lease for ever.
-					defer resign()
-
-					if err := a.work(ctx); err != nil && ctx.Err() == nil {
-						a.Log.Info("Cannot assign Workspaces", "error", err)
-					}
+					a.work(ctx)
 				},
 				OnStoppedLeading: func() {},
 			},
@@ -173,7 +164,7 @@ func (a *Assigner) Start(ctx context.Context) error {
 }
 
 // work assigns Workspaces until ctx is done: this instance stops, or another one is elected.
-func (a *Assigner) work(ctx context.Context) error {
+func (a *Assigner) work(ctx context.Context) {
 	a.Log.Info("Assigning Workspaces to shards")
 
 	defer a.Log.Info("Another instance may assign Workspaces now")
@@ -181,30 +172,29 @@ func (a *Assigner) work(ctx context.Context) error {
 
 	m := &membership{}
 
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.follow(ctx, m) })
-	g.Go(func() error { return a.balance(ctx, m) })
+	var wg sync.WaitGroup
+
+	wg.Go(func() { a.follow(ctx, m) })
+	wg.Go(func() { a.balance(ctx, m) })
 
 	for _, kind := range a.Kinds {
-		g.Go(func() error {
+		wg.Go(func() {
 			apiwait.UntilWithContext(ctx, func(ctx context.Context) {
 				if err := a.watch(ctx, kind, m); err != nil && ctx.Err() == nil {
 					a.Log.Info("Cannot watch Workspaces without a label, trying again", "kind", kind, "error", err)
 				}
 			}, retryInterval)
-
-			return nil
 		})
 	}
 
-	return g.Wait()
+	wg.Wait()
 }
 
 // follow updates the members until ctx is done.
-func (a *Assigner) follow(ctx context.Context, m *membership) error {
+func (a *Assigner) follow(ctx context.Context, m *membership) {
 	roster, forgot := NewRoster(a.Grace), time.Time{}
 
-	return periodic.Task{
+	task := periodic.Task{
 		Interval: interval,
 		AtOnce:   true,
 		Do: func(ctx context.Context) error {
@@ -229,11 +219,13 @@ func (a *Assigner) follow(ctx context.Context, m *membership) error {
 			return a.forget(ctx, gone)
 		},
 		Failed: func(err error) { a.Log.Info("Cannot delete Leases of shards that are gone", "error", err) },
-	}.Start(ctx)
+	}
+
+	_ = task.Start(ctx) // It returns no error.
 }
 
 // balance moves Workspaces when the members have changed, until ctx is done.
-func (a *Assigner) balance(ctx context.Context, m *membership) error {
+func (a *Assigner) balance(ctx context.Context, m *membership) {
 	backoff := apiwait.Backoff{Duration: interval, Factor: 2, Cap: longestRetry, Steps: 10}
 	again := backoff
 
@@ -261,8 +253,6 @@ func (a *Assigner) balance(ctx context.Context, m *membership) error {
 		case <-time.After(next):
 		}
 	}
-
-	return nil
 }
 
 // forget deletes the Leases of shards that have been away for long.
