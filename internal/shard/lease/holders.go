@@ -8,7 +8,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -68,39 +67,6 @@ type ProcessFiles interface {
 	Remove(identity string)
 }
 
-// holders is a client of Leases that observes the Lease of this instance. It writes the
-// current holder, the earlier holders and the holder that released it to annotations. It
-// is safe for concurrent use.
-type holders struct {
-	coordinationv1client.LeasesGetter
-
-	identity string
-	timing   Timing
-	files    ProcessFiles
-
-	mu   sync.Mutex
-	seen observation
-
-	// assignable says that Workspaces without a label may be assigned to this shard.
-	assignable bool
-
-	// ended is the holder of the last read Lease, if it is proven to be dead and to have written
-	// that version of the Lease.
-	ended string
-}
-
-func newHolders(c coordinationv1client.LeasesGetter, identity string, t Timing, o LockOptions) *holders {
-	return &holders{LeasesGetter: c, identity: identity, timing: t, files: o.Files, assignable: o.Assignable, seen: newObservation(t)}
-}
-
-// before returns the hosts of the instances that held the Lease before this one.
-func (h *holders) before() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	return hostsOf(h.seen.names, h.identity)
-}
-
 // hostsOf returns the hosts of the instances with the supplied names, except one.
 func hostsOf(names []string, except string) []string {
 	var hosts []string
@@ -114,146 +80,120 @@ func hostsOf(names []string, except string) []string {
 	return hosts[:min(len(hosts), maxHosts)]
 }
 
-// latest returns the last holder of the Lease.
-func (h *holders) latest() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if len(h.seen.names) == 0 {
-		return h.identity
-	}
-
-	return h.seen.names[0]
-}
-
-// mayTake returns an error if another instance may hold the Lease now.
-func (h *holders) mayTake(now time.Time) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if other, until := h.seen.alive(now, h.identity, h.ended); other != "" {
+// mayTake returns an error if another instance may hold the Lease now. The mutex is held.
+func (l *Lock) mayTake(now time.Time) error {
+	if other, until := l.seen.alive(now, l.Identity(), l.ended); other != "" {
 		return errors.Errorf("waiting for up to %s: the Lease was last held by %q, which has not released it and may be alive", until.Sub(now).Round(time.Second), other)
 	}
 
-	if since := now.Sub(h.seen.blank); !h.seen.blank.IsZero() && since < h.timing.undisturbed() {
-		return errors.Errorf("waiting for up to %s: there is no Lease, and a live holder would make it again", (h.timing.undisturbed() - since).Round(time.Millisecond))
+	if since := now.Sub(l.seen.blank); !l.seen.blank.IsZero() && since < l.timing.undisturbed() {
+		return errors.Errorf("waiting for up to %s: there is no Lease, and a live holder would make it again", (l.timing.undisturbed() - since).Round(time.Millisecond))
 	}
 
 	return nil
 }
 
-// read records a Lease, or nil if there is none.
-func (h *holders) read(l *coordinationv1.Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.seen.see(l, time.Now())
-	h.prove(l)
-}
-
-// prove finds out whether the holder of the last read Lease is proven to be dead. That proof is
-// for this version of the Lease only: in any other version, the same holder may come from a backup,
-// and another instance may have taken the Lease meanwhile.
-func (h *holders) prove(l *coordinationv1.Lease) {
-	h.ended = ""
-
-	if l == nil {
-		return
-	}
-
-	holder := ptr.Deref(l.Spec.HolderIdentity, "")
-	if holder != "" && holder != h.identity && h.files.Last(holder) == versionOf(l).String() {
-		h.ended = holder
-	}
-}
-
 // hasEnded says whether the holder of the last read Lease is proven to be dead.
-func (h *holders) hasEnded(holder string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (l *Lock) hasEnded(holder string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 
-	return holder != "" && holder == h.ended
+	return holder != "" && holder == l.ended
 }
 
-// clean removes the files of the earlier holders, whose Lease this process has taken.
-func (h *holders) clean() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// read records a Lease, or nil if there is none.
+func (l *Lock) read(c *coordinationv1.Lease) {
+	ended := l.prove(c)
 
-	for _, id := range h.seen.names {
-		if id != h.identity {
-			h.files.Remove(id)
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.seen.see(c, time.Now())
+	l.ended = ended
+}
+
+// prove returns the holder of a Lease if it is proven to be dead. That proof is for this version of the
+// Lease only: in any other version, the same holder may come from a backup, and another instance may
+// have taken the Lease meanwhile.
+func (l *Lock) prove(c *coordinationv1.Lease) string {
+	if c == nil {
+		return ""
 	}
+
+	holder := ptr.Deref(c.Spec.HolderIdentity, "")
+	if holder == "" || holder == l.Identity() || l.options.Files.Last(holder) != versionOf(c).String() {
+		return ""
+	}
+
+	return holder
 }
 
 // sign adds the annotations to a Lease that this instance is about to hold or to release, and the
 // name of its shard as a label: people list the shards by it.
-func (h *holders) sign(l *coordinationv1.Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (l *Lock) sign(c *coordinationv1.Lease) {
+	l.mu.Lock()
+	names := withNames([]string{l.Identity()}, l.seen.names...)
+	l.mu.Unlock()
 
-	names := withNames([]string{h.identity}, h.seen.names...)
-	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.HoldersAnnotationKey, strings.Join(names, ","))
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, shard.HoldersAnnotationKey, strings.Join(names, ","))
 
-	if ptr.Deref(l.Spec.HolderIdentity, "") == "" {
-		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.ReleasedAnnotationKey, h.identity)
+	if ptr.Deref(c.Spec.HolderIdentity, "") == "" {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, shard.ReleasedAnnotationKey, l.Identity())
 	} else {
-		delete(l.Annotations, shard.ReleasedAnnotationKey)
+		delete(c.Annotations, shard.ReleasedAnnotationKey)
 	}
 
-	if id, ok := shard.FromLeaseName(l.GetName()); ok && id.Name() != "" {
-		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.LabelKey, id.Name())
+	if id, ok := shard.FromLeaseName(c.GetName()); ok && id.Name() != "" {
+		metav1.SetMetaDataLabel(&c.ObjectMeta, shard.LabelKey, id.Name())
 	}
 
-	delete(l.Labels, shard.AssignableLabelKey)
+	delete(c.Labels, shard.AssignableLabelKey)
 
-	if h.assignable {
-		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.AssignableLabelKey, "true")
+	if l.options.Assignable {
+		metav1.SetMetaDataLabel(&c.ObjectMeta, shard.AssignableLabelKey, "true")
 	}
 }
 
-// Leases returns the client of the Leases in a namespace.
-func (h *holders) Leases(namespace string) coordinationv1client.LeaseInterface {
-	return &signed{LeaseInterface: h.LeasesGetter.Leases(namespace), holders: h}
-}
-
-// signed are the Leases of one namespace.
-type signed struct {
+// signedLeases is a client of the Lease of a Lock. It records each Lease that it reads, and signs each
+// Lease that it writes.
+type signedLeases struct {
 	coordinationv1client.LeaseInterface
 
-	holders *holders
+	lock *Lock
 }
 
-func (s *signed) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+// Leases returns the client itself: a LeaseLock needs a client of any namespace, and uses one.
+func (s *signedLeases) Leases(string) coordinationv1client.LeaseInterface { return s }
+
+func (s *signedLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	l, err := s.LeaseInterface.Get(ctx, name, o)
 
 	switch {
 	case err == nil:
-		s.holders.read(l)
+		s.lock.read(l)
 	case kerrors.IsNotFound(err):
-		s.holders.read(nil)
+		s.lock.read(nil)
 	}
 
 	return l, err
 }
 
-func (s *signed) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	s.holders.sign(l)
+func (s *signedLeases) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	s.lock.sign(l)
 
 	return s.written(s.LeaseInterface.Create(ctx, l, o))
 }
 
-func (s *signed) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	s.holders.sign(l)
+func (s *signedLeases) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	s.lock.sign(l)
 
 	return s.written(s.LeaseInterface.Update(ctx, l, o))
 }
 
-func (s *signed) written(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
+func (s *signedLeases) written(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
 	if err == nil {
 		// Without this note, others wait until the Lease expires.
-		_ = s.holders.files.Wrote(versionOf(l).String())
+		_ = s.lock.options.Files.Wrote(versionOf(l).String())
 	}
 
 	return l, err

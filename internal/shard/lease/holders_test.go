@@ -55,7 +55,7 @@ func TestHoldersSign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			h := newHolders(nil, me, Timing{}, LockOptions{Files: noProcessFiles{}})
+			h := newLock(&apiClient{}, namespace, "lease", me, Timing{}, nil, nil, LockOptions{Files: noProcessFiles{}})
 			h.read(tc.read)
 
 			l := &coordinationv1.Lease{}

@@ -51,10 +51,8 @@ type Lock struct {
 
 	fence   Fence
 	timing  Timing
-	holders *holders
 	lost    func(error)
 	once    sync.Once
-
 	options LockOptions
 
 	// writing is held during a request that writes the Lease, which may hang.
@@ -70,6 +68,11 @@ type Lock struct {
 	waiting  bool
 	deadline time.Time
 	timer    *time.Timer
+
+	// seen is the knowledge about the Lease. ended is the holder at the last read, if it is proven to
+	// be dead and to have written that version of the Lease.
+	seen  observation
+	ended string
 
 	// taken is the error that names the instance that holds the Lease instead of this one. reason
 	// says why the Lease was lost.
@@ -125,14 +128,14 @@ func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fen
 }
 
 func newLock(c coordinationv1client.LeasesGetter, namespace, name, identity string, t Timing, f Fence, lost func(error), o LockOptions) *Lock {
-	h := newHolders(c, identity, t, o)
-	inner := &resourcelock.LeaseLock{
+	l := &Lock{fence: f, timing: t, lost: lost, options: o, seen: newObservation(t)}
+	l.Interface = &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Client:     h,
+		Client:     &signedLeases{LeaseInterface: c.Leases(namespace), lock: l},
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}
 
-	return &Lock{Interface: inner, fence: f, timing: t, holders: h, lost: lost, options: o}
+	return l
 }
 
 // Predecessors returns the hosts of the instances that held the Lease before this one, the latest
@@ -160,15 +163,6 @@ func (l *Lock) Served() time.Time {
 // wait for its duration.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
-
-	ended := err == nil && l.holders.hasEnded(r.HolderIdentity)
-
-	if free := kerrors.IsNotFound(err) || (err == nil && r.HolderIdentity == "") || ended; free {
-		if l.reportWait() {
-			return &resourcelock.LeaderElectionRecord{HolderIdentity: "unknown", LeaseDurationSeconds: int(l.timing.Longest() / time.Second)}, []byte("waiting"), nil
-		}
-	}
-
 	if err != nil && !kerrors.IsNotFound(err) {
 		return r, raw, err
 	}
@@ -176,6 +170,15 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	holder := ""
 	if err == nil {
 		holder = r.HolderIdentity
+	}
+
+	ended := l.hasEnded(holder)
+
+	if free := holder == "" || ended; free && l.reportWait() {
+		return &resourcelock.LeaderElectionRecord{HolderIdentity: "unknown", LeaseDurationSeconds: int(l.timing.Longest() / time.Second)}, []byte("waiting"), nil
+	}
+
+	if err == nil {
 		l.see(r, ended)
 	}
 
@@ -239,11 +242,11 @@ func (l *Lock) check(holder string, exists bool) error {
 
 	// If another instance has worked on the Workspaces of a paused instance, its records are out
 	// of date.
-	switch latest := l.holders.latest(); {
+	switch {
 	case l.paused && !exists:
 		holder = "unknown"
-	case l.paused && holder == "" && latest != l.Identity():
-		holder = latest
+	case l.paused && holder == "" && len(l.seen.names) > 0:
+		holder = l.seen.names[0]
 	}
 
 	if (l.held || l.paused) && l.taken == nil && holder != "" && holder != l.Identity() {
@@ -288,7 +291,7 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 
 	held := l.isHeld()
 	if !held {
-		if err := l.holders.files.Begin(l.Identity()); err != nil {
+		if err := l.options.Files.Begin(l.Identity()); err != nil {
 			l.options.Log.Info("If this process is killed, the next one in this pod will wait until the Lease has expired", "error", err)
 		}
 	}
@@ -309,17 +312,16 @@ func (l *Lock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, w
 	return l.arm(now+l.timing.fenced(duration), start.Add(l.timing.deadline(duration)))
 }
 
-// mayWrite returns an error if this instance must not take the Lease.
+// mayWrite returns an error if this instance must not write the Lease.
 func (l *Lock) mayWrite() error {
 	l.mu.Lock()
-	held, taken := l.held, l.taken
-	l.mu.Unlock()
+	defer l.mu.Unlock()
 
-	if held || taken != nil {
-		return taken
+	if l.held || l.taken != nil {
+		return l.taken
 	}
 
-	return l.holders.mayTake(time.Now())
+	return l.mayTake(time.Now())
 }
 
 func (l *Lock) isHeld() bool {
@@ -335,8 +337,14 @@ func (l *Lock) take() {
 	defer l.mu.Unlock()
 
 	if l.since.IsZero() {
-		l.predecessors, l.since = l.holders.before(), time.Now()
-		l.holders.clean()
+		l.predecessors, l.since = hostsOf(l.seen.names, l.Identity()), time.Now()
+
+		// The files of the earlier holders are not needed any more.
+		for _, id := range l.seen.names {
+			if id != l.Identity() {
+				l.options.Files.Remove(id)
+			}
+		}
 	}
 
 	l.held = true

@@ -270,11 +270,11 @@ func (m *model) mayTake(k known, c content, me name, r processFile) bool {
 		return out.take
 	}
 
-	h := m.holders(k, me)
-	h.files = r
-	h.prove(c.object())
+	l := m.lockOf(k, me)
+	l.options.Files = r
+	l.ended = l.prove(c.object())
 
-	out := h.mayTake(now()) == nil
+	out := l.mayTake(now()) == nil
 	m.memo[key] = reply{take: out}
 
 	return out
@@ -283,7 +283,7 @@ func (m *model) mayTake(k known, c content, me name, r processFile) bool {
 // sign the content that a process is about to write.
 func (m *model) sign(k known, c content, me name) content {
 	l := c.object()
-	m.holders(k, me).sign(l)
+	m.lockOf(k, me).sign(l)
 
 	c.released = noName
 	c.names = namesOf(namesIn(l.Annotations[shard.HoldersAnnotationKey]))
@@ -295,11 +295,11 @@ func (m *model) sign(k known, c content, me name) content {
 	return c
 }
 
-func (m *model) holders(k known, me name) *holders {
-	h := newHolders(nil, me.String(), m.timing(k.neverLonger), LockOptions{Files: noProcessFiles{}})
-	h.seen = m.observation(k)
+func (m *model) lockOf(k known, me name) *Lock {
+	l := newLock(&apiClient{}, namespace, "lease", me.String(), m.timing(k.neverLonger), nil, nil, LockOptions{Files: noProcessFiles{}})
+	l.seen = m.observation(k)
 
-	return h
+	return l
 }
 
 // timing of the Lease of a process.

@@ -116,14 +116,14 @@ func TestRestart(t *testing.T) {
 				there := &stubFiles{wrote: map[string]string{}, ended: map[string]bool{}}
 
 				a := newCandidate(s, rival, standard())
-				a.holders.files = here.of(rival)
+				a.options.Files = here.of(rival)
 				a.start(t)
 
 				b := newCandidate(s, me, standard())
 				if tc.other {
-					b.holders.files = there.of(me)
+					b.options.Files = there.of(me)
 				} else {
-					b.holders.files = here.of(me)
+					b.options.Files = here.of(me)
 				}
 
 				until(outage)

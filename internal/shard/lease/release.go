@@ -51,7 +51,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.timer.Stop()
 	l.mu.Unlock()
 
-	l.holders.files.Remove(l.Identity())
+	l.options.Files.Remove(l.Identity())
 
 	return l.fence.Disarm()
 }
