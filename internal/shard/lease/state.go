@@ -122,7 +122,9 @@ type observation struct {
 }
 
 // newObservation returns an empty observation of a Lease. Its timing is like the supplied one.
-func newObservation(t Timing) observation { return observation{fallback: t.Longest()} }
+func newObservation(t Timing) observation {
+	return observation{fallback: t.Longest(), seen: map[string]sighting{}}
+}
 
 type version struct {
 	uid      types.UID
@@ -157,7 +159,9 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 	}
 
 	o.version, o.missing = v, false
-	o.duration = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+	if o.duration = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second; o.duration == 0 {
+		o.duration = o.fallback
+	}
 
 	holder, renewed := ptr.Deref(l.Spec.HolderIdentity, ""), ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time
 	if holder == "" || holder != o.holder || !renewed.After(o.seen[holder].renewed) {
@@ -172,7 +176,7 @@ func (o *observation) see(l *coordinationv1.Lease, now time.Time) {
 		o.renew(holder, renewed, now)
 		signed = slices.Insert(signed, 0, holder)
 	case len(signed) > 0 && !slices.Contains(o.ended, signed[0]):
-		o.note(signed[0], sighting{until: now.Add(o.longest()), duration: o.longest(), renewed: o.seen[signed[0]].renewed})
+		o.seen[signed[0]] = sighting{until: now.Add(o.longest()), duration: o.longest(), renewed: o.seen[signed[0]].renewed}
 	}
 
 	o.names = withNames(signed, o.names...)
@@ -224,12 +228,7 @@ func (o *observation) readNames(l *coordinationv1.Lease) []string {
 
 // renew the sighting of the holder of the Lease.
 func (o *observation) renew(holder string, renewed, now time.Time) {
-	duration := o.duration
-	if duration == 0 {
-		duration = o.fallback
-	}
-
-	s := sighting{until: now.Add(duration), renewed: renewed, duration: duration}
+	s := sighting{until: now.Add(o.duration), renewed: renewed, duration: o.duration}
 
 	// A backup is older than the last version that the holder wrote.
 	if before := o.seen[holder]; !renewed.After(before.renewed) && before.until.After(s.until) {
@@ -237,15 +236,7 @@ func (o *observation) renew(holder string, renewed, now time.Time) {
 		s.asked = false
 	}
 
-	o.note(holder, s)
-}
-
-func (o *observation) note(identity string, s sighting) {
-	if o.seen == nil {
-		o.seen = map[string]sighting{}
-	}
-
-	o.seen[identity] = s
+	o.seen[holder] = s
 }
 
 // longest returns the longest possible duration of an instance that was not seen to renew the
@@ -265,7 +256,7 @@ func (o *observation) state(identity string, now time.Time) State {
 		return Dead
 	}
 
-	o.note(identity, sighting{until: now.Add(o.longest()), duration: o.longest(), asked: true})
+	o.seen[identity] = sighting{until: now.Add(o.longest()), duration: o.longest(), asked: true}
 
 	return Alive
 }

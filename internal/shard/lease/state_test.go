@@ -301,7 +301,7 @@ func TestObservation(t *testing.T) {
 			t.Parallel()
 
 			start := time.Unix(1e9, 0)
-			o := observation{fallback: 5 * time.Second}
+			o := newObservation(Timing{Duration: 5 * time.Second})
 
 			for _, r := range tc.read {
 				o.see(r.lease, start.Add(r.at))
@@ -343,7 +343,7 @@ func TestObservationOfUnseen(t *testing.T) {
 			t.Parallel()
 
 			start := time.Unix(1e9, 0)
-			o := observation{fallback: 5 * time.Second}
+			o := newObservation(Timing{Duration: 5 * time.Second})
 			// The time of the question counts, not how long the Lease was watched.
 			o.see(tc.lease, start.Add(-time.Hour))
 
