@@ -7,7 +7,6 @@ package fence
 
 import (
 	"fmt"
-	"math"
 	"time"
 	"unsafe"
 
@@ -76,10 +75,6 @@ func (f *Fence) Arm(at time.Duration) error {
 func (f *Fence) Disarm() error { return f.set(0) }
 
 func (f *Fence) set(at time.Duration) error {
-	if at < 0 || at == math.MaxInt64 {
-		return fmt.Errorf("%d is no time", at)
-	}
-
 	spec := struct{ interval, value unix.Timespec }{value: unix.NsecToTimespec(int64(at))}
 	//nolint:gosec // This is how the kernel wants its arguments.
 	if _, _, errno := unix.Syscall6(unix.SYS_TIMER_SETTIME, uintptr(f.timer), timerAbstime, uintptr(unsafe.Pointer(&spec)), 0, 0, 0); errno != 0 {
