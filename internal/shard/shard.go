@@ -120,22 +120,17 @@ func (id ID) Mode() string {
 func (id ID) Selector() labels.Selector {
 	switch {
 	case id.catchAll, id.ranges > 0:
-		return withoutLabel()
+		// The key is a constant and valid. On an error, to select nothing is safe.
+		if r, err := labels.NewRequirement(LabelKey, selection.DoesNotExist, nil); err == nil {
+			return labels.NewSelector().Add(*r)
+		}
+
+		return labels.Nothing()
 	case id.Sharded():
 		return labels.SelectorFromValidatedSet(labels.Set{LabelKey: id.name})
 	default:
 		return labels.Everything()
 	}
-}
-
-func withoutLabel() labels.Selector {
-	r, err := labels.NewRequirement(LabelKey, selection.DoesNotExist, nil)
-	if err != nil {
-		// The key is a constant and valid. On an error, to select nothing is safe.
-		return labels.Nothing()
-	}
-
-	return labels.NewSelector().Add(*r)
 }
 
 // Serves reports whether the instance serves a Workspace that has these labels and this UID. It is
