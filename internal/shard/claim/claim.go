@@ -59,14 +59,10 @@ func Of(o Object) Claim {
 // Other changes of the status require no new decision.
 func Changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(Object)
-		if !ok {
-			return false
-		}
+		before, wasWorkspace := e.ObjectOld.(Object)
+		after, isWorkspace := e.ObjectNew.(Object)
 
-		after, ok := e.ObjectNew.(Object)
-
-		return ok && Of(before) != Of(after)
+		return wasWorkspace && isWorkspace && Of(before) != Of(after)
 	}}
 }
 

@@ -169,28 +169,23 @@ func (h *holdings) leave(r ref, uid types.UID) bool {
 		return false
 	}
 
-	h.leaveLocked(r, e)
+	e.leaving = true
+
+	if !e.busy {
+		h.release(r)
+	}
 
 	return true
 }
 
 // doubt leaves a Workspace whose claim may have been written, or may still be. o is the Workspace
-// before that.
+// before that. It is busy with the write, so that its release follows at the end.
 func (h *holdings) doubt(r ref, o Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	if e, ok := h.held[r]; ok {
-		e.unsure = o
-		h.leaveLocked(r, e)
-	}
-}
-
-func (h *holdings) leaveLocked(r ref, e *holding) {
-	e.leaving = true
-
-	if !e.busy {
-		h.release(r)
+		e.unsure, e.leaving = o, true
 	}
 }
 
