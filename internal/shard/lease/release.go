@@ -6,9 +6,9 @@ package lease
 
 import (
 	"context"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apiwait "k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -33,17 +33,13 @@ func (l *Lock) Release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.fenced-now-l.timing.rest()/20)
 	defer cancel()
 
-	for {
-		var released bool
-		if released, err = l.release(ctx); released {
-			break
-		}
+	_ = apiwait.PollUntilContextCancel(ctx, l.timing.RetryPeriod/4, true, func(ctx context.Context) (bool, error) {
+		err = l.release(ctx)
 
-		select {
-		case <-ctx.Done():
-			return errors.Wrapf(err, "cannot release Lease %s in time", l.Describe())
-		case <-time.After(l.timing.RetryPeriod / 4):
-		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return errors.Wrapf(err, "cannot release Lease %s in time", l.Describe())
 	}
 
 	l.mu.Lock()
@@ -56,22 +52,21 @@ func (l *Lock) Release(ctx context.Context) error {
 	return l.fence.Disarm()
 }
 
-// release returns false if it must be repeated.
-func (l *Lock) release(ctx context.Context) (bool, error) {
+// release makes one attempt.
+func (l *Lock) release(ctx context.Context) error {
 	r, _, err := l.Interface.Get(ctx)
 
 	switch {
 	case kerrors.IsNotFound(err):
 		// There is no Lease to write: others wait until the last Lease expires.
-		return true, nil
+		return nil
 	case err != nil:
-		return false, err
+		return err
 	case r.HolderIdentity != l.Identity():
-		return true, nil
+		return nil
 	}
 
 	r.HolderIdentity = ""
-	err = l.Interface.Update(ctx, *r)
 
-	return err == nil, err
+	return l.Interface.Update(ctx, *r)
 }
