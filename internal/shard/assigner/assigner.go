@@ -72,10 +72,8 @@ const resync = 10 * time.Minute
 // forgetInterval is how often the Leases of shards that are gone are deleted.
 const forgetInterval = 10 * time.Minute
 
-// Leases lists the shards.
+// Leases is a lease.Observer.
 type Leases interface {
-	// Shards returns the shards that Workspaces may be assigned to. It returns false if they are
-	// not known.
 	Shards() (map[string]lease.Presence, bool)
 }
 

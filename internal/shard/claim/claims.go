@@ -35,28 +35,19 @@ const errCannotClaim = "cannot claim Workspace"
 // errNotKept is the error for a claim that was written and is missing.
 var errNotKept = errors.New("the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
-// Leases reports which instances are alive.
+// Leases is a lease.Observer, which describes the methods. Of the states of an instance, dead must be
+// right. Unknown and alive may be wrong.
 type Leases interface {
-	// State of the instance with the supplied identity. Unknown and alive may be wrong. Dead must
-	// be right.
 	State(ctx context.Context, lease client.ObjectKey, identity string) lease.State
-
-	// Namespace of the Lease of this instance.
 	Namespace() string
-
-	// Unsharded returns the state of the unsharded instance. As for State, dead must be right.
 	Unsharded(ctx context.Context) lease.State
-
-	// UnshardedHosts returns the hosts of the unsharded instances, as of the last such answer.
 	UnshardedHosts() []string
 }
 
-// Locks reports the Workspaces on whose states this instance may have left a lock.
+// Locks reports the Workspaces on whose states this instance may have left a lock. Forget drops the
+// record of a Workspace that is released or deleted.
 type Locks interface {
-	// Any says whether there may be a lock.
 	Any(uid types.UID) bool
-
-	// Forget drops the record: the Workspace is released or deleted.
 	Forget(uid types.UID)
 }
 
@@ -155,8 +146,7 @@ func (c *Claims) Start(ctx context.Context) error {
 	return ctl.Start(ctx)
 }
 
-// NeedLeaderElection says that there is nothing to release before this instance
-// holds its Lease.
+// NeedLeaderElection says that there is nothing to release before this instance holds its Lease.
 func (c *Claims) NeedLeaderElection() bool { return true }
 
 // sharded says whether this instance claims the Workspaces that it works on.

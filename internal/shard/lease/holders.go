@@ -22,9 +22,8 @@ import (
 )
 
 const (
-	// maxNames is the number of holders that the annotation of a Lease names. An instance that has
-	// just started considers a claim of an earlier holder dead only after the duration of the
-	// Lease.
+	// maxNames is the number of holders that the annotation of a Lease names. To an instance that has
+	// just started, claims of other holders are dead only after the duration of the Lease.
 	maxNames = 10
 
 	// maxHosts is the number of hosts of predecessors that are remembered.
@@ -49,21 +48,12 @@ func withNames(names []string, more ...string) []string {
 	return all
 }
 
-// ProcessFiles are the files of the processes in this pod: see the package incarnation. A process
-// reads that of an earlier one after a restart of its container. Begin and Wrote are not called at
-// the same time: a Lock does one write of its Lease at a time.
+// ProcessFiles are those of the package incarnation, which describes the methods. A Lock does not call
+// Begin and Wrote at the same time: it does one write of its Lease at a time.
 type ProcessFiles interface {
-	// Begin makes the file of this process, if there is none.
 	Begin(identity string) error
-
-	// Wrote notes the version of the Lease that this process has just written.
 	Wrote(version string) error
-
-	// Last returns the version of the Lease that an earlier process wrote last. It is empty unless
-	// that process and all of its children are proven to have ended.
 	Last(identity string) string
-
-	// Remove removes the file of a process.
 	Remove(identity string)
 }
 

@@ -22,9 +22,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// NewIdentity returns a unique name for this process: the name of the host, so that people can find
-// the process, and a random part. It is the holder identity in the Lease of the process, and part
-// of every claim. 80 random bits are enough for the processes of one host.
+// NewIdentity returns a unique name for this process, for its Lease and its claims: the name of the
+// host, so that people can find the process, and 80 random bits.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 
@@ -44,8 +43,7 @@ type Fence interface {
 // and would take a Lease that was deleted while its holder works.
 //
 // At the renew deadline a timer calls lost, once. Shortly before others may take the Lease, the
-// fence ends the process and its runs. Only a fence in the kernel can do that: a process that was
-// stopped for some time notices the deadline too late, and its children were not stopped.
+// fence ends the process and its runs.
 type Lock struct {
 	resourcelock.Interface
 
@@ -74,18 +72,15 @@ type Lock struct {
 	seen  observation
 	ended string
 
-	// taken is the error that names the instance that holds the Lease instead of this one. reason
-	// says why the Lease was lost.
+	// taken names the instance that holds the Lease instead of this one. reason says why the Lease was
+	// lost.
 	taken, reason error
 
 	// predecessors are the hosts of the instances that held the Lease before this one took it.
 	// since is the time at which it took the Lease.
 	predecessors []string
 	since        time.Time
-
-	// served is when the holder before this instance last renewed the Lease, according to its own
-	// clock.
-	served time.Time
+	served       time.Time // See Served.
 
 	// holder is the other instance that held the Lease when this one last looked.
 	holder string
@@ -111,9 +106,8 @@ type LockOptions struct {
 	Log logging.Logger
 }
 
-// NewLock returns the Lease of the supplied name, which is not held yet. If the Lease could not
-// be renewed until the renew deadline, or has another holder, lost is called. lost must not
-// block.
+// NewLock returns the Lease of the supplied name, which is not held yet. lost is called if the Lease
+// could not be renewed until the renew deadline, or has another holder. It must not block.
 func NewLock(cfg *rest.Config, namespace, name, identity string, t Timing, f Fence, lost func(error), o LockOptions) (*Lock, error) {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// One hanging request must not use up the time for renewal.

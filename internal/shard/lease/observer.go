@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// An Observer watches the Leases of the instances in one namespace. It decides, by the rules of
-// the package, which instances are alive. It is safe for concurrent use.
+// An Observer decides by the rules of the package which instances are alive. It reads the Leases of one
+// namespace at intervals. It is safe for concurrent use.
 type Observer struct {
 	live      client.Reader
 	namespace string
@@ -56,8 +56,7 @@ func NewObserver(live client.Reader, namespace string, t Timing, log logging.Log
 		live:      live,
 		namespace: namespace,
 		timing:    t,
-		// This is often enough to notice the death of an instance not much later than with a
-		// constant watch.
+		// That notices the death of an instance not much later than a constant watch.
 		interval: max(t.Duration/6, t.RetryPeriod),
 		now:      time.Now,
 		log:      log,
@@ -125,7 +124,6 @@ func (o *Observer) recently(lease client.ObjectKey, alive func(*trackedLease) bo
 	return ok && o.now().Sub(r.read) < o.timing.RetryPeriod && alive(r)
 }
 
-// unsharded is the Lease of the unsharded instance.
 func (o *Observer) unsharded() client.ObjectKey {
 	return client.ObjectKey{Namespace: o.namespace, Name: shard.ID{}.LeaseName()}
 }

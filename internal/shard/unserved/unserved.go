@@ -38,10 +38,8 @@ const (
 	ReasonNoCatchAll = "no_catch_all"
 )
 
-// Leases lists the live instances.
+// Leases is a lease.Observer.
 type Leases interface {
-	// Serving returns the IDs of all instances that hold their Lease, and false if that is not
-	// known yet.
 	Serving() ([]shard.ID, bool)
 }
 
