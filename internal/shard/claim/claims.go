@@ -300,30 +300,20 @@ func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o)
 
 // holding returns the holding of a Workspace, or the zero value if this instance does not hold
 // it.
-func (c *Claims) holding(o client.Object) holding {
-	r, ok := c.refOf(o)
-	if !ok {
-		return holding{}
-	}
+func (c *Claims) holding(o client.Object) holding { return c.held.of(c.refOf(o), o.GetUID()) }
 
-	return c.held.of(r, o.GetUID())
-}
+// refOf returns the name of a Workspace.
+func (c *Claims) refOf(o client.Object) ref {
+	// The scheme has all kinds of Workspaces.
+	kind, _ := c.kube.GroupVersionKindFor(o)
 
-// refOf returns the name of a Workspace. It returns false for an object of a kind without claims.
-func (c *Claims) refOf(o client.Object) (ref, bool) {
-	kind, err := c.kube.GroupVersionKindFor(o)
-
-	return ref{kind: kind, key: client.ObjectKeyFromObject(o)}, err == nil
+	return ref{kind: kind, key: client.ObjectKeyFromObject(o)}
 }
 
 // Left forgets and releases a Workspace that has left the cache. It does not block. A run that was
 // in progress then may fail later: Left is to be called again at its end.
 func (c *Claims) Left(o client.Object) {
-	r, ok := c.refOf(o)
-	if !ok {
-		return
-	}
-
+	r := c.refOf(o)
 	c.waits.forget(r)
 
 	// The release of a held Workspace drops the record of its failed runs, after it has read it. No
@@ -337,9 +327,7 @@ func (c *Claims) Left(o client.Object) {
 // Released ends the wait of a Workspace whose claim is gone. An unsharded instance calls it if there is
 // nothing to do: then no Reconciler sees the Workspace.
 func (c *Claims) Released(o client.Object) {
-	if r, ok := c.refOf(o); ok {
-		c.handedOff(r, Situation{Me: c.me})
-	}
+	c.handedOff(c.refOf(o), Situation{Me: c.me})
 }
 
 // release releases a Workspace that has left, unless work on it is in progress.
