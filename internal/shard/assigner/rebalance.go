@@ -6,14 +6,12 @@ package assigner
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -107,14 +105,9 @@ func (a *Assigner) label(ctx context.Context, ws *metav1.PartialObjectMetadata, 
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":             ws.GetUID(),
-		"resourceVersion": ws.GetResourceVersion(),
-		"labels":          map[string]string{shard.LabelKey: to, shard.AssignedLabelKey: to},
-	}})
-	if err != nil {
-		return errors.Wrap(err, "cannot make patch of labels")
-	}
+	before := ws.DeepCopy()
+	metav1.SetMetaDataLabel(&ws.ObjectMeta, shard.LabelKey, to)
+	metav1.SetMetaDataLabel(&ws.ObjectMeta, shard.AssignedLabelKey, to)
 
-	return errors.Wrapf(a.Kube.Patch(ctx, ws, client.RawPatch(types.MergePatchType, patch)), "cannot assign Workspace %q to shard %q", client.ObjectKeyFromObject(ws), to)
+	return errors.Wrapf(a.Kube.Patch(ctx, ws, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})), "cannot assign Workspace %q to shard %q", client.ObjectKeyFromObject(ws), to)
 }
