@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // An Object is a Workspace of any kind.
@@ -35,13 +34,7 @@ type Object interface {
 }
 
 // A Claim names one incarnation of one instance. The zero value names none.
-type Claim struct {
-	// Namespace and name of the Lease of the instance.
-	Namespace, Lease string
-
-	// Holder is the identity under which that incarnation holds the Lease. It is unique.
-	Holder string
-}
+type Claim = commonv1beta1.Claim
 
 // Of returns the claim on a Workspace, or the zero value if there is none. An incomplete claim
 // counts as none. So does a claim that was made on another Workspace: the instance that it names
@@ -52,7 +45,7 @@ func Of(o Object) Claim {
 		return Claim{}
 	}
 
-	return Claim(*c)
+	return *c
 }
 
 // Changed returns a predicate that accepts updates in which the claim on a Workspace changes.
@@ -65,6 +58,3 @@ func Changed() predicate.Predicate {
 		return wasWorkspace && isWorkspace && Of(before) != Of(after)
 	}}
 }
-
-// Host is the host on which the named instance runs.
-func (c Claim) Host() string { return lease.HostOf(c.Holder) }

@@ -17,6 +17,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
 // owned returns a Workspace with the supplied ownership in its status.
@@ -80,7 +81,7 @@ func TestOf(t *testing.T) {
 			t.Parallel()
 
 			c := Of(owned(tc.status))
-			if diff := cmp.Diff(tc.want, want{Claim: c, Host: c.Host()}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{Claim: c, Host: lease.HostOf(c.Holder)}); diff != "" {
 				t.Errorf("%s\nOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

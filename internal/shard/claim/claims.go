@@ -227,10 +227,11 @@ func isRefusal(err error) bool {
 
 // write writes the claim of this instance on a Workspace, if the Workspace is unchanged since o.
 func (c *Claims) write(ctx context.Context, o Object) error {
-	own, claim := o.GetOwnership(), commonv1beta1.Claim(c.me)
+	own, claim := o.GetOwnership(), c.me
 
-	if previous := Of(o); previous != c.me && previous.Host() != "" {
-		own.PreviousHosts = addHost(own.PreviousHosts, previous.Host())
+	previous := Of(o)
+	if host := lease.HostOf(previous.Holder); previous != c.me && host != "" {
+		own.PreviousHosts = addHost(own.PreviousHosts, host)
 	}
 
 	// An unsharded instance claims nothing, so that only its Lease names its host. When another
@@ -287,8 +288,8 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 	hosts := ws.GetOwnership().PreviousHosts
 
 	// An instance that claims nothing works only on Workspaces that no live instance has claimed.
-	if previous := Of(ws); !c.sharded() && previous.Host() != "" {
-		hosts = append(hosts, previous.Host())
+	if host := lease.HostOf(Of(ws).Holder); !c.sharded() && host != "" {
+		hosts = append(hosts, host)
 	}
 
 	return hosts, c.holding(o).taken
@@ -404,7 +405,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	own.Claim, own.ClaimedAt = nil, nil
 
 	if c.Locks.Any(uid) {
-		own.PreviousHosts = addHost(own.PreviousHosts, c.me.Host())
+		own.PreviousHosts = addHost(own.PreviousHosts, lease.HostOf(c.me.Holder))
 	}
 
 	_, err = c.patch(ctx, o, own)

@@ -213,7 +213,7 @@ func claimed(c Claim) *commonv1beta1.Claim {
 		return nil
 	}
 
-	return (*commonv1beta1.Claim)(&c)
+	return &c
 }
 
 func (f *fixture) claimOf(t *testing.T, o client.Object) Claim {

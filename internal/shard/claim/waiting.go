@@ -83,7 +83,7 @@ func (c *Claims) reason(a Action, s Situation, overdue bool) (message string, wa
 		whom = id.String()
 	}
 
-	claimant := fmt.Sprintf("the instance of %s on %q", whom, s.Claimed.Host())
+	claimant := fmt.Sprintf("the instance of %s on %q", whom, lease.HostOf(s.Claimed.Holder))
 
 	switch {
 	case a == WaitForUnsharded && s.UnshardedPeer == lease.Unknown:
