@@ -108,7 +108,8 @@ func (w *Watcher) Scan(ctx context.Context) error {
 	found := map[finding]int{}
 
 	var err error
-	if !slices.Contains(serving, shard.ID{}) && w.isFirst(serving) {
+	// An unsharded instance serves all.
+	if !slices.ContainsFunc(serving, func(id shard.ID) bool { return !id.Sharded() || id.LeaseName() < w.ID.LeaseName() }) {
 		err = w.find(ctx, serving, found)
 	}
 
@@ -127,11 +128,6 @@ func (w *Watcher) Scan(ctx context.Context) error {
 	}
 
 	return err
-}
-
-// isFirst says whether this instance scans.
-func (w *Watcher) isFirst(serving []shard.ID) bool {
-	return !slices.ContainsFunc(serving, func(id shard.ID) bool { return id.LeaseName() < w.ID.LeaseName() })
 }
 
 // find adds the Workspaces that none of the supplied instances serves. The API server selects
