@@ -133,9 +133,8 @@ func (id ID) Selector() labels.Selector {
 	}
 }
 
-// Serves reports whether the instance serves a Workspace that has these labels and this UID. It is
-// the same rule as Selector and ShardSelector, for one Workspace. An instance asks for each pair of a
-// Workspace and an instance, and a selector, which is made and validated each time, takes a microsecond.
+// Serves reports whether the instance serves a Workspace that has these labels and this UID. It is the
+// rule of Selector and ShardSelector. To make and validate a selector each time takes a microsecond.
 func (id ID) Serves(l map[string]string, uid types.UID) bool {
 	name, labelled := l[LabelKey]
 

@@ -30,8 +30,7 @@ const writeTimeout = 15 * time.Second
 
 // rebalance moves the Workspaces that an assigner has assigned to where they belong. It returns
 // false if some may still have to move, because they were changed meanwhile: no event follows, the
-// assigner does not watch them. One that cannot be moved does not keep the others from moving. The
-// metadata is listed in pages, so that its memory does not depend on their number.
+// assigner does not watch them. One that cannot be moved does not keep the others from moving.
 func (a *Assigner) rebalance(ctx context.Context, m *membership) (bool, error) {
 	var (
 		incomplete atomic.Bool

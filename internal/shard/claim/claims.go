@@ -219,8 +219,8 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	return true, nil
 }
 
-// isRefusal says whether an error of write is an answer which says that there is no claim, and which
-// will be the same until a person acts. It leaves nothing to release.
+// isRefusal says whether an error of write proves that there is no claim, and will be the same until a
+// person acts.
 func isRefusal(err error) bool {
 	return errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
@@ -299,8 +299,7 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 // this instance took it. It is false in an unsharded instance, which takes none.
 func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o).previousWasOther }
 
-// holding returns the holding of a Workspace, or the zero value if this instance does not hold
-// it.
+// holding returns that of a Workspace, or the zero value if this instance does not hold it.
 func (c *Claims) holding(o client.Object) holding { return c.held.of(c.refOf(o), o.GetUID()) }
 
 // refOf returns the name of a Workspace.
@@ -363,10 +362,9 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	return nil
 }
 
-// settle finds out whether a claim on a Workspace that was read as o was written, if that is
-// unknown. It writes the claim once more. After any answer, the first request has taken effect or
-// never will. Otherwise the first request could still arrive later, as a claim that no instance
-// knows of or releases.
+// settle writes the claim on a Workspace that was read as o once more, if it is unknown whether it was
+// written. After any answer, the first request has taken effect or never will. Otherwise it could still
+// arrive later, as a claim that no instance knows of or releases.
 func (c *Claims) settle(ctx context.Context, o Object) error {
 	if o == nil {
 		return nil

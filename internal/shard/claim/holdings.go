@@ -111,11 +111,10 @@ func (h *holdings) end(r ref) {
 	}
 }
 
-// add adds a Workspace before its claim is written, because it may leave right after the write.
-// It is busy until then: a release that does not wait for the answer would find nothing to
-// release or, worse, remove the next claim. add returns false if an earlier claim on a Workspace
-// of that name is not released yet. A claim that is written once more, because a cache does not
-// show it, does not change the holding.
+// add adds a Workspace before its claim is written, because it may leave right after the write. It is
+// busy until then: a release that does not wait for the answer would find nothing to release or, worse,
+// remove the next claim. add returns false if an earlier claim on a Workspace of that name is not
+// released yet. A claim that is written once more does not change the holding.
 func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,9 +144,8 @@ func (h *holdings) accept(r ref) {
 }
 
 // refuse records that the claim on an added Workspace was not written. A Workspace stays held if an
-// earlier write of its claim succeeded. It was added again because it was read without that claim:
-// either the cache was behind, and the claim still has to be released, or a person has removed the
-// claim, and the release finds none.
+// earlier write of its claim succeeded. It was read without that claim: either the cache was behind, and
+// the claim still has to be released, or a person has removed the claim, and the release finds none.
 func (h *holdings) refuse(r ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,9 +187,8 @@ func (h *holdings) doubt(r ref, o Object) {
 	}
 }
 
-// leavable returns the UID of a Workspace that is to be released. If it is unknown whether its
-// claim was written, leavable also returns the Workspace before that. It returns false if there
-// is nothing to release (any more).
+// leavable returns the UID of a Workspace that is to be released, and the Workspace before the write of
+// its claim if the result of that is unknown. It returns false if there is nothing to release.
 func (h *holdings) leavable(r ref) (types.UID, Object, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

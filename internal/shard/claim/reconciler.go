@@ -17,8 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// A Reconciler passes on the requests for Workspaces of one kind that this instance
-// may work on now.
+// A Reconciler passes on the requests for Workspaces of one kind that this instance may work on now.
 type Reconciler struct {
 	inner  reconcile.ObjectReconciler[client.Object]
 	claims *Claims
@@ -94,10 +93,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // StillWaits decides again for a Workspace that waits. If it has to wait still, StillWaits returns the
-// delay of its next check. A check may read the Lease, but not the Workspace: it may be the one in the
-// cache, since a later change of its claim is another event. For a Workspace that does not wait yet, the
-// answer is false. That decision is left to Reconcile: most claims that an unsharded instance finds are
-// those of dead instances, and it would read their Leases twice.
+// delay of its next check. It may be the Workspace in the cache, since a later change of its claim is
+// another event. For a Workspace that does not wait yet, the answer is false: most claims that an unsharded
+// instance finds are those of dead instances, and StillWaits and Reconcile would both read their Leases.
 func (r *Reconciler) StillWaits(ctx context.Context, o Object) (time.Duration, bool) {
 	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
 	if !r.claims.waits.has(name, o.GetUID()) {

@@ -49,9 +49,8 @@ func (c *Claims) handedOff(r ref, s Situation) {
 	}
 }
 
-// notify records an Event with the reason why a Workspace waits, once for each reason. If a person
-// has to act, the Event is a warning and is repeated, because nothing else shows that the Workspace
-// is not served.
+// notify records an Event with the reason why a Workspace waits, once for each reason. If a person has to
+// act, the Event is a warning and is repeated: nothing else shows that the Workspace is not served.
 func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
 	overdue := c.waits.since(r, o.GetUID(), s.Claimed) > c.LongestRun
 
