@@ -31,7 +31,10 @@ type Observer struct {
 	now       func() time.Time
 	log       logging.Logger
 
-	mu     sync.Mutex
+	mu sync.Mutex
+
+	// leases are not forgotten when they are deleted: an unsharded instance asks about their holders at
+	// each poll of a Workspace that one of them had claimed. Each needs less than a kilobyte.
 	leases map[client.ObjectKey]*trackedLease
 	listed time.Time
 }
@@ -257,18 +260,10 @@ func (o *Observer) refresh(ctx context.Context) error {
 		}
 	}
 
-	for key, r := range o.leases {
-		if found[key] {
-			continue
-		}
-
+	for key := range o.leases {
 		// Its holder counts as dead one duration after the deletion of the Lease was noticed.
-		if key.Namespace == o.namespace {
+		if key.Namespace == o.namespace && !found[key] {
 			o.track(key, nil)
-		}
-
-		if r.forgettable(o.now()) {
-			delete(o.leases, key)
 		}
 	}
 

@@ -186,37 +186,9 @@ func TestObserverDeleted(t *testing.T) {
 	}
 }
 
-// TestObserverForgetsDeleted deletes a Lease without any question about its instances.
-func TestObserverForgetsDeleted(t *testing.T) {
-	t.Parallel()
-
-	const dead = 11 * time.Second
-
-	start := time.Unix(1e9, 0)
-	l := &leases{lease: newLease(named(shard.CatchAll().LeaseName()))}
-	o := NewObserver(l, namespace, Timing{Duration: 10 * time.Second, RetryPeriod: time.Second}, logging.NewNopLogger())
-
-	for _, step := range []struct {
-		at   time.Duration
-		want int
-	}{{at: 0, want: 1}, {at: time.Second, want: 1}, {at: dead + forgetAfter - 1, want: 1}, {at: dead + forgetAfter, want: 0}} {
-		o.now = func() time.Time { return start.Add(step.at) }
-
-		if err := o.refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
-		if diff := cmp.Diff(step.want, len(o.leases)); diff != "" {
-			t.Errorf("known Leases after %s: -want, +got:\n%s", step.at, diff)
-		}
-
-		l.lease = nil
-	}
-}
-
-// TestObserverForgets asks about an instance whose Lease is missing, as an unsharded instance does at
+// TestObserverRemembers asks about an instance whose Lease is missing, as an unsharded instance does at
 // each poll of a Workspace with the claim of an earlier shard.
-func TestObserverForgets(t *testing.T) {
+func TestObserverRemembers(t *testing.T) {
 	t.Parallel()
 
 	now := time.Unix(1e9, 0)
@@ -231,10 +203,7 @@ func TestObserverForgets(t *testing.T) {
 	}{
 		{reason: "It was never seen to hold the Lease.", want: Alive},
 		{reason: "Its Lease has been missing for the duration of one.", after: time.Minute, want: Dead},
-		{reason: "The next poll comes a day later.", after: 24 * time.Hour, want: Dead},
-		{reason: "The last question was asked recently enough.", after: forgetAfter - 1, want: Dead},
-		{reason: "Each question counts.", after: forgetAfter - 1, want: Dead},
-		{reason: "It was forgotten.", after: forgetAfter, want: Alive},
+		{reason: "The next poll comes years later.", after: 5 * 365 * 24 * time.Hour, want: Dead},
 	} {
 		now = now.Add(step.after)
 

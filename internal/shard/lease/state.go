@@ -116,9 +116,6 @@ type observation struct {
 
 	// seen are the instances that held it or whose state was requested, by identity.
 	seen map[string]sighting
-
-	// lastAsked is the time of the last call of state. Answers of Observer.recently do not count.
-	lastAsked time.Time
 }
 
 // newObservation returns an empty observation of a Lease. Its timing is like the supplied one.
@@ -247,7 +244,6 @@ func (o *observation) longest() time.Duration { return max(o.duration, o.fallbac
 // asked now.
 func (o *observation) state(identity string, now time.Time) State {
 	_, known := o.seen[identity]
-	o.lastAsked = now
 
 	switch {
 	case o.mayLive(identity, now):
@@ -284,22 +280,3 @@ func (o *observation) alive(now time.Time, except ...string) (string, time.Time)
 
 	return identity, until
 }
-
-// forgettable says whether an observation of a deleted Lease can be dropped: all its instances have been
-// dead for forgetAfter, and the last question about one of them is as old.
-func (o *observation) forgettable(now time.Time) bool {
-	for _, s := range o.seen {
-		if now.Before(s.until.Add(forgetAfter)) {
-			return false
-		}
-	}
-
-	return !now.Before(o.lastAsked.Add(forgetAfter))
-}
-
-// forgetAfter is how long the death of an instance is remembered after its Lease is deleted, and after
-// the last question about it. After that, the answer for this instance is alive for the duration of
-// another Lease. An unsharded instance asks at each poll of a Workspace with the claim of an earlier
-// shard, so that this is longer than the poll intervals that people use. An observation needs less than
-// a kilobyte.
-const forgetAfter = 7 * 24 * time.Hour
