@@ -20,10 +20,9 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 
 	err := r.withInit(ctx, func() (err error) {
 		p, err = r.CLI.Plan(ctx, *r.run, terraform.PlanOptions{
-			VarFiles: r.varFiles,
-			Args:     r.Inputs.parameters.PlanArgs,
-			Out:      filepath.Join(r.Dir.Path(), planFile),
-			Lock:     lock,
+			Args: r.withVarFiles(r.Inputs.parameters.PlanArgs),
+			Out:  filepath.Join(r.Dir.Path(), planFile),
+			Lock: lock,
 		})
 
 		return errors.Wrap(err, "cannot plan")
@@ -78,13 +77,25 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 }
 
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
-	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, VarFiles: r.varFiles, Progress: progress}
+	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, Progress: progress}
 
 	if r.AppliesPlan() {
 		o.PlanFile = p.File
+	} else {
+		o.Args = r.withVarFiles(o.Args)
 	}
 
 	return r.CLI.Apply(ctx, *r.run, o)
+}
+
+// withVarFiles puts the files of variables in front of the arguments, which take precedence.
+func (r *Runner) withVarFiles(args []string) []string {
+	var all []string
+	for _, path := range r.varFiles {
+		all = append(all, "-var-file="+path)
+	}
+
+	return append(all, args...)
 }
 
 // AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
@@ -112,15 +123,8 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
-		sum, err := r.CLI.Destroy(ctx, *r.run, terraform.DestroyOptions{
-			VarFiles: r.varFiles,
-			Args:     r.Inputs.parameters.DestroyArgs,
-			Progress: progress,
-		})
-
-		if sum != nil {
-			destroyed = sum.Destroy
-		}
+		sum, err := r.CLI.Destroy(ctx, *r.run, r.withVarFiles(r.Inputs.parameters.DestroyArgs), progress)
+		destroyed = sum.Destroy
 
 		return errors.Wrap(err, "cannot destroy")
 	})

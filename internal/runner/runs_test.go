@@ -102,8 +102,8 @@ func TestRuns(t *testing.T) {
 			ran: []string{initRun + " -get=false", "destroy -json -auto-approve -input=false -parallelism=3"},
 		},
 		"Variables": {
-			reason: "The files are named by absolute paths, those that take precedence last.", change: []func(*subject){variables}, call: callPlan,
-			ran: []string{initRun, strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -out", 1), pullRun},
+			reason: "The files are named by absolute paths, those that take precedence last. Arguments come after them.", change: []func(*subject){variables, arguments}, call: callPlan,
+			ran: []string{initRun + " -get=false", strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -parallelism=1 -out", 1), pullRun},
 		},
 		"DestroyVariables": {
 			reason: "A destroy evaluates the configuration of providers.", change: []func(*subject){inline("")}, call: func(ctx context.Context, r *Runner) error {

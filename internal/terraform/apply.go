@@ -19,9 +19,7 @@ type ApplyOptions struct {
 	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan. Args and the
 	// environment must be valid with it: see AppliesSavedPlan.
 	PlanFile string
-	// VarFiles are files with variables; later ones take precedence. A saved plan has its own.
-	VarFiles []string
-	// Args are further arguments. They take precedence over VarFiles.
+	// Args are further arguments. A saved plan has its own variables.
 	Args []string
 	// Progress, if not nil, is called for every event of a resource. It must not block.
 	Progress func(Progress)
@@ -38,34 +36,23 @@ type Applied struct {
 
 // Apply applies the saved plan. If there is none, it makes and applies one in the same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
-	cmd := applyCommand(o)
-
-	r, res, err := c.runJSON(ctx, ws, cmd, o.Progress)
+	r, _, err := c.runJSON(ctx, ws, applyCommand(o), o.Progress)
 	if err != nil {
 		return nil, err
 	}
 
-	if res.code != 0 {
-		return nil, newError(cmd.op, ws, res, r.diagnostics)
-	}
-
-	a := &Applied{Outputs: r.outputs}
-	if r.summary != nil {
-		a.Summary = *r.summary
-	}
-
-	return a, nil
+	return &Applied{Summary: r.total(), Outputs: r.outputs}, nil
 }
 
 func applyCommand(o ApplyOptions) command {
 	args := []string{"apply", "-json", "-input=false"}
-	if o.PlanFile != "" {
-		args = append(args, o.Args...)
-		args = append(args, o.PlanFile)
-	} else {
+	if o.PlanFile == "" {
 		args = append(args, "-auto-approve")
-		args = append(args, varFileArgs(o.VarFiles)...)
-		args = append(args, o.Args...)
+	}
+
+	args = append(args, o.Args...)
+	if o.PlanFile != "" {
+		args = append(args, o.PlanFile)
 	}
 
 	return command{op: opApply, args: args, inWorkspace: true}

@@ -153,14 +153,14 @@ output "v" { value = var.v }`,
 			t.Errorf("want the plan to be stale, got %v", err)
 		}
 
-		a, err = c.Apply(t.Context(), ws, ApplyOptions{VarFiles: []string{"a.tfvars"}})
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{Args: []string{"-var-file=a.tfvars"}})
 		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"file"` {
 			t.Errorf("want an apply without a plan, got %+v, %v", a, err)
 		}
 
-		a, err = c.Apply(t.Context(), ws, ApplyOptions{VarFiles: []string{"a.tfvars"}, Args: []string{"-var=v=arg"}})
+		a, err = c.Apply(t.Context(), ws, ApplyOptions{Args: []string{"-var-file=a.tfvars", "-var=v=arg"}})
 		if err != nil || a.Summary != (Summary{Change: 1}) || value(a) != `"arg"` {
-			t.Errorf("want arguments to take precedence over files, got %+v, %v", a, err)
+			t.Errorf("want the last argument to take precedence, got %+v, %v", a, err)
 		}
 
 		p = mustPlan(t, c, ws, "-var=v=arg")

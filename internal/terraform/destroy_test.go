@@ -22,10 +22,10 @@ resource "terraform_data" "x" {
 }`,
 			"a.tfvars": `v = 1`,
 		})
-		o := DestroyOptions{VarFiles: []string{"a.tfvars"}}
+		args := []string{"-var-file=a.tfvars"}
 
-		s, err := c.Destroy(t.Context(), ws, o)
-		if err != nil || *s != (Summary{}) {
+		s, err := c.Destroy(t.Context(), ws, args, nil)
+		if err != nil || s != (Summary{}) {
 			t.Errorf("want nothing to be destroyed with success, got %+v, %v", s, err)
 		}
 
@@ -33,10 +33,8 @@ resource "terraform_data" "x" {
 
 		var events []string
 
-		o.Progress = func(p Progress) { events = append(events, p.Event+" "+p.Action) }
-
-		s, err = c.Destroy(t.Context(), ws, o)
-		if err != nil || *s != (Summary{Destroy: 2}) {
+		s, err = c.Destroy(t.Context(), ws, args, func(p Progress) { events = append(events, p.Event+" "+p.Action) })
+		if err != nil || s != (Summary{Destroy: 2}) {
 			t.Errorf("want both to be destroyed, got %+v, %v", s, err)
 		}
 
@@ -58,7 +56,7 @@ resource "terraform_data" "x" {
 }`})
 		mustApply(t, c, ws)
 
-		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+		_, err := c.Destroy(t.Context(), ws, nil, nil)
 		if err == nil || !strings.Contains(err.Error(), "prevent_destroy") || !strings.HasSuffix(err.Error(), "(on main.tf line 2)") {
 			t.Errorf("want the reason and the place, got %v", err)
 		}
@@ -75,7 +73,7 @@ resource "terraform_data" "x" {
 			t.Fatal(err)
 		}
 
-		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err == nil || Began(err) {
+		if _, err := c.Destroy(t.Context(), ws, nil, nil); err == nil || Began(err) {
 			t.Errorf("want a broken module to keep it from beginning, got %v", err)
 		}
 	})

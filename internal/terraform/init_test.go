@@ -146,7 +146,7 @@ func TestNeedsInit(t *testing.T) {
 				t.Errorf("want the plan to need an init for the state, got %v", err)
 			}
 
-			if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); !NeedsInit(err) || !NeedsStateInit(err) {
+			if _, err := c.Destroy(t.Context(), ws, nil, nil); !NeedsInit(err) || !NeedsStateInit(err) {
 				t.Errorf("want the destroy to need an init for the state, got %v", err)
 			}
 

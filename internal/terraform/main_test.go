@@ -92,7 +92,7 @@ func stub(args []string) int {
 		}
 
 		env := []string{"STUB=stubborn", "PATH=" + os.Getenv("PATH")}
-		_, err = c.Destroy(context.Background(), Workspace{Dir: os.TempDir(), Env: env, Log: func(line string) { fmt.Println(line) }}, DestroyOptions{})
+		_, err = c.Destroy(context.Background(), Workspace{Dir: os.TempDir(), Env: env, Log: func(line string) { fmt.Println(line) }}, nil, nil)
 		fmt.Println(err)
 	}
 

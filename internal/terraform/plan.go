@@ -19,9 +19,7 @@ const opPlan = "plan"
 
 // PlanOptions are the options of Plan.
 type PlanOptions struct {
-	// VarFiles are files with variables; later ones take precedence.
-	VarFiles []string
-	// Args are further arguments. They take precedence over VarFiles.
+	// Args are further arguments.
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
@@ -91,18 +89,12 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 
 	changes := res.code == exitChanges
 	switch {
-	case res.code != 0 && !changes,
-		changes && r.summary == nil && hasNoPlan(o.Out, res.stderr), // A Go program that panics ends with the same code.
+	case changes && r.summary == nil && hasNoPlan(o.Out, res.stderr), // A Go program that panics ends with the same code.
 		res.interrupted != nil: // The plan may be incomplete.
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 
-	p := &Plan{File: o.Out, Changes: changes, Drift: r.drift}
-	if r.summary != nil {
-		p.Summary = *r.summary
-	}
-
-	return p, nil
+	return &Plan{File: o.Out, Changes: changes, Summary: r.total(), Drift: r.drift}, nil
 }
 
 // planCommand puts the file and a lock last, so that they take precedence over all other arguments. A
@@ -112,7 +104,6 @@ func planCommand(o PlanOptions) command {
 	if !o.Lock {
 		args = append(args, "-lock=false")
 	}
-	args = append(args, varFileArgs(o.VarFiles)...)
 	args = append(args, o.Args...)
 
 	if o.Lock {

@@ -39,10 +39,10 @@ output "v" { value = var.v }`,
 			t.Fatal(err)
 		}
 
-		plan := func(files ...string) *Plan {
+		plan := func(args ...string) *Plan {
 			t.Helper()
 
-			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), VarFiles: files})
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: args})
 			if err != nil {
 				t.Fatalf("plan: %v", err)
 			}
@@ -60,7 +60,7 @@ output "v" { value = var.v }`,
 			Prior: &State{},
 		}
 
-		got := plan("two.tfvars", "one.tfvars")
+		got := plan("-var-file=two.tfvars", "-var-file=one.tfvars")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("creation: -want, +got:\n%s", diff)
 		}
@@ -81,7 +81,7 @@ output "v" { value = var.v }`,
 		// Nothing has changed.
 		want = &Plan{File: filepath.Join(ws.Dir, "plan"), Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
 
-		got = plan("one.tfvars")
+		got = plan("-var-file=one.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
 			t.Errorf("no change: -want, +got:\n%s", diff)
 		}
@@ -96,7 +96,7 @@ output "v" { value = var.v }`,
 			Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 
-		got = plan("two.tfvars")
+		got = plan("-var-file=two.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
 			t.Errorf("change: -want, +got:\n%s", diff)
 		}

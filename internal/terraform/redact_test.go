@@ -143,7 +143,7 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 			ws.Redact = secrets.Text
 			ws.Log = func(line string) { log = append(log, secrets.Line(line)) }
 
-			_, err = c.Destroy(t.Context(), ws, DestroyOptions{})
+			_, err = c.Destroy(t.Context(), ws, nil, nil)
 			if err == nil || len(log) == 0 {
 				t.Fatalf("want an error and a log, got %v and %q", err, log)
 			}

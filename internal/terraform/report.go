@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 )
 
@@ -111,6 +112,9 @@ func (r *report) add(line []byte) string {
 
 	return m.Message
 }
+
+// total returns the last summary, which counts nothing if there was none.
+func (r *report) total() Summary { return *cmp.Or(r.summary, &Summary{}) }
 
 func (r *report) diagnose(d Diagnostic) {
 	if len(r.diagnostics) < maxDiagnostics {

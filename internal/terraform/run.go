@@ -45,16 +45,6 @@ func (cmd command) environ(ws Workspace) []string {
 	return env
 }
 
-// varFileArgs returns the arguments that name the files with variables.
-func varFileArgs(files []string) []string {
-	args := make([]string, 0, len(files))
-	for _, f := range files {
-		args = append(args, "-var-file="+f)
-	}
-
-	return args
-}
-
 // run runs a command that answers with plain text, and returns that text. It is
 // not logged: a state is full of secrets.
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
@@ -86,11 +76,16 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	return err
 }
 
-// runJSON runs a command that reports in JSON lines, and returns the report. The caller decides
-// which results are failures.
+// runJSON runs a command that reports in JSON lines.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	r := &report{progress: progress}
+
 	res, err := c.runLines(ctx, ws, cmd, r.add)
+	if err == nil && res.failure(cmd) != nil {
+		e := newError(cmd.op, ws, res, r.diagnostics)
+		e.began = r.began
+		err = e
+	}
 
 	return r, res, err
 }

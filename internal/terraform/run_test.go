@@ -22,8 +22,6 @@ const soon = 20 * time.Second
 func TestCommands(t *testing.T) {
 	t.Parallel()
 
-	files := []string{"a", "b"}
-
 	cases := map[string]struct {
 		reason string
 		got    command
@@ -45,9 +43,9 @@ func TestCommands(t *testing.T) {
 			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-out=f"},
 		},
 		"PlanFull": {
-			reason: "the user's arguments win over files and the lock, but not over the path of the plan", op: "plan",
-			got:  planCommand(PlanOptions{Out: "f", VarFiles: files, Args: []string{"-var=x=1", "-lock=true", "-out=g"}}),
-			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-var-file=a", "-var-file=b", "-var=x=1", "-lock=true", "-out=g", "-out=f"},
+			reason: "the arguments win over the lock, but not over the path of the plan", op: "plan",
+			got:  planCommand(PlanOptions{Out: "f", Args: []string{"-var-file=a", "-var=x=1", "-lock=true", "-out=g"}}),
+			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-var-file=a", "-var=x=1", "-lock=true", "-out=g", "-out=f"},
 		},
 		"PlanLocked": {
 			reason: "a plan that takes the lock does so in any case", op: "plan",
@@ -55,19 +53,19 @@ func TestCommands(t *testing.T) {
 			want: []string{"plan", "-json", "-detailed-exitcode", "-input=false", "-lock=false", "-lock=true", "-out=f"},
 		},
 		"ApplySaved": {
-			reason: "a saved plan has its variables already", op: "apply",
-			got:  applyCommand(ApplyOptions{PlanFile: "f", VarFiles: files, Args: []string{"-parallelism=3"}}),
+			reason: "the plan is the last argument", op: "apply",
+			got:  applyCommand(ApplyOptions{PlanFile: "f", Args: []string{"-parallelism=3"}}),
 			want: []string{"apply", "-json", "-input=false", "-parallelism=3", "f"},
 		},
 		"Apply": {
 			reason: "without a saved plan it has to be approved", op: "apply",
-			got:  applyCommand(ApplyOptions{VarFiles: files, Args: []string{"-var=x=1"}}),
-			want: []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var-file=b", "-var=x=1"},
+			got:  applyCommand(ApplyOptions{Args: []string{"-var-file=a", "-var=x=1"}}),
+			want: []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var=x=1"},
 		},
 		"Destroy": {
 			reason: "it is approved, and the user's arguments win", op: "destroy",
-			got:  destroyCommand(DestroyOptions{VarFiles: files, Args: []string{"-target=x"}}),
-			want: []string{"destroy", "-json", "-auto-approve", "-input=false", "-var-file=a", "-var-file=b", "-target=x"},
+			got:  destroyCommand([]string{"-target=x"}),
+			want: []string{"destroy", "-json", "-auto-approve", "-input=false", "-target=x"},
 		},
 		"DeleteWorkspace": {
 			reason: "a name is never a flag", got: deleteWorkspaceCommand("-force"), op: "workspace delete", global: true,
@@ -148,7 +146,7 @@ func TestOverlongLine(t *testing.T) {
 	var got []string
 
 	ws.Log = func(line string) { got = append(got, line) }
-	if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
+	if _, err := c.Destroy(t.Context(), ws, nil, nil); err != nil {
 		t.Fatalf("a line that is too long must not be fatal: %v", err)
 	}
 
@@ -201,7 +199,7 @@ func TestLog(t *testing.T) {
 
 	ws.Log = func(line string) { got = append(got, line) }
 
-	if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
+	if _, err := c.Destroy(t.Context(), ws, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	// Stdout and stderr are two streams: only the order within each is known.
@@ -244,7 +242,7 @@ func TestObserver(t *testing.T) {
 	}})
 	// Only the way in which the runs end matters.
 	_, _ = c.Plan(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), PlanOptions{Out: filepath.Join(t.TempDir(), "plan")})
-	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), DestroyOptions{})
+	_, _ = c.Destroy(t.Context(), stubWorkspace(t, "say", "STUB_CODE=2"), nil, nil)
 	_, _ = c.PullState(t.Context(), stubWorkspace(t, "say"))
 
 	want := []run{{Op: "version"}, {Op: "plan"}, {Op: "destroy", Failed: true}, {Op: "state pull"}}

@@ -35,7 +35,7 @@ func TestInterrupt(t *testing.T) {
 			t.Parallel()
 			c, ctx := findStub(t, Options{}), newEnding(t.Context())
 			s := start(t, stubWorkspace(t, "polite"), func(ws Workspace) error {
-				_, err := c.Destroy(ctx, ws, DestroyOptions{})
+				_, err := c.Destroy(ctx, ws, nil, nil)
 
 				return err
 			})
@@ -125,7 +125,7 @@ func TestStop(t *testing.T) {
 	c := findStub(t, Options{Stop: stop})
 	ws := stubWorkspace(t, "polite")
 	s := start(t, ws, func(ws Workspace) error {
-		_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+		_, err := c.Destroy(t.Context(), ws, nil, nil)
 
 		return err
 	})
@@ -138,7 +138,7 @@ func TestStop(t *testing.T) {
 
 	ws.Log = func(line string) { t.Errorf("a run was started after the stop: %s", line) }
 
-	_, err := c.Destroy(t.Context(), ws, DestroyOptions{})
+	_, err := c.Destroy(t.Context(), ws, nil, nil)
 	if !errors.Is(err, context.Canceled) || err.Error() != "interrupted" {
 		t.Errorf("want a new run to be refused, got %v", err)
 	}
@@ -169,7 +169,7 @@ func TestKillAfterGracePeriod(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 
 	s := start(t, stubWorkspace(t, "stubborn"), func(ws Workspace) error {
-		_, err := c.Destroy(ctx, ws, DestroyOptions{})
+		_, err := c.Destroy(ctx, ws, nil, nil)
 
 		return err
 	})
@@ -290,7 +290,7 @@ func TestInterruptedApply(t *testing.T) {
 			t.Errorf("want no lock to be left, got %q, %v", locks, err)
 		}
 
-		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
+		if _, err := c.Destroy(t.Context(), ws, nil, nil); err != nil {
 			t.Errorf("want the state to be usable at once, got %v", err)
 		}
 	})

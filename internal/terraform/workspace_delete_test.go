@@ -29,7 +29,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			t.Errorf("want a workspace with resources to stay, got %v", err)
 		}
 
-		if _, err := c.Destroy(t.Context(), ws, DestroyOptions{}); err != nil {
+		if _, err := c.Destroy(t.Context(), ws, nil, nil); err != nil {
 			t.Fatalf("destroy: %v", err)
 		}
 
