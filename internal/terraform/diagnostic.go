@@ -133,28 +133,22 @@ type jsonDiagnostic struct {
 	Summary  string `json:"summary"`
 	Detail   string `json:"detail"`
 	Address  string `json:"address"`
-	Range    *struct {
+	Range    struct {
 		Filename string `json:"filename"`
 		Start    struct {
 			Line int `json:"line"`
 		} `json:"start"`
 	} `json:"range"`
-	Snippet *struct {
+	Snippet struct {
 		Context string `json:"context"`
 	} `json:"snippet"`
 }
 
 func (j jsonDiagnostic) diagnostic() Diagnostic {
-	d := Diagnostic{Summary: j.Summary, Detail: j.Detail, Address: j.Address}
-	if j.Range != nil {
-		d.File, d.Line = j.Range.Filename, j.Range.Start.Line
+	return Diagnostic{
+		Summary: j.Summary, Detail: j.Detail, Address: j.Address,
+		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
 	}
-
-	if j.Snippet != nil {
-		d.Context = j.Snippet.Context
-	}
-
-	return d
 }
 
 // The text form of a diagnostic:

@@ -5,7 +5,7 @@
 package terraform
 
 import (
-	"errors"
+	"context"
 	"regexp"
 	"strings"
 	"time"
@@ -55,19 +55,16 @@ func IsInitRace(err error) bool {
 
 // LockOf returns the lock that made IsLocked(err) true. It returns false if the backend does not
 // name the holder.
-func LockOf(err error) (Lock, bool) {
-	e := &Error{}
-	if !errors.As(err, &e) {
-		return Lock{}, false
-	}
-
-	for _, d := range errorsOf(e.Diagnostics) {
-		if l := parseLock(d.Summary + "\n" + d.Detail); d.locked() && l != (Lock{}) {
-			return l, true
+func LockOf(err error) (l Lock, ok bool) {
+	ok = anyError(err, func(_ *Error, d Diagnostic) bool {
+		if d.locked() {
+			l = parseLock(d.Summary + "\n" + d.Detail)
 		}
-	}
 
-	return Lock{}, false
+		return l != (Lock{})
+	})
+
+	return l, ok
 }
 
 func (d Diagnostic) locked() bool {
@@ -98,4 +95,10 @@ func parseLock(text string) Lock {
 	}
 
 	return l
+}
+
+// Unlock removes the lock of the supplied ID from the state of the workspace, regardless of its
+// holder. It fails if that lock does not exist (any more).
+func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string) error {
+	return c.runLogged(ctx, ws, command{op: "force-unlock", args: []string{"force-unlock", "-force", "-no-color", "--", id}, inWorkspace: true})
 }

@@ -5,11 +5,15 @@
 package terraform
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 // exitChanges is the exit code of a plan with -detailed-exitcode that has changes.
@@ -143,4 +147,62 @@ func createPrivate(path string) error {
 	}
 
 	return f.Close()
+}
+
+// A plan file is a zip with two states in it, both in the format of a state file. The state as
+// read has the recorded resources and outputs, but never a lineage and a serial. The refreshed
+// state has these, but its outputs are those of the current configuration.
+const (
+	entryRead      = "tfstate-prev"
+	entryRefreshed = "tfstate"
+)
+
+// readPlanFile returns the state that the plan was made from. It returns nil if that cannot be
+// read for any reason: the format is not a documented interface.
+func readPlanFile(path string) *State {
+	// A program that the module runs during the plan can replace the file.
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+
+	r, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil
+	}
+
+	read, refreshed := stateEntry(r, entryRead), stateEntry(r, entryRefreshed)
+	if read == nil || refreshed == nil {
+		return nil
+	}
+
+	read.Lineage, read.Serial = refreshed.Lineage, refreshed.Serial
+
+	return read
+}
+
+func stateEntry(r *zip.Reader, name string) *State {
+	f, err := r.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+
+	raw, err := io.ReadAll(io.LimitReader(f, maxAnswer+1))
+	if err != nil || len(raw) > maxAnswer {
+		return nil
+	}
+
+	s, err := ParseState(raw)
+	if err != nil {
+		return nil
+	}
+
+	return s
 }

@@ -8,7 +8,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 )
 
 // stateVersion is the version of state files since Terraform 0.12.
@@ -32,7 +34,7 @@ type State struct {
 // PullState reads the state of the workspace. It returns a zero State if there is no state or no
 // workspace. The workspace is not locked.
 func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
-	raw, err := c.run(ctx, ws, pullStateCommand())
+	raw, err := c.run(ctx, ws, command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true})
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +49,6 @@ func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	}
 
 	return s, nil
-}
-
-func pullStateCommand() command {
-	return command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true}
 }
 
 // ParseState parses a state file. An encrypted one is an error.
@@ -100,4 +98,27 @@ func ParseState(raw []byte) (*State, error) {
 // unknown, counts as empty.
 func (s *State) Empty() bool {
 	return s == nil || (s.Resources == 0 && len(s.Outputs) == 0)
+}
+
+// ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a state
+// that it could not save. Nothing else records the resources that the run has just created.
+const ErroredStateFile = "errored.tfstate"
+
+// PushState replaces the state of the workspace with the state in the file at the supplied path. It
+// fails if the workspace has a newer state, or a state of another lineage.
+func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
+	return c.runLogged(ctx, ws, command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true})
+}
+
+// IsNewerState reports whether err is the refusal to replace a state with one that is older, has
+// another lineage, or differs at the same serial.
+func IsNewerState(err error) bool {
+	e := &Error{}
+	if !errors.As(err, &e) {
+		return false
+	}
+
+	said := oneLine(e.Stderr)
+
+	return strings.Contains(said, "cannot import state with") || strings.Contains(said, "cannot overwrite existing state with")
 }
