@@ -248,7 +248,7 @@ func (i *instance) addRunnables(context.Context) error {
 
 // run runs the manager until ctx is done.
 func (i *instance) run(ctx context.Context) error {
-	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path(), "cli-version", i.cli.Version(), "root", i.o.Root)
+	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path, "cli-version", i.cli.Version, "root", i.o.Root)
 
 	// A manager tells its controllers and the drain only after it has waited for all that needs no
 	// leader election, for example a sweep of the disk.

@@ -83,7 +83,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 // pluginCacheRun returns the facts about an init that the plugin cache needs.
 func (r *Runner) pluginCacheRun() plugincache.Run {
 	registry := "registry.terraform.io"
-	if r.CLI.Product() == terraform.OpenTofu {
+	if r.CLI.Product == terraform.OpenTofu {
 		registry = "registry.opentofu.org"
 	}
 

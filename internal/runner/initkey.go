@@ -92,12 +92,12 @@ func (r *Runner) newInitKey() (string, error) {
 		}
 	}
 
-	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path(), origin, workdir.Encode(env))...), nil
+	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path, origin, workdir.Encode(env))...), nil
 }
 
 // initSettings returns the inputs of init that are not files and are the same in every directory.
 func (r *Runner) initSettings() []string {
-	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product()), r.CLI.Version()}
+	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product), r.CLI.Version}
 }
 
 // initEnv returns the environment that the Workspace asks for, without input variables.

@@ -46,9 +46,12 @@ var versionLine = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`)
 // A CLI is a terraform or tofu program. It is safe for concurrent use; runs in the
 // same directory must not overlap.
 type CLI struct {
-	path    string
-	product Product
-	version string
+	// Path of the program, absolute.
+	Path    string
+	Product Product
+	// Version without a leading v.
+	Version string
+
 	options Options
 
 	// changing counts the runs in progress that change infrastructure.
@@ -81,7 +84,7 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.Stop = cmp.Or(o.Stop, context.Background())
-	c := &CLI{path: path, options: o}
+	c := &CLI{Path: path, options: o}
 
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -96,22 +99,13 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 		return nil, fmt.Errorf("%q is neither terraform nor tofu", path)
 	}
 
-	c.product, c.version = Terraform, string(m[2])
+	c.Product, c.Version = Terraform, string(m[2])
 	if string(m[1]) == "OpenTofu" {
-		c.product = OpenTofu
+		c.Product = OpenTofu
 	}
 
 	return c, nil
 }
-
-// Path returns the absolute path of the program.
-func (c *CLI) Path() string { return c.path }
-
-// Product returns the product that the program is.
-func (c *CLI) Product() Product { return c.product }
-
-// Version returns its version, without a leading v.
-func (c *CLI) Version() string { return c.version }
 
 // Changing reports whether an apply or a destroy is in progress.
 func (c *CLI) Changing() bool { return c.changing.Load() > 0 }

@@ -108,12 +108,12 @@ func TestFind(t *testing.T) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
 
-			if diff := cmp.Diff(tc.want, c.Path()); diff != "" {
+			if diff := cmp.Diff(tc.want, c.Path); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if c.Product() != Terraform || c.Version() != "1.2.3-stub" {
-				t.Errorf("%s: got %s %s, the stub says Terraform 1.2.3-stub", tc.reason, c.Product(), c.Version())
+			if c.Product != Terraform || c.Version != "1.2.3-stub" {
+				t.Errorf("%s: got %s %s, the stub says Terraform 1.2.3-stub", tc.reason, c.Product, c.Version)
 			}
 		})
 	}
@@ -122,16 +122,16 @@ func TestFind(t *testing.T) {
 func TestFindReal(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		want := map[string]Product{"TestFindReal/OpenTofu": OpenTofu, "TestFindReal/Terraform": Terraform}[t.Name()]
-		if c.Product() != want {
-			t.Errorf("want product %q, got %q", want, c.Product())
+		if c.Product != want {
+			t.Errorf("want product %q, got %q", want, c.Product)
 		}
 
-		if !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(c.Version()) {
-			t.Errorf("not a version: %q", c.Version())
+		if !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(c.Version) {
+			t.Errorf("not a version: %q", c.Version)
 		}
 
-		if !filepath.IsAbs(c.Path()) {
-			t.Errorf("not absolute: %q", c.Path())
+		if !filepath.IsAbs(c.Path) {
+			t.Errorf("not absolute: %q", c.Path)
 		}
 	})
 }

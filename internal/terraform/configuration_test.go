@@ -30,7 +30,7 @@ func TestConfigurationFile(t *testing.T) {
 				text = `{"output": {"o": {"value": 1}}}`
 			}
 
-			want := base != "" && (c.Product() == OpenTofu || !strings.Contains(name, ".tofu"))
+			want := base != "" && (c.Product == OpenTofu || !strings.Contains(name, ".tofu"))
 			if p := mustPlan(t, c, newWorkspace(t, map[string]string{name: text, "main.tf": "locals {}"})); p.Changes != want {
 				t.Errorf("%s: want it to be read: %t, got %t", name, want, p.Changes)
 			}

@@ -225,7 +225,7 @@ func TestUnlock(t *testing.T) {
 			t.Fatalf("want the state to be locked, got %v", err)
 		}
 		// With this backend, Terraform reports the lock that it wanted instead.
-		if c.Product() == OpenTofu {
+		if c.Product == OpenTofu {
 			since, err := l.Since()
 			if want := time.Date(2020, 1, 2, 3, 4, 5, 678e6, time.UTC); err != nil || !since.Equal(want) {
 				t.Errorf("want the lock to be made at %s, got %s, error: %v", want, since, err)

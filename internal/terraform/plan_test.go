@@ -349,7 +349,7 @@ func TestReadPlanFile(t *testing.T) {
 
 func TestEncryptedPlan(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
-		if c.Product() != OpenTofu {
+		if c.Product != OpenTofu {
 			t.Skip("only OpenTofu encrypts")
 		}
 

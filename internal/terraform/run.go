@@ -127,7 +127,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 		log(string(line))
 	}}
 
-	run := exec.CommandContext(ctx, c.path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
+	run := exec.CommandContext(ctx, c.Path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
 	run.Dir = ws.Dir
 	run.Env = cmd.environ(ws)
 	run.Stdout = stdout
@@ -151,9 +151,9 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
 	case !started:
-		return result{}, fmt.Errorf("cannot start %q in %q: %w", c.path, ws.Dir, err)
+		return result{}, fmt.Errorf("cannot start %q in %q: %w", c.Path, ws.Dir, err)
 	case run.ProcessState == nil:
-		return result{}, fmt.Errorf("cannot wait for %q: %w", c.path, err)
+		return result{}, fmt.Errorf("cannot wait for %q: %w", c.Path, err)
 	}
 
 	stderr.flush()
