@@ -42,10 +42,30 @@ type FirstInits struct {
 // After a failure, all that wait run at the same time. Otherwise a registry that does not answer
 // would block each of them in turn.
 func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, end func(error), err error) {
-	first, end := f.first(ctx, backend)
-	if first == nil {
-		return false, end, nil
+	f.mu.Lock()
+
+	if f.begun == nil {
+		f.begun = lru.New(maxBackends)
 	}
+
+	known, _ := f.begun.Get(backend)
+
+	first, ok := known.(context.Context)
+	if !ok {
+		first, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFirstInit)
+		f.begun.Add(backend, first)
+		f.mu.Unlock()
+
+		return false, func(err error) {
+			if err != nil {
+				f.begun.Remove(backend)
+			}
+
+			cancel()
+		}, nil
+	}
+
+	f.mu.Unlock()
 
 	waited = first.Err() == nil
 
@@ -58,50 +78,20 @@ func (f *FirstInits) begin(ctx context.Context, backend string) (waited bool, en
 	return waited, func(error) {}, err
 }
 
-// first returns the context of the first init with the backend, or nil and the function that ends it
-// if the caller's is the first.
-func (f *FirstInits) first(ctx context.Context, backend string) (context.Context, func(error)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	if f.begun == nil {
-		f.begun = lru.New(maxBackends)
-	}
-
-	known, _ := f.begun.Get(backend)
-	if first, ok := known.(context.Context); ok {
-		return first, nil
-	}
-
-	first, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFirstInit)
-	f.begun.Add(backend, first)
-
-	return nil, func(err error) {
-		if err != nil {
-			f.begun.Remove(backend)
-		}
-
-		cancel()
-	}
-}
-
 // firstInit initializes a directory that is not initialized for these inputs. If it has to wait
 // for another init, it uses the result of that one, if possible.
-func (r *Runner) firstInit(ctx context.Context) (err error) {
-	stoppable, cancel := r.stoppable(ctx)
-	defer cancel()
-
-	waited, end, err := r.FirstInits.begin(stoppable, r.backendKey())
+func (r *Runner) firstInit(ctx context.Context, key string) (err error) {
+	waited, end, err := r.FirstInits.begin(ctx, r.backendKey())
 	if err != nil {
 		return errors.Wrap(err, "cannot initialize")
 	}
 	defer func() { end(err) }()
 
 	if waited {
-		if restored, err := r.restoreInit(); restored || err != nil {
+		if restored, err := r.restoreInit(key); restored || err != nil {
 			return err
 		}
 	}
 
-	return r.init(ctx, terraform.InitOptions{})
+	return r.init(ctx, terraform.InitOptions{}, key)
 }

@@ -180,6 +180,7 @@ mkdir -p "$OLDPWD/.terraform"
 
 			first := &FirstInits{}
 			runners := make([]*Runner, many)
+			keys := make([]string, many)
 			errs := make([]error, many)
 
 			for n := range many {
@@ -188,16 +189,17 @@ mkdir -p "$OLDPWD/.terraform"
 					r.Inputs.module["main.tf"] = workdir.File{Data: []byte(tc.module(n))}
 				})
 
-				if restored, err := r.restoreInit(); restored || err != nil {
+				key, restored, err := restore(r)
+				if restored || err != nil {
 					t.Fatalf("want no result of an earlier init, got %t, %v", restored, err)
 				}
 
-				runners[n] = r
+				runners[n], keys[n] = r, key
 			}
 
 			var wg sync.WaitGroup
 			for n, r := range runners {
-				wg.Go(func() { errs[n] = r.firstInit(t.Context()) })
+				wg.Go(func() { errs[n] = r.firstInit(t.Context(), keys[n]) })
 			}
 
 			wg.Wait()

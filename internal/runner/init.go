@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -26,8 +25,9 @@ const (
 	privatePlugins = ".crossplane-plugins"
 )
 
-// init initializes the directory, even if it is initialized already.
-func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
+// init initializes the directory, even if it is initialized already. It keeps the result for other
+// directories under the supplied key, unless that is empty.
+func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) error {
 	o.Args = r.Inputs.parameters.InitArgs
 	if r.Inputs.backend {
 		o.BackendConfigFile = filepath.Join(r.run.Dir, backendFile)
@@ -39,10 +39,6 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 			return err
 		}
 	}
-
-	// Another instance may be downloading a provider, and the wait for it may take long.
-	ctx, cancel := r.stoppable(ctx)
-	defer cancel()
 
 	err := plugincache.Init(ctx, r.pluginCacheRun(), func(env []string) error {
 		target := *r.run
@@ -75,7 +71,9 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions) error {
 		return nil
 	}
 
-	r.storeInit()
+	if key != "" {
+		_ = r.InitCache.Store(key, r.Dir.Path(), r.run.Dir) // Without it, the others run init.
+	}
 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
@@ -124,57 +122,35 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	}
 }
 
-// initAgain initializes a directory that was initialized for other inputs. The kept result is
-// removed, because a run has failed with it. The result of this init is not kept: it depends on the
-// earlier one.
+// initAgain initializes a directory that was initialized for other inputs. The result of this init is
+// not kept: it depends on the earlier one.
 func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
-	if r.initKey != "" {
-		_ = r.InitCache.Forget(r.initKey)
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.Stop, cancel)()
 
-	r.initKey = ""
-
-	// Init would refuse to change the backend of a result that was copied from another directory, for
-	// example. No run has added anything to it yet.
-	if r.restored {
-		r.restored = false
+	// A run has failed with this result. Init would refuse to change its backend, for example. No run has
+	// added anything to it here yet.
+	if r.restoredKey != "" {
+		_ = r.InitCache.Forget(r.restoredKey)
+		r.restoredKey = ""
 
 		if err := os.RemoveAll(filepath.Join(r.run.Dir, dataDir)); err != nil {
 			return errors.Wrap(err, "cannot remove what init left elsewhere")
 		}
 	}
 
-	return r.init(ctx, o)
+	return r.init(ctx, o, "")
 }
 
-// restoreInit copies the result of the same init in another directory, if there is one.
+// restoreInit copies the result of an init with the same key in another directory, if there is one.
 // It returns whether the directory is initialized.
-func (r *Runner) restoreInit() (bool, error) {
-	if !initcache.Fresh(r.run.Dir) || r.needsOwnInit() {
+func (r *Runner) restoreInit(key string) (bool, error) {
+	if key == "" || !r.InitCache.Restore(key, r.run.Dir) {
 		return false, nil
 	}
 
-	key, err := r.newInitKey()
-	if err != nil || key == "" {
-		return false, err
-	}
-
-	r.initKey = key
-
-	if !r.InitCache.Restore(key, r.run.Dir) {
-		return false, nil
-	}
-
-	r.restored = true
+	r.restoredKey = key
 
 	return true, r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
-}
-
-// storeInit keeps the result of init for other directories. If that fails, they run init.
-func (r *Runner) storeInit() {
-	if r.initKey != "" {
-		_ = r.InitCache.Store(r.initKey, r.Dir.Path(), r.run.Dir)
-	}
-
-	r.initKey = ""
 }

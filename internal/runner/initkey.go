@@ -7,6 +7,7 @@ package runner
 import (
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -56,17 +58,16 @@ var initVariable = regexp.MustCompile(`^(?:GIT_|AWS_|GOOGLE_|TF_HTTP_|TF_ENCRYPT
 // settings that decide where providers and modules come from, and the environment that the
 // Workspace asks for, which has credentials of backends and of module sources. Workspaces that
 // differ only in input variables share the result. If init depends on a variable after all, the next
-// run asks for init. The key is empty if init depends on something that is not read here.
+// run asks for init. The key is empty if the result must not be shared: init ran here before, or
+// depends on something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
+	if !initcache.Fresh(r.run.Dir) || r.needsOwnInit() {
+		return "", nil
+	}
+
 	var variables []string
-
-	for _, path := range r.varFiles {
-		rel, err := filepath.Rel(r.Dir.Path(), path)
-		if err != nil {
-			return "", err
-		}
-
-		variables = append(variables, filepath.ToSlash(rel))
+	for _, name := range r.varFiles {
+		variables = append(variables, path.Join(r.Inputs.parameters.Entrypoint, name))
 	}
 
 	files, err := r.Dir.Files(variables...)

@@ -68,13 +68,9 @@ func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Run
 		change(r)
 	}
 
-	path, names, err := r.writeInputs()
+	path, err := r.writeInputs()
 	if err != nil {
 		t.Fatal(err)
-	}
-
-	for _, name := range names {
-		r.varFiles = append(r.varFiles, filepath.Join(path, name))
 	}
 
 	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: r.env(path)}
@@ -168,15 +164,18 @@ func TestInitKey(t *testing.T) {
 			p := newPlace(t)
 			first := p.newRunner(t, "11111111-1111-4111-8111-111111111111", nil)
 
-			if restored, err := first.restoreInit(); restored || err != nil {
-				t.Fatalf("restoreInit() in the first directory: want false, got %t and error %v", restored, err)
+			key, restored, err := restore(first)
+			if restored || err != nil {
+				t.Fatalf("restoreInit(...) in the first directory: want false, got %t and error %v", restored, err)
 			}
 
 			if err := os.Mkdir(filepath.Join(first.run.Dir, dataDir), 0o700); err != nil {
 				t.Fatal(err)
 			}
 
-			first.storeInit()
+			if err := first.InitCache.Store(key, first.Dir.Path(), first.run.Dir); err != nil {
+				t.Fatal(err)
+			}
 
 			if tc.inPlace != nil {
 				tc.change = tc.inPlace(t, p)
@@ -184,12 +183,22 @@ func TestInitKey(t *testing.T) {
 
 			second := p.newRunner(t, "22222222-2222-4222-8222-222222222222", tc.change)
 
-			got, err := second.restoreInit()
+			_, got, err := restore(second)
 			if got != tc.want || err != nil {
-				t.Errorf("\n%s\nrestoreInit(): want %t, got %t and error %v", tc.reason, tc.want, got, err)
+				t.Errorf("\n%s\nrestoreInit(...): want %t, got %t and error %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}
+}
+
+// restore the result of an earlier init, as prepareDir does.
+func restore(r *Runner) (key string, restored bool, err error) {
+	key, err = r.newInitKey()
+	if err == nil {
+		restored, err = r.restoreInit(key)
+	}
+
+	return key, restored, err
 }
 
 // otherCLI makes the Runner use a CLI with this name, product and version.
@@ -225,16 +234,12 @@ func TestOddFiles(t *testing.T) {
 			r := p.newRunner(t, "11111111-1111-4111-8111-111111111111", change)
 
 			if err := wait.Within(wait.Soon, func() {
-				_, err := r.restoreInit()
-				if want := name == "Configuration"; want != (err != nil) {
-					t.Errorf("restoreInit(): want an error: %t, got %v", want, err)
+				key, err := r.newInitKey()
+				if want := name == "Configuration"; key != "" || want != (err != nil) {
+					t.Errorf("newInitKey(): want none and an error: %t, got %q and %v", want, key, err)
 				}
 			}); err != nil {
 				t.Fatal(err)
-			}
-
-			if r.initKey != "" {
-				t.Errorf("the key of its result: want none, got %q", r.initKey)
 			}
 		})
 	}
@@ -246,8 +251,8 @@ func TestOddFiles(t *testing.T) {
 		}
 
 		if err := wait.Within(wait.Soon, func() {
-			if _, err := r.declared(r.Dir.Path()); err != nil {
-				t.Errorf("declared(...): want the other declarations, got %v", err)
+			if _, err := r.declared(); err != nil {
+				t.Errorf("declared(): want the other declarations, got %v", err)
 			}
 		}); err != nil {
 			t.Error(err)
@@ -296,11 +301,12 @@ func TestUpgrade(t *testing.T) {
 				t.Errorf("\n%s\nneedsOwnInit(): want %t, got %t", tc.reason, tc.want, got)
 			}
 
-			if _, err := r.restoreInit(); err != nil {
+			key, err := r.newInitKey()
+			if err != nil {
 				t.Fatal(err)
 			}
 
-			if got := r.initKey == ""; got != tc.want {
+			if got := key == ""; got != tc.want {
 				t.Errorf("\n%s\nits result is not shared: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

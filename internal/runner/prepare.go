@@ -28,9 +28,6 @@ func (r *Runner) fetch(ctx context.Context) error {
 		return nil
 	}
 
-	ctx, cancel := r.stoppable(ctx)
-	defer cancel()
-
 	source, err := r.Fetcher.Ensure(ctx, module.Request{
 		Parameters:     r.Inputs.parameters,
 		Namespace:      r.Namespace,
@@ -50,17 +47,6 @@ func (r *Runner) fetch(ctx context.Context) error {
 	r.source = source
 
 	return nil
-}
-
-// stoppable returns a context that also ends with the lifetime of all runs.
-func (r *Runner) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	forget := context.AfterFunc(r.Stop, cancel)
-
-	return ctx, func() {
-		forget()
-		cancel()
-	}
 }
 
 // write writes the inputs to the directory.
@@ -87,14 +73,9 @@ func (r *Runner) write(ctx context.Context) error {
 		r.Inputs.parameters.Entrypoint = dir
 	}
 
-	path, names, err := r.writeInputs()
+	path, err := r.writeInputs()
 	if err != nil {
 		return err
-	}
-
-	r.varFiles = nil
-	for _, name := range names {
-		r.varFiles = append(r.varFiles, filepath.Join(path, name))
 	}
 
 	env, err := r.withGitCredentials(r.env(path), path)
@@ -107,10 +88,10 @@ func (r *Runner) write(ctx context.Context) error {
 	return nil
 }
 
-// writeInputs writes the inputs. It returns the path that the commands run in, and the names of the
-// files of variables there.
-func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
-	files, varFiles := r.Inputs.all(), r.Inputs.varFiles
+// writeInputs writes the inputs, and returns the path that the commands run in.
+func (r *Runner) writeInputs() (path string, err error) {
+	files := r.Inputs.all()
+	r.varFiles = r.Inputs.varFiles
 	name := filepath.Join(r.Inputs.parameters.Entrypoint, varsFile)
 
 	// Files that are written in the second step are recorded in the first. Otherwise each poll
@@ -121,54 +102,51 @@ func (r *Runner) writeInputs() (path string, varFiles []string, err error) {
 	}
 
 	if err := r.Dir.Sync(files, later...); err != nil {
-		return "", nil, errors.Wrap(err, "cannot write module")
+		return "", errors.Wrap(err, "cannot write module")
 	}
 
 	dir, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 
 	path = filepath.Join(r.Dir.Path(), dir)
 
 	if len(later) == 0 {
-		return path, varFiles, nil
+		return path, nil
 	}
 
 	// The type of a value depends on the variable that the module, which is now on disk, declares.
-	declared, err := r.declared(path)
+	declared, err := r.declared()
 	if err != nil {
-		return "", nil, errors.Wrap(err, "cannot read variables of module")
+		return "", errors.Wrap(err, "cannot read variables of module")
 	}
 
 	data, err := vars.Render(declared, r.Inputs.parameters.Vars)
 	if err != nil {
 		r.Inputs.incomplete = errors.Wrap(err, "cannot use spec.forProvider.vars")
 
-		return path, varFiles, nil
+		return path, nil
 	}
 
 	files[name] = workdir.File{Data: data, Secret: true}
 
-	// It goes first, so that all other files take precedence.
-	return path, slices.Insert(slices.Clone(varFiles), 0, varsFile), errors.Wrap(r.Dir.Sync(files), "cannot write variables")
+	// All other files take precedence.
+	r.varFiles = append([]string{varsFile}, r.varFiles...)
+
+	return path, errors.Wrap(r.Dir.Sync(files), "cannot write variables")
 }
 
-// declared returns the variables that the module in the directory at path declares.
-func (r *Runner) declared(path string) (vars.Declarations, error) {
+// declared returns the variables that the module declares.
+func (r *Runner) declared() (vars.Declarations, error) {
 	root, err := os.OpenRoot(r.Dir.Path())
 	if err != nil {
 		return vars.Declarations{}, err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	rel, err := filepath.Rel(r.Dir.Path(), path)
-	if err != nil {
-		return vars.Declarations{}, err
-	}
-
 	// Files of the module may be links to its files outside of the entrypoint.
-	dir, err := fs.Sub(regular.FS(root, terraform.MaxFile), filepath.ToSlash(rel))
+	dir, err := fs.Sub(regular.FS(root, terraform.MaxFile), r.Inputs.parameters.Entrypoint)
 	if err != nil {
 		return vars.Declarations{}, err
 	}
@@ -178,7 +156,7 @@ func (r *Runner) declared(path string) (vars.Declarations, error) {
 
 // declaresEphemeral says whether the module is known to declare an ephemeral variable.
 func (r *Runner) declaresEphemeral() bool {
-	declared, err := r.declared(r.run.Dir)
+	declared, err := r.declared()
 
 	return err == nil && declared.Ephemeral
 }

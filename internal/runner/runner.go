@@ -34,8 +34,7 @@ type Options struct {
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
 
-	// Stop is the lifetime of all runs. When it ends, fetches end, too, regardless of the context
-	// of a call.
+	// Stop is the lifetime of all runs. When it ends, so do fetches and the wait for another init.
 	Stop context.Context //nolint:containedctx // See above.
 }
 
@@ -79,22 +78,18 @@ type Runner struct {
 	stateOnly, inStateDir bool
 
 	// Set by write: the address that the module was fetched from, the function that ends the use of the
-	// directory and the state, what the commands run in, and the absolute paths of the files of
-	// variables.
+	// directory and the state, what the commands run in, and the names of the files of variables there.
 	source   string
 	done     func()
 	run      *terraform.Workspace
 	varFiles []string
 
-	// initKey is the key of the result of init in the InitCache. It is empty if init ran here before,
-	// or has to run.
-	initKey string
+	// restoredKey is the key in the InitCache of the result of init that was copied from another
+	// directory, if it was.
+	restoredKey string
 
 	// notSaved says that the last plan was not saved.
 	notSaved bool
-
-	// restored says that the result of init was copied from another directory.
-	restored bool
 }
 
 // New returns a Runner. It does not read or write anything yet.
@@ -126,24 +121,33 @@ func (r *Runner) Prepare(ctx context.Context) error {
 }
 
 func (r *Runner) prepareDir(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.Stop, cancel)()
+
 	if err := r.write(ctx); err != nil {
 		return err
 	}
 
 	// Only the result of init for the module is recorded.
 	if r.inStateDir {
-		return r.init(ctx, terraform.InitOptions{})
+		return r.init(ctx, terraform.InitOptions{}, "")
 	}
 
 	if r.Dir.Initialized(r.Inputs.parameters.Entrypoint) == r.initDigest() {
 		return nil
 	}
 
-	if restored, err := r.restoreInit(); restored || err != nil {
+	key, err := r.newInitKey()
+	if err != nil {
 		return err
 	}
 
-	return r.firstInit(ctx)
+	if restored, err := r.restoreInit(key); restored || err != nil {
+		return err
+	}
+
+	return r.firstInit(ctx, key)
 }
 
 // LeaveOutModule makes the Runner leave out the module, so that the state can be reached although
@@ -158,7 +162,6 @@ func (r *Runner) LeaveOutModule() bool {
 		return false
 	}
 
-	r.initKey = ""
 	r.Inputs.module = map[string]workdir.File{}
 	r.Inputs.varFiles = nil
 	r.Inputs.parameters.Vars = nil

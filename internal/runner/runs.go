@@ -91,8 +91,8 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 // withVarFiles puts the files of variables in front of the arguments, which take precedence.
 func (r *Runner) withVarFiles(args []string) []string {
 	var all []string
-	for _, path := range r.varFiles {
-		all = append(all, "-var-file="+path)
+	for _, name := range r.varFiles {
+		all = append(all, "-var-file="+filepath.Join(r.run.Dir, name))
 	}
 
 	return append(all, args...)
