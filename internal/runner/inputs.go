@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,9 +17,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
-	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -78,39 +79,104 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		in.backend = true
 	}
 
-	env, err := vars.Env(ctx, kube, p.Env)
+	fromEnv, err := in.addEnv(ctx, keyref.NewReader(kube))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot resolve variables")
-	}
-
-	for _, v := range env {
-		in.env = append(in.env, v.Name+"="+v.Value)
-
-		if v.Secret {
-			secrets = append(secrets, []byte(v.Value))
-		}
 	}
 
 	if err := in.checkArgs(); err != nil {
 		return nil, err
 	}
 
-	varFiles, err := vars.Files(ctx, kube, p)
+	fromFiles, err := in.addVarFiles(ctx, keyref.NewReader(kube))
 	in.incomplete = errors.Wrap(err, "cannot resolve variables")
+	in.secrets = redact.New(slices.Concat(secrets, fromEnv, fromFiles)...)
 
-	for n, f := range varFiles {
-		name := varFileName(n, f.JSON)
-		in.config[name] = workdir.File{Data: f.Data, Secret: true}
-		in.varFiles = append(in.varFiles, name)
+	return in, nil
+}
 
-		if f.Secret {
-			secrets = append(secrets, f.Data)
+// addEnv resolves the environment variables, in their order, and returns the secrets in them. A value
+// that is not empty takes precedence over a ConfigMap, and a ConfigMap over a Secret. Without any of
+// them the variable is empty.
+func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets [][]byte, err error) {
+	for _, v := range in.parameters.Env {
+		data := []byte(v.Value)
+
+		switch {
+		case v.Value != "":
+		case v.ConfigMapKeyReference != nil:
+			ref := v.ConfigMapKeyReference
+			data, err = values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
+		case v.SecretKeyReference != nil:
+			ref := v.SecretKeyReference
+			data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
+			secrets = append(secrets, data)
+		}
+
+		if err != nil {
+			return nil, errors.Wrapf(err, "environment variable %q", v.Name)
+		}
+
+		in.env = append(in.env, v.Name+"="+string(data))
+	}
+
+	return secrets, nil
+}
+
+// addVarFiles resolves the files of variables, in the order in which the CLI reads them, and returns
+// those that are secret: varFiles, then varmap, which takes precedence. It adds all of them or none.
+func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secrets [][]byte, err error) {
+	var names []string
+
+	files := map[string]workdir.File{}
+	add := func(data []byte, json bool) {
+		name := varFileName(len(names), json)
+		files[name] = workdir.File{Data: data, Secret: true}
+		names = append(names, name)
+	}
+
+	for i, f := range in.parameters.VarFiles {
+		data, err := readVarFile(ctx, values, f)
+		if err != nil {
+			return nil, errors.Wrapf(err, "varFiles[%d]", i)
+		}
+
+		add(data, ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON)
+
+		if f.Source == commonv1beta1.VarFileSourceSecretKey {
+			secrets = append(secrets, data)
 		}
 	}
 
-	in.secrets = redact.New(secrets...)
+	if m := in.parameters.VarMap; m != nil && len(m.Raw) > 0 {
+		add(m.Raw, true)
+	}
 
-	return in, nil
+	maps.Copy(in.config, files)
+	in.varFiles = names
+
+	return secrets, nil
+}
+
+func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.VarFile) ([]byte, error) {
+	switch f.Source {
+	case commonv1beta1.VarFileSourceConfigMapKey:
+		ref := f.ConfigMapKeyReference
+		if ref == nil {
+			return nil, errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
+		}
+
+		return values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
+	case commonv1beta1.VarFileSourceSecretKey:
+		ref := f.SecretKeyReference
+		if ref == nil {
+			return nil, errors.New("source is SecretKey, but secretKeyRef is not set")
+		}
+
+		return values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
+	default:
+		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
+	}
 }
 
 // Secrets among the inputs, which must not be shown.
@@ -123,15 +189,13 @@ func (in *Inputs) gitCredentials() []byte { return in.config[gitCredentialsFile]
 // for example, but no false negatives.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 
+// configuredBackend returns the type of the backend in the configuration, or nothing.
+func (in *Inputs) configuredBackend() string { return module.Backend(in.config[configurationFile].Data) }
+
 // stateAnywhere says whether the state can be reached from any directory: the configuration says
 // where it is, and it is not on this disk.
 func (in *Inputs) stateAnywhere() bool {
-	f, ok := in.config[configurationFile]
-	if !ok {
-		return false
-	}
-
-	backend := module.Backend(f.Data)
+	backend := in.configuredBackend()
 
 	return backend != "" && backend != "local"
 }
@@ -145,7 +209,7 @@ func (in *Inputs) stateWithoutModule() bool {
 		return false
 	}
 
-	if f, ok := in.config[configurationFile]; ok && module.Backend(f.Data) != "" {
+	if in.configuredBackend() != "" {
 		return true
 	}
 

@@ -70,8 +70,8 @@ func arrows() []arrow {
 		{
 			from: "internal/runner",
 			to: []string{
-				"apis/common/...", "internal/environ", "internal/initcache", "internal/module", "internal/plugincache", "internal/redact",
-				"internal/regular", "internal/terraform", "internal/vars", "internal/workdir",
+				"apis/common/...", "internal/environ", "internal/initcache", "internal/keyref", "internal/module", "internal/plugincache",
+				"internal/redact", "internal/regular", "internal/terraform", "internal/vars", "internal/workdir",
 			},
 			why: "it runs the CLI for one Workspace, and another package decides on the results",
 		},
@@ -170,8 +170,8 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/vars",
-			to:   []string{"apis/common/...", "internal/keyref", "internal/terraform"},
-			why:  "it serves both scopes: references have got their namespaces before",
+			to:   []string{"apis/common/...", "internal/terraform"},
+			why:  "it converts values and does not know where they come from",
 		},
 		{
 			from:  "internal/terraform",
