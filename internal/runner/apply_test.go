@@ -156,8 +156,8 @@ func TestApply(t *testing.T) {
 			got, err := r.Apply(t.Context(), plan, again, nil)
 			expectError(t, tc.reason, tc.err, err)
 
-			if taken := errors.Is(err, StateTakenError{}); taken != tc.taken {
-				t.Errorf("\n%s\na StateTakenError: want %t, got error %v", tc.reason, tc.taken, err)
+			if taken := errors.Is(err, ErrStateTaken); taken != tc.taken {
+				t.Errorf("\n%s\nErrStateTaken: want %t, got error %v", tc.reason, tc.taken, err)
 			}
 
 			var want *terraform.Applied

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -205,8 +207,8 @@ func TestFetch(t *testing.T) {
 			err := callState(t.Context(), r)
 			expectError(t, tc.reason, tc.err, err)
 
-			if IsUnprepared(err) != (err != nil) {
-				t.Errorf("\n%s\nIsUnprepared(%v): got false", tc.reason, err)
+			if errors.As(err, &UnpreparedError{}) != (err != nil) {
+				t.Errorf("\n%s\n%v is no UnpreparedError", tc.reason, err)
 			}
 
 			want := ""

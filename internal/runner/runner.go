@@ -203,13 +203,10 @@ func RemoveSecrets(dir *workdir.Dir) error {
 }
 
 // An UnpreparedError is the failure to prepare a directory or a backend for a plan.
-type UnpreparedError struct{ error }
+type UnpreparedError struct{ Cause error }
 
-// NewUnpreparedError returns an UnpreparedError with the supplied cause.
-func NewUnpreparedError(err error) UnpreparedError { return UnpreparedError{error: err} }
+// Error returns the text of the cause.
+func (e UnpreparedError) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.
-func (e UnpreparedError) Unwrap() error { return e.error }
-
-// IsUnprepared says whether an error is an UnpreparedError.
-func IsUnprepared(err error) bool { return errors.As(err, &UnpreparedError{}) }
+func (e UnpreparedError) Unwrap() error { return e.Cause }

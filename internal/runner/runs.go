@@ -13,6 +13,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
+// ErrStateTaken is the refusal to apply a plan for an empty state that is not empty any more.
+var ErrStateTaken = errors.New("cannot apply: another process has created the state meanwhile")
+
 // Plan makes a plan, with a lock on the state or without. It always has a state: the one that it was
 // made from or, if the plan file does not show it, one that is read afterwards.
 func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
@@ -63,7 +66,7 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 		// Another process has made the state in the meantime. The next observation finds out its
 		// owner.
 		if created && !p.Prior.Empty() {
-			return nil, StateTakenError{}
+			return nil, ErrStateTaken
 		}
 
 		if err := again(p.Prior); err != nil {
@@ -157,13 +160,4 @@ func (r *Runner) DeleteWorkspace(ctx context.Context) error {
 	return r.withInit(ctx, func() error {
 		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run), "cannot delete Terraform workspace")
 	})
-}
-
-// A StateTakenError is the refusal to apply a plan for an empty state, because another process has
-// created a state in the meantime.
-type StateTakenError struct{}
-
-// Error returns the message.
-func (StateTakenError) Error() string {
-	return "cannot apply: another process has created the state meanwhile"
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
@@ -169,8 +171,8 @@ func TestRuns(t *testing.T) {
 			err := tc.call(t.Context(), r)
 			expectError(t, tc.reason, tc.err, err)
 
-			if got := IsUnprepared(err); got != tc.unprepared {
-				t.Errorf("\n%s\nIsUnprepared(%v): want %t, got %t", tc.reason, err, tc.unprepared, got)
+			if got := errors.As(err, &UnpreparedError{}); got != tc.unprepared {
+				t.Errorf("\n%s\n%v is an UnpreparedError: want %t, got %t", tc.reason, err, tc.unprepared, got)
 			}
 
 			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {

@@ -101,7 +101,7 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 func (e *external) checkNoState(ctx context.Context) error {
 	s, err := e.runner.State(ctx)
 	if err == nil && s.Lineage != "" {
-		err = runner.StateTakenError{}
+		err = runner.ErrStateTaken
 	}
 
 	return err
@@ -111,7 +111,7 @@ func (e *external) checkNoState(ctx context.Context) error {
 // state was locked or has changed, another process is about to write to it, and what that process
 // creates does not belong to this Workspace.
 func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
-	if !terraform.IsLocked(err) && !errors.As(err, &runner.StateTakenError{}) && !e.createdNothing(ctx, err) {
+	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !e.createdNothing(ctx, err) {
 		return
 	}
 

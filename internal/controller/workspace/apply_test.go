@@ -132,7 +132,7 @@ func TestCreate(t *testing.T) {
 		},
 		"Taken": {
 			reason: "Another process was faster.",
-			change: func(r *attempt) { r.runner.applyErr = runner.StateTakenError{} },
+			change: func(r *attempt) { r.runner.applyErr = runner.ErrStateTaken },
 			want:   outcome{ran: []string{"apply"}, err: "another process has created the state", ready: xpv2.ReasonCreating},
 		},
 		"Replaced": {

@@ -74,7 +74,7 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 // which it returns, there is nothing to disconnect.
 func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
 	e.observation, e.failure = e.observe(ctx, ws)
-	if !runner.IsUnprepared(e.failure) {
+	if !errors.As(e.failure, &runner.UnpreparedError{}) {
 		return nil
 	}
 

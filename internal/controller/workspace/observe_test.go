@@ -272,7 +272,7 @@ func TestObserveUnprepared(t *testing.T) {
 	t.Parallel()
 
 	r := newAttempt(t, with(owner))
-	r.runner.planErr = errors.Wrap(runner.NewUnpreparedError(errors.New("no such registry: sesame-sesame")), "cannot initialize")
+	r.runner.planErr = errors.Wrap(runner.UnpreparedError{Cause: errors.New("no such registry: sesame-sesame")}, "cannot initialize")
 	r.runner.closeErr = errors.New("disk full")
 
 	err := r.observeInConnect(t.Context(), r.ws)
