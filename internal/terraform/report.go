@@ -80,7 +80,7 @@ type jsonOutput struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// add takes one line and returns its text for people. A line that is not a message is text
+// add takes one line and returns its text for people. A line that is no message is text
 // itself.
 func (r *report) add(line []byte) string {
 	var m message
@@ -110,7 +110,7 @@ func (r *report) add(line []byte) string {
 		r.diagnose(Diagnostic{Summary: m.Message})
 	}
 
-	return m.Message
+	return cmp.Or(m.Message, string(line))
 }
 
 // total returns the last summary, which counts nothing if there was none.

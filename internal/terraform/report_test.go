@@ -35,8 +35,8 @@ func TestReport(t *testing.T) {
 		},
 		"NotJSON": {
 			reason: "a line that is not a message is text",
-			lines:  "panic: oh\n[]\n",
-			want:   want{Text: []string{"panic: oh", "[]"}},
+			lines:  "panic: oh\n[]\n{\"a\":1}\n",
+			want:   want{Text: []string{"panic: oh", "[]", `{"a":1}`}},
 		},
 		"UnknownType": {
 			reason: "messages of unknown types are text only",

@@ -66,21 +66,24 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 	return answer.text.Bytes(), nil
 }
 
-// runLogged runs a command whose plain text is for people only.
+// runLogged runs a command whose output is for people only. Plain text passes through a report.
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
-	res, err := c.runLines(ctx, ws, cmd, func(line []byte) string { return string(line) })
-	if err == nil && res.code != 0 {
-		err = newError(cmd.op, ws, res, nil)
-	}
+	_, _, err := c.runJSON(ctx, ws, cmd, nil)
 
 	return err
 }
 
-// runJSON runs a command that reports in JSON lines.
+// runJSON runs a command that reports in JSON lines, and logs the text of each line.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	r := &report{progress: progress}
 
-	res, err := c.runLines(ctx, ws, cmd, r.add)
+	log := ws.logger()
+	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(r.add(line)) }}
+
+	res, err := c.execute(ctx, ws, cmd, stdout, log)
+
+	stdout.flush()
+
 	if err == nil && res.failure(cmd) != nil {
 		e := newError(cmd.op, ws, res, r.diagnostics)
 		e.began = r.began
@@ -88,17 +91,6 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	}
 
 	return r, res, err
-}
-
-// runLines runs a command and logs the text of each line of its output.
-func (c *CLI) runLines(ctx context.Context, ws Workspace, cmd command, text func(line []byte) string) (result, error) {
-	log := ws.logger()
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(text(line)) }}
-	res, err := c.execute(ctx, ws, cmd, stdout, log)
-
-	stdout.flush()
-
-	return res, err
 }
 
 // A result says how a run ended.
@@ -239,20 +231,16 @@ type lineWriter struct {
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			w.append(p)
+	for line := range bytes.Lines(p) {
+		text, ended := bytes.CutSuffix(line, []byte("\n"))
+		w.append(text)
 
-			return n, nil
+		if ended {
+			w.end()
 		}
-
-		w.append(p[:i])
-		w.end()
-
-		p = p[i+1:]
 	}
+
+	return len(p), nil
 }
 
 func (w *lineWriter) append(p []byte) {
