@@ -186,18 +186,14 @@ func (r *Runner) Close() error {
 // RemoveSecrets removes the plan, which has secrets in it, all secret inputs, and what only an
 // interrupted init needs, from a working directory. If one cannot be removed, the others are.
 func RemoveSecrets(dir *workdir.Dir) error {
-	// A run can leave anything in place of the plan, such as a directory.
-	plan := os.RemoveAll(filepath.Join(dir.Path(), planFile))
-
-	// Init stores the configuration of a backend in its data.
-	stateOnly := os.RemoveAll(filepath.Join(dir.Path(), stateOnlyDir))
-
-	plugins := os.RemoveAll(filepath.Join(dir.Path(), privatePlugins))
+	remove := func(name, what string) error {
+		return errors.Wrap(os.RemoveAll(filepath.Join(dir.Path(), name)), "cannot remove "+what)
+	}
 
 	return errors.Join(
-		errors.Wrap(plan, "cannot remove plan"),
-		errors.Wrap(plugins, "cannot remove the private plugin cache of an earlier init"),
-		errors.Wrap(stateOnly, "cannot remove directory without module"),
+		remove(planFile, "plan"), // A run can leave anything in its place, such as a directory.
+		remove(privatePlugins, "the private plugin cache of an earlier init"),
+		remove(stateOnlyDir, "directory without module"), // Init stores the configuration of a backend in it.
 		errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets"),
 	)
 }
