@@ -6,8 +6,9 @@ package terraform
 
 import (
 	"context"
+	"flag"
+	"io"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
@@ -67,30 +68,22 @@ func AppliesSavedPlan(args []string, env ...string) bool {
 }
 
 // onlyHow reports whether the arguments change only the way in which the plan is applied, not the
-// plan.
+// plan. It parses them as the CLI does.
 func onlyHow(args []string) bool {
-	switches := []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"}
-	settings := []string{"lock-timeout", "parallelism"}
+	accept := func(string) error { return nil }
 
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") {
-			return false
-		}
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
 
-		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[i][1:], "-"), "=")
-		switch {
-		case slices.Contains(switches, name):
-		case !slices.Contains(settings, name):
-			return false
-		case !hasValue:
-			i++ // The value is the next argument.
-			if i == len(args) {
-				return false
-			}
-		}
+	for _, name := range []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"} {
+		flags.BoolFunc(name, "", accept)
 	}
 
-	return true
+	for _, name := range []string{"lock-timeout", "parallelism"} {
+		flags.Func(name, "", accept)
+	}
+
+	return flags.Parse(args) == nil && flags.NArg() == 0 && !slices.Contains(args, "--")
 }
 
 const opDestroy = "destroy"

@@ -61,25 +61,17 @@ func (d Diagnostic) says(texts ...string) bool {
 	})
 }
 
-// redacted returns the diagnostic without secrets.
-func (d Diagnostic) redacted(redact func(string) string) Diagnostic {
+// forPeople returns the diagnostic without secrets, and without the path of the workspace.
+func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
-		*text = redact(*text)
+		*text = ws.redacted(*text)
 	}
 
-	return d
-}
-
-// relativeTo returns the diagnostic without the path of dir.
-func (d Diagnostic) relativeTo(dir string) Diagnostic {
-	if dir == "" || dir == "/" {
-		return d
+	if prefix := strings.TrimSuffix(ws.Dir, "/") + "/"; prefix != "/" {
+		d.Summary = strings.ReplaceAll(d.Summary, prefix, "")
+		d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
+		d.File = strings.TrimPrefix(d.File, prefix)
 	}
-
-	prefix := strings.TrimSuffix(dir, "/") + "/"
-	d.Summary = strings.ReplaceAll(d.Summary, prefix, "")
-	d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
-	d.File = strings.TrimPrefix(d.File, prefix)
 
 	return d
 }

@@ -56,7 +56,7 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 	}
 
 	for i, d := range shown {
-		shown[i] = d.redacted(ws.redacted).relativeTo(ws.Dir)
+		shown[i] = d.forPeople(ws)
 	}
 
 	e.said = cmp.Or(describe(errorsOf(shown)), truncate(lastLines(stderr), maxMessage))
