@@ -17,8 +17,7 @@ const opApply = "apply"
 
 // ApplyOptions are the options of Apply.
 type ApplyOptions struct {
-	// PlanFile is the saved plan to apply. Without one, Apply makes its own plan. Args and the
-	// environment must be valid with it: see AppliesSavedPlan.
+	// PlanFile is the saved plan to apply. Without one, Apply makes its own. See AppliesSavedPlan.
 	PlanFile string
 	// Args are further arguments. A saved plan has its own variables.
 	Args []string
@@ -30,12 +29,12 @@ type ApplyOptions struct {
 type Applied struct {
 	Summary
 
-	// Outputs of the root module, except null ones. Sensitive ones have no Value: PullState has
-	// it. Outputs is nil if the CLI did not print them.
+	// Outputs of the root module, except null ones, and without sensitive values. It is nil if the CLI did
+	// not print them.
 	Outputs map[string]Output
 }
 
-// Apply applies the saved plan. If there is none, it makes and applies one in the same run.
+// Apply applies the saved plan, or makes and applies one in the same run.
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
 	r, _, err := c.runJSON(ctx, ws, applyCommand(o), o.Progress)
 	if err != nil {

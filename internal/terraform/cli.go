@@ -35,16 +35,13 @@ const (
 
 const defaultGrace = 25 * time.Second
 
-// versionTimeout limits the run that asks a program for its version. Only a program that is
-// neither terraform nor tofu reaches it.
+// versionTimeout is reached only by a program that is neither terraform nor tofu.
 const versionTimeout = time.Minute
 
-// versionLine is the first line of `version` of both products. The -json form of the answer does
-// not name the product.
+// versionLine is the first line of `version`. The -json form of the answer does not name the product.
 var versionLine = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`)
 
-// A CLI is a terraform or tofu program. It is safe for concurrent use; runs in the
-// same directory must not overlap.
+// A CLI is a terraform or tofu program. It is safe for concurrent use, but not in one directory.
 type CLI struct {
 	// Path of the program, absolute.
 	Path    string
@@ -60,12 +57,11 @@ type CLI struct {
 
 // Options of a CLI. The zero value is ready for use.
 type Options struct {
-	// Grace is the time that an interrupted run may take to save its state and release its lock
-	// before it is killed. It is defaultGrace if it is 0.
+	// Grace is the time in which an interrupted run may save its state and release its lock before it is
+	// killed, defaultGrace if 0.
 	Grace time.Duration
 
-	// Stop interrupts every run, and refuses new ones, once it is done, in addition to the context of
-	// the run itself. It may be nil.
+	// Stop interrupts every run, and refuses new ones, once it is done. It may be nil.
 	Stop context.Context //nolint:containedctx // See above.
 
 	// Observe, if not nil, is called after every run, with the subcommand, the duration and the error.
@@ -74,8 +70,7 @@ type Options struct {
 }
 
 // Find returns the CLI with the supplied name: a program on PATH or an absolute path. Without a name
-// it is terraform or else tofu. Find asks the program for its version, and refuses one that is
-// neither product.
+// it is terraform or else tofu. A program that is neither is an error.
 func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 	path, err := locate(name)
 	if err != nil {

@@ -30,13 +30,11 @@ const (
 	maxLines = 50_000
 )
 
-// MaxFile is the size in bytes of the largest file of a module that is to be parsed. The parser needs
-// hundreds of bytes for each byte.
+// MaxFile limits files that are to be parsed. The parser needs hundreds of bytes for each byte.
 const MaxFile = 2 * regular.MiB
 
-// ConfigurationFile says whether one of the CLIs reads the file of the supplied name, which has no
-// directory, as a part of a module. It also returns the name without its extension. The CLIs ignore
-// hidden files, and the backup files of editors.
+// ConfigurationFile says whether one of the CLIs reads the file of the supplied name as a part of a
+// module, and returns the name without its extension. The CLIs ignore hidden and backup files.
 func ConfigurationFile(name string) (base string, ok bool) {
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
 		return "", false

@@ -18,13 +18,10 @@ import (
 type Diagnostic struct {
 	Summary string
 	Detail  string
-	// Address of the resource instance that it is about.
-	Address string
-	// File, relative to the root module, and Line that it is about.
-	File string
-	Line int
-	// Context is the block that the line is in: resource "aws_vpc" "main".
-	Context string
+	Address string // Of the resource instance.
+	File    string // Relative to the root module.
+	Line    int
+	Context string // The block that the line is in: resource "aws_vpc" "main".
 }
 
 // String returns the diagnostic as one line.
@@ -76,7 +73,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	return d
 }
 
-// preamble is the text with which both CLIs introduce the errors of an init.
+// preamble introduces the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
 // errorsOf returns the diagnostics of a run, each once, in a stable order: the CLI processes objects
@@ -161,8 +158,7 @@ var (
 	box        = regexp.MustCompile(`^[╷╵│] ?`)
 )
 
-// parseText returns the errors in the stderr of a run without -json. Not every subcommand of every
-// version has -json.
+// parseText returns the errors in the stderr of a run without -json.
 func parseText(text string) []Diagnostic {
 	var (
 		ds    []Diagnostic
@@ -233,7 +229,7 @@ func paragraph(lines []string) (first, rest []string) {
 	return lines, nil
 }
 
-// color matches escape sequences that change the color of a terminal.
+// color matches the escape sequences of colors.
 var color = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // oneLine returns text as one line of valid UTF-8, with single spaces.

@@ -26,13 +26,12 @@ const (
 
 // An Error is a run that failed. It matches the error of the context that interrupted it, if any.
 type Error struct {
-	// Op is the subcommand: init, plan, apply, destroy, "state pull", "state push",
-	// "workspace delete", force-unlock, version.
+	// Op is the subcommand, such as apply or "state pull".
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, and the end of the standard error output. They may contain
-	// secrets, so only this program may read them. Error returns the text for people.
+	// Diagnostics in the order of the run, and the end of its stderr. Unlike the text of Error, they may
+	// contain secrets.
 	Diagnostics []Diagnostic
 	Stderr      string
 
@@ -42,8 +41,7 @@ type Error struct {
 	interrupted error  // The error of the context.
 }
 
-// newError returns the error of a run in ws that reported the diagnostics, or wrote
-// them to stderr.
+// newError returns the error of a run that reported the diagnostics, or wrote them to stderr.
 func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error {
 	e := &Error{Op: op, ExitCode: res.code, Diagnostics: reported, Stderr: res.stderr, status: res.status, interrupted: res.interrupted}
 
@@ -64,8 +62,7 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 	return e
 }
 
-// Error returns one line with the diagnostics of the CLI, for a condition: no longer than about
-// 1000 bytes, and the same for the same failure.
+// Error returns one line for a condition: about maxMessage at most, and the same for the same failure.
 func (e *Error) Error() string {
 	if e.interrupted == nil {
 		return cmp.Or(e.said, fmt.Sprintf("%s ended with %s", e.Op, e.status))
@@ -90,7 +87,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
 
-// describe returns the first diagnostics as one line, and the number of the others.
+// describe returns one line with the first diagnostics and the number of the others.
 func describe(ds []Diagnostic) string {
 	named := make([]string, 0, maxNamed)
 	for _, d := range ds[:min(len(ds), maxNamed)] {
@@ -137,9 +134,8 @@ func truncate(text string, n int) string {
 	return text[:n] + ellipsis
 }
 
-// NeedsInit reports whether err is the refusal of a CLI to use a directory that was not
-// initialized for its current configuration. The remedy is Init, with the option State if
-// NeedsStateInit.
+// NeedsInit reports whether err is the refusal to use a directory that was not initialized for its
+// configuration. The remedy is Init, with the option State if NeedsStateInit.
 func NeedsInit(err error) bool {
 	return NeedsStateInit(err) || anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says(
@@ -154,24 +150,23 @@ func NeedsInit(err error) bool {
 	})
 }
 
-// NeedsStateInit reports whether err says that a provider is missing which only the state needs, for
-// resources that are no longer in the configuration. See InitOptions.State.
+// NeedsStateInit reports whether a provider is missing that only the state needs, for resources that are
+// no longer in the configuration.
 func NeedsStateInit(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op != opInit && d.says("This state requires provider", "unavailable provider")
 	})
 }
 
-// IsBackendChange reports whether err is the refusal to initialize a directory that was
-// initialized with another backend, because the state there would be left behind.
+// IsBackendChange reports whether err is the refusal to initialize a directory that has another backend,
+// because the state there would be left behind.
 func IsBackendChange(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op == opInit && d.says("Backend configuration changed")
 	})
 }
 
-// IsStalePlan reports whether err is the refusal to apply a saved plan because the state has
-// changed since. The remedy is a new plan.
+// IsStalePlan reports whether err is the refusal to apply a plan because the state has changed since.
 func IsStalePlan(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
 		return d.rank() == rankNothing && d.says("Saved plan is stale", "Saved plan does not match the given state")
@@ -186,19 +181,17 @@ func Began(err error) bool {
 	return errors.As(err, &e) && e.began
 }
 
-// LacksWorkspaces reports whether err is the answer of a backend that supports only the workspace
-// named default.
+// LacksWorkspaces reports whether err says that the backend has only DefaultWorkspace.
 func LacksWorkspaces(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("workspaces not supported") })
 }
 
-// CannotLoadState reports whether err is the error of a run that could not load the state, for
-// example because the backend refuses the credentials.
+// CannotLoadState reports whether the state could not be loaded. The credentials may be wrong, for example.
 func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }
 
-// IsStateUnsaved reports whether err is the error of an apply or destroy that could not save the state.
+// IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })
 }

@@ -14,16 +14,14 @@ type InitOptions struct {
 	BackendConfigFile string
 	// Args are further arguments.
 	Args []string
-	// State makes Init read the state of the workspace, and install the providers of its
-	// resources. OpenTofu then requires that the workspace exists.
+	// State makes Init install the providers of the resources in the state, too. OpenTofu then requires
+	// that the workspace exists.
 	State bool
-	// Reconfigure makes Init ignore the backend for which the directory was initialized before.
-	// The content of that backend does not change.
+	// Reconfigure makes Init ignore the earlier backend of the directory, which does not change.
 	Reconfigure bool
 }
 
-// Init initializes the directory: backend, modules, providers. It does so without a
-// workspace, so that the result fits any workspace.
+// Init initializes the directory: backend, modules, providers. The result fits any workspace.
 func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
 	ws.forgetSelection()
 

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A Lock is the information that the holder of a state lock wrote into it. Any field may
-// be empty.
+// A Lock is what the holder of a state lock wrote into it. Any field may be empty.
 type Lock struct {
 	ID        string
 	Operation string // OperationTypeApply, for example.
@@ -20,7 +19,7 @@ type Lock struct {
 	Created   string // As written by the holder.
 }
 
-// Host returns the host of the holder of the lock. It is empty if the host is not known.
+// Host returns the host of the holder, if it is known.
 func (l Lock) Host() string {
 	_, host, _ := strings.Cut(l.Who, "@")
 
@@ -37,8 +36,7 @@ func (l Lock) Since() (time.Time, error) {
 // backend makes an empty state first. Such a lock protects no change.
 func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.Operation == "init" }
 
-// IsLocked reports whether err is the refusal to work with a state that another run has
-// locked.
+// IsLocked reports whether err is the refusal to use a state that another run has locked.
 func IsLocked(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
 }
@@ -53,8 +51,7 @@ func IsInitRace(err error) bool {
 	})
 }
 
-// LockOf returns the lock that made IsLocked(err) true. It returns false if the backend does not
-// name the holder.
+// LockOf returns the lock that made IsLocked(err) true, if the backend says whose it is.
 func LockOf(err error) (l Lock, ok bool) {
 	ok = anyError(err, func(_ *Error, d Diagnostic) bool {
 		if d.locked() {
@@ -81,7 +78,6 @@ func (d Diagnostic) locked() bool {
 // lockField matches a line of the lock information, which all backends print in the same form.
 var lockField = regexp.MustCompile(`^\s*(ID|Operation|Who|Created):\s+(.*)$`)
 
-// parseLock returns the lock that is described in text.
 func parseLock(text string) Lock {
 	var l Lock
 
@@ -97,8 +93,7 @@ func parseLock(text string) Lock {
 	return l
 }
 
-// Unlock removes the lock of the supplied ID from the state of the workspace, regardless of its
-// holder. It fails if that lock does not exist (any more).
+// Unlock removes the lock of the supplied ID, regardless of its holder. Without such a lock it fails.
 func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string) error {
 	return c.runLogged(ctx, ws, command{op: "force-unlock", args: []string{"force-unlock", "-force", "-no-color", "--", id}, inWorkspace: true})
 }

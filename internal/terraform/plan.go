@@ -27,23 +27,22 @@ type PlanOptions struct {
 	Args []string
 	// Lock the state while the plan is made.
 	Lock bool
-	// Out is the absolute path of the file for the plan. An existing file is replaced. A backend that
-	// makes plans elsewhere may not save them.
+	// Out is the absolute path of the file for the plan. An existing file is replaced.
 	Out string
 }
 
 // A Plan holds the changes that make the infrastructure match the configuration.
 type Plan struct {
-	// File is the saved plan, for Apply. It contains secrets, and the caller must remove it. It is empty
-	// if the plan was made elsewhere, by a backend that does not save plans.
+	// File is the saved plan, which contains secrets: the caller must remove it. It is empty if the backend
+	// makes plans elsewhere and does not save them.
 	File string
 	// Changes says whether there is anything to apply, even if only an output.
 	Changes bool
 	Summary Summary
 	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
-	// Prior is the state that the plan was made from, as PullState would have returned it. It is nil if
-	// the plan does not contain it, for example because OpenTofu encrypts plans, or is not saved.
+	// Prior is the state that the plan was made from, as PullState returns it. It is nil if the plan is not
+	// saved, or encrypted, for example.
 	Prior *State
 }
 
@@ -60,8 +59,7 @@ func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	return c.plan(ctx, ws, o)
 }
 
-// cannotSavePlan reports whether err is the answer of a backend that makes plans elsewhere, and does
-// not save them: remote, and cloud before Terraform 1.6.
+// cannotSavePlan reports whether the backend does not save plans: remote, and cloud before Terraform 1.6.
 func cannotSavePlan(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Saving a generated plan is currently not supported") })
 }
@@ -121,8 +119,7 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: args, inWorkspace: true}
 }
 
-// hasNoPlan says whether a run without a summary has made no plan. A plan that was made elsewhere has no
-// summary, and perhaps no file.
+// hasNoPlan says whether a run without a summary has made no plan. A plan that was made elsewhere has none.
 func hasNoPlan(out, stderr string) bool {
 	if out == "" {
 		return strings.Contains(stderr, "goroutine ")
@@ -134,8 +131,7 @@ func hasNoPlan(out, stderr string) bool {
 }
 
 // createPrivate creates an empty file that only its owner can read, in place of what a module may
-// have there, such as a link. The CLI would create a file that all users can read, but writes into an
-// existing one.
+// have there, such as a link. The CLI writes into it. It would create one that all users can read.
 func createPrivate(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -10,14 +10,12 @@ import (
 	"encoding/json"
 )
 
-// maxDiagnostics is the number of errors of a run that are kept.
-const maxDiagnostics = 100
+const (
+	maxDiagnostics = 100     // The number of errors of a run that are kept.
+	levelError     = "error" // The level of a message, or the severity of a diagnostic, that made the run fail.
+)
 
-// levelError is the level of a message, or the severity of a diagnostic, that made the run fail.
-const levelError = "error"
-
-// A Summary counts the planned changes of a plan, or the changes of an apply or a
-// destroy.
+// A Summary counts the changes that are planned, or that an apply or a destroy has made.
 type Summary struct {
 	Add     int `json:"add"`
 	Change  int `json:"change"`
@@ -27,22 +25,19 @@ type Summary struct {
 
 // A Progress is the progress of a run with one resource instance.
 type Progress struct {
-	// Event is the type of the message, such as apply_start, apply_complete and apply_errored.
-	Event   string
+	Event   string // Such as apply_start, apply_complete and apply_errored.
 	Address string
-	// Action is the action as the CLI names it: create, update, delete, read.
-	Action string
+	Action  string // Create, update, delete, read.
 }
 
 // An Output is one output value of the root module.
 type Output struct {
-	// Value as compact JSON, with all digits of numbers. It is nil if the CLI did not print it:
-	// apply omits sensitive values.
+	// Value as compact JSON, with all digits of numbers. An apply omits sensitive values.
 	Value     json.RawMessage
 	Sensitive bool
 }
 
-// A report is the output of a run in JSON lines. The zero value is ready for use.
+// A report is the output of a run in JSON lines.
 type report struct {
 	progress func(Progress) // May be nil.
 
@@ -80,8 +75,7 @@ type jsonOutput struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// add takes one line and returns its text for people. A line that is no message is text
-// itself.
+// add takes one line and returns its text for people. A line that is no message is text itself.
 func (r *report) add(line []byte) string {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -113,7 +107,7 @@ func (r *report) add(line []byte) string {
 	return cmp.Or(m.Message, string(line))
 }
 
-// total returns the last summary, which counts nothing if there was none.
+// total returns the last summary, or a zero one.
 func (r *report) total() Summary { return *cmp.Or(r.summary, &Summary{}) }
 
 func (r *report) diagnose(d Diagnostic) {
@@ -122,8 +116,7 @@ func (r *report) diagnose(d Diagnostic) {
 	}
 }
 
-// applied returns the outputs, or nil if they are those of a plan: these have an
-// action instead of a type.
+// applied returns the outputs, or nil if they are those of a plan: these have no type.
 func applied(in map[string]jsonOutput) map[string]Output {
 	for _, o := range in {
 		if len(o.Type) == 0 {
@@ -134,8 +127,7 @@ func applied(in map[string]jsonOutput) map[string]Output {
 	return outputs(in)
 }
 
-// outputs returns the values in a form that does not depend on their source: states are indented,
-// messages are not.
+// outputs returns the values in one form: states are indented, messages are not.
 func outputs(in map[string]jsonOutput) map[string]Output {
 	out := make(map[string]Output, len(in))
 

@@ -27,15 +27,14 @@ const (
 	maxAnswer = 256 << 20 // A state.
 )
 
-// A command describes one run. Functions that return one have no other effect.
+// A command describes one run.
 type command struct {
 	op          string   // Its name in errors.
 	args        []string // Without the program.
 	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
 }
 
-// environ returns the environment of the command in ws. It is never nil, which os/exec would take for
-// the environment of this process.
+// environ is never nil, which os/exec would take for the environment of this process.
 func (cmd command) environ(ws Workspace) []string {
 	env := append([]string{}, ws.Env...)
 	if cmd.inWorkspace {
@@ -45,8 +44,7 @@ func (cmd command) environ(ws Workspace) []string {
 	return env
 }
 
-// run runs a command that answers with plain text, and returns that text. It is
-// not logged: a state is full of secrets.
+// run returns the output of a command. It is not logged: a state is full of secrets.
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
 	answer := &limitedBuffer{max: maxAnswer}
 
@@ -175,8 +173,8 @@ func (r result) failure(cmd command) error {
 	}
 }
 
-// logger returns a function that logs the lines of a text that are not empty, without secrets. It is
-// safe for use by several goroutines. Text that nobody reads is not searched for secrets.
+// logger returns a function that logs the lines of a text that are not empty, without secrets. stdout and
+// stderr call it concurrently. Text that nobody reads is not searched for secrets.
 func (ws Workspace) logger() func(text string) {
 	if ws.Log == nil {
 		return func(string) {}
@@ -198,11 +196,9 @@ func (ws Workspace) logger() func(text string) {
 	}
 }
 
-// A limitedBuffer keeps up to max bytes that are written to it. It accepts more, because a
-// refusal would stop the writer, and records that there was more.
+// A limitedBuffer keeps up to max bytes, and records that there were more: an error would stop the writer.
 type limitedBuffer struct {
-	// It is not embedded: io.Copy, with which os/exec reads the output of a process, would call its
-	// ReadFrom, which has no limit.
+	// It is not embedded: os/exec would call its ReadFrom, which has no limit.
 	text bytes.Buffer
 
 	max      int
@@ -219,11 +215,10 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// A lineWriter calls line for every line that is written to it, without its line break. The bytes
-// are valid during the call only. A line longer than max bytes is dropped. Flush passes on a last
-// line without a line break.
+// A lineWriter calls line for every line that is written to it, without its line break. A line longer than
+// max bytes is dropped.
 type lineWriter struct {
-	line func([]byte)
+	line func([]byte) // The bytes are valid during the call only.
 	max  int
 
 	partial []byte

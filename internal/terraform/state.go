@@ -16,23 +16,17 @@ import (
 // stateVersion is the version of state files since Terraform 0.12.
 const stateVersion = 4
 
-// A State is the recorded infrastructure of a workspace. The zero value is the state of a
-// workspace that has none.
+// A State is the recorded infrastructure of a workspace. The zero value means that there is none.
 type State struct {
-	// Lineage is set when a state is first written, and never changes.
-	Lineage string
-	// Serial grows with every change.
-	Serial uint64
-	// Resources counts resource instances, data sources included.
-	Resources int
-	// Managed counts those that are not data sources.
-	Managed int
+	Lineage   string // Set when a state is first written, and never changed.
+	Serial    uint64 // Grows with every change.
+	Resources int    // Instances, data sources included.
+	Managed   int    // Instances, without data sources.
 	// Outputs of the root module, except null ones, with the values of sensitive ones.
 	Outputs map[string]Output
 }
 
-// PullState reads the state of the workspace. It returns a zero State if there is no state or no
-// workspace. The workspace is not locked.
+// PullState reads the state of the workspace, without a lock. It is zero if there is none.
 func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
 	raw, err := c.run(ctx, ws, command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true})
 	if err != nil {
@@ -94,18 +88,16 @@ func ParseState(raw []byte) (*State, error) {
 	return s, nil
 }
 
-// Empty reports whether the state has neither resources nor outputs. A nil state, which is
-// unknown, counts as empty.
+// Empty reports whether the state is nil, or has neither resources nor outputs.
 func (s *State) Empty() bool {
 	return s == nil || (s.Resources == 0 && len(s.Outputs) == 0)
 }
 
-// ErroredStateFile is the file, in the directory of the root module, in which a CLI leaves a state
-// that it could not save. Nothing else records the resources that the run has just created.
+// ErroredStateFile is the file, beside the root module, in which a CLI leaves a state that it could not
+// save. Nothing else records the resources that the run has just created.
 const ErroredStateFile = "errored.tfstate"
 
-// PushState replaces the state of the workspace with the state in the file at the supplied path. It
-// fails if the workspace has a newer state, or a state of another lineage.
+// PushState replaces the state of the workspace with the one in the file, unless IsNewerState.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
 	return c.runLogged(ctx, ws, command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true})
 }

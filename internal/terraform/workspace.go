@@ -20,14 +20,10 @@ const DefaultWorkspace = "default"
 
 // A Workspace is a root module directory and a named Terraform workspace, with what a run needs.
 type Workspace struct {
-	// Dir is the absolute path of the root module.
-	Dir string
-	// Name of the Terraform workspace, DefaultWorkspace if empty. It need not exist.
-	Name string
-	// Env is the complete environment of a run, as KEY=VALUE. See Environ.
-	Env []string
-	// Log, if not nil, gets the output of a run, line by line, in the form for people. During one
-	// run it is never called by two goroutines at the same time.
+	Dir  string   // The absolute path of the root module.
+	Name string   // Of the Terraform workspace, DefaultWorkspace if empty. It need not exist.
+	Env  []string // The complete environment, as KEY=VALUE. See Environ.
+	// Log, if not nil, gets each line of output for people. One run makes no concurrent calls.
 	Log func(line string)
 	// Redact, if not nil, hides secrets in the output of a run, before the output is cut,
 	// collapsed or split into lines. It must ignore white space.
@@ -45,9 +41,8 @@ func (ws Workspace) redacted(text string) string {
 
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 
-// forgetSelection drops the workspace that was selected in this directory with `workspace
-// select`: the selection would apply to runs without TF_WORKSPACE, and a selected workspace
-// cannot be deleted. If it cannot be dropped, the next run reports the error.
+// forgetSelection drops the selection of a workspace in this directory: it would apply to runs without
+// TF_WORKSPACE, and a selected workspace cannot be deleted. The next run reports a failure.
 func (ws Workspace) forgetSelection() {
 	// A Root is necessary, because the module decides where .terraform points to.
 	root, err := os.OpenRoot(ws.Dir)
@@ -59,14 +54,11 @@ func (ws Workspace) forgetSelection() {
 	_ = root.Remove(".terraform/environment")
 }
 
-// Environ returns the environment of a run: base, then variables with which the CLI neither asks
+// Environ returns the environment of a run, sorted: base, then variables with which the CLI neither asks
 // for input nor checks for new versions, then extra. The last value of a variable takes precedence.
-// Each variable is there once, and the result is sorted.
 //
-// Variables that would change the state or the files of a run (TF_WORKSPACE, TF_DATA_DIR) are left
-// out. base is the environment of this process. Its operator sets the rest, such as proxies, TF_LOG,
-// TF_PLUGIN_CACHE_DIR, and TF_CLI_ARGS and similar variables: the CLI puts those before the
-// arguments of the run, which therefore take precedence.
+// Variables that would change the state or the files of a run are left out. The operator of this process
+// sets the rest, such as proxies and TF_LOG. The arguments of a run take precedence over TF_CLI_ARGS.
 func Environ(base []string, extra ...string) []string {
 	env := map[string]string{}
 
@@ -82,8 +74,8 @@ func Environ(base []string, extra ...string) []string {
 	return slices.Sorted(maps.Values(env))
 }
 
-// DeleteWorkspace deletes the workspace, which must have no resources, and its state. It succeeds if
-// the workspace does not or cannot exist, and if it is the default one, which always exists.
+// DeleteWorkspace deletes the workspace, which must have no resources, and its state. It does nothing if
+// the workspace does not or cannot exist, or is the default one, which always exists.
 func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	if ws.name() == DefaultWorkspace {
 		return nil
@@ -99,20 +91,17 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 	return err
 }
 
-// deleteWorkspaceCommand does not run in the workspace: the CLI does not delete its current
-// workspace.
+// deleteWorkspaceCommand does not run in the workspace: the CLI does not delete its current one.
 func deleteWorkspaceCommand(name string) command {
 	return command{op: "workspace delete", args: []string{"workspace", "delete", "-no-color", "--", name}}
 }
 
-// IsNotEmpty reports whether err is the refusal to delete a workspace because there are
-// resources in its state.
+// IsNotEmpty reports whether err is the refusal to delete a workspace with resources.
 func IsNotEmpty(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Workspace is not empty") })
 }
 
-// noWorkspace reports whether the CLI, asked to delete a workspace, says that there is none.
-// Terraform prints that without the form of a diagnostic.
+// noWorkspace reports whether a workspace to delete does not exist. Terraform prints no diagnostic.
 func noWorkspace(err error, name string) bool {
 	e := &Error{}
 	if !errors.As(err, &e) || e.interrupted != nil {
