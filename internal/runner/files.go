@@ -9,17 +9,10 @@ import "fmt"
 // Names of files that the provider writes beside a module. Users may refer to them, so they must
 // not change.
 const (
-	// configurationFile holds spec.configuration of the ProviderConfig.
-	configurationFile = "crossplane-provider-config.tf"
-
-	// backendFile holds spec.backendFile of the ProviderConfig.
-	backendFile = "crossplane.remote.tfbackend"
-
-	// cliConfigFile is the credentials file that configures the CLI itself.
-	cliConfigFile = ".terraformrc"
-
-	// gitCredentialsFile is the credentials file that git reads.
-	gitCredentialsFile = ".git-credentials"
+	configurationFile  = "crossplane-provider-config.tf" // spec.configuration of the ProviderConfig.
+	backendFile        = "crossplane.remote.tfbackend"   // spec.backendFile of the ProviderConfig.
+	cliConfigFile      = ".terraformrc"                  // The credentials file that configures the CLI.
+	gitCredentialsFile = ".git-credentials"              // The credentials file that git reads.
 
 	// varsFile holds spec.forProvider.vars. Every process on the node can read arguments. With
 	// TF_LOG=info the CLI logs TF_CLI_ARGS_plan and similar variables, and a CLI that a provisioner
@@ -32,7 +25,6 @@ const (
 	// stateOnlyDir is a directory without the module, from which the state can be reached.
 	stateOnlyDir = "crossplane-provider-terraform-state"
 
-	// planFile is written by plan for apply.
 	planFile = ".crossplane.tfplan"
 )
 

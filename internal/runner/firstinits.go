@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// maxBackends is the number of backends whose first init is remembered. Each key takes about 200
-// bytes, and each change of a credential makes another one.
+// maxBackends is the number of backends whose first init is remembered, with about 200 bytes each. Each
+// change of a credential makes another one.
 const maxBackends = 1000
 
 // maxFirstInit is much longer than a backend needs to make an empty state. A first init that takes
@@ -28,16 +28,13 @@ const maxFirstInit = 30 * time.Second
 // they are first read, and lock it during that time: another init fails then. The zero value is
 // ready for use. It is safe for concurrent use.
 type FirstInits struct {
-	mu sync.Mutex
-
-	// begun has a context for each backend, which is done when the first init has ended, or after
-	// maxFirstInit.
-	begun *lru.Cache
+	mu    sync.Mutex
+	begun *lru.Cache // Contexts by backend, which are done with the first init, or after maxFirstInit.
 }
 
-// begin waits until the first init with the supplied backend has ended, or has taken maxFirstInit. If
-// there was none that succeeded, the caller's is the first, and begin does not wait. It says whether
-// it has waited. The caller calls end with the result of its init.
+// begin waits, and says so, until the first init with the supplied backend has ended, or has taken
+// maxFirstInit. If none has succeeded or runs, the caller's is the first, and begin does not wait. The
+// caller calls end with the result of its init.
 //
 // After a failure, all that wait run at the same time. Otherwise a registry that does not answer
 // would block each of them in turn.

@@ -78,7 +78,6 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
-// pluginCacheRun returns the facts about an init that the plugin cache needs.
 func (r *Runner) pluginCacheRun() plugincache.Run {
 	registry := "registry.terraform.io"
 	if r.CLI.Product == terraform.OpenTofu {
@@ -143,8 +142,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 	return r.init(ctx, o, "")
 }
 
-// restoreInit copies the result of an init with the same key in another directory, if there is one.
-// It returns whether the directory is initialized.
+// restoreInit copies the result of an init with this key from another directory, and says whether there is one.
 func (r *Runner) restoreInit(key string) (bool, error) {
 	if key == "" || !r.InitCache.Restore(key, r.run.Dir) {
 		return false, nil

@@ -25,8 +25,7 @@ import (
 // maxNamedFile limits files that arguments of init name. Those that configure a backend are smaller.
 const maxNamedFile = regular.MiB
 
-// needsOwnInit says whether the result of init in another directory must not be used: init checks
-// for newer versions, or downloads the module itself.
+// needsOwnInit says whether init checks for newer versions, or downloads the module itself.
 func (r *Runner) needsOwnInit() bool {
 	return slices.ContainsFunc(r.initWords(), func(word string) bool {
 		return strings.Contains(word, "-upgrade") || strings.Contains(word, "-from-module")
@@ -38,9 +37,8 @@ func (r *Runner) initWords() []string {
 	return slices.Concat(r.Inputs.parameters.InitArgs, environ.Args(r.run.Env, "init"))
 }
 
-// initDigest returns a digest of the inputs of init whose change plan does not report. The module
-// is not part of it: when its providers, modules or backend change, plan fails and asks for init.
-// Other changes of the module need no init.
+// initDigest returns a digest of the inputs of init whose change plan does not report. When providers,
+// modules or the backend of the module change, plan asks for init.
 func (r *Runner) initDigest() string {
 	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile, cliConfigFile), r.initSettings()...)
 }
@@ -55,11 +53,10 @@ func (r *Runner) backendKey() string {
 var initVariable = regexp.MustCompile(`^(?:GIT_|AWS_|GOOGLE_|TF_HTTP_|TF_ENCRYPTION=)`)
 
 // newInitKey returns a digest of everything that init depends on: all files that it may read, the
-// settings that decide where providers and modules come from, and the environment that the
-// Workspace asks for, which has credentials of backends and of module sources. Workspaces that
-// differ only in input variables share the result. If init depends on a variable after all, the next
-// run asks for init. The key is empty if the result must not be shared: init ran here before, or
-// depends on something that is not read here.
+// settings that decide where providers and modules come from, and the environment of the Workspace, which
+// has credentials. Workspaces that differ only in input variables share the result. If init depends on a
+// variable after all, the next run asks for init. The key is empty if the result must not be shared: init
+// ran here before, or depends on something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
 	if !initcache.Fresh(r.run.Dir) || r.needsOwnInit() {
 		return "", nil
@@ -114,8 +111,8 @@ func (in *Inputs) configFiles(names ...string) map[string]workdir.File {
 	return files
 }
 
-// addNamedFiles adds the files that arguments of init name, such as a backend configuration. They may
-// be anywhere on this machine. known is false if one of them is not read, such as a pipe.
+// addNamedFiles adds the files that arguments of init name, anywhere on this machine. known is false if one
+// of them is not read, such as a pipe.
 func (r *Runner) addNamedFiles(files map[string]workdir.File) (known bool) {
 	for _, word := range r.initWords() {
 		name := word

@@ -25,16 +25,11 @@ import (
 
 // Inputs are all data that the runs of a Workspace depend on, except the CLI itself.
 type Inputs struct {
-	// parameters of the Workspace, with a clean entrypoint.
-	parameters commonv1beta1.WorkspaceParameters
+	parameters commonv1beta1.WorkspaceParameters // With a clean entrypoint.
 
-	// module has the files of the module, by their names relative to the directory of the Workspace.
-	// config has the files that are written beside the module, by their names in its entrypoint.
-	module, config map[string]workdir.File
-
-	// varFiles are names of files of variables, relative to the directory that the CLI runs in.
-	// Later files take precedence.
-	varFiles []string
+	module   map[string]workdir.File // By names relative to the directory of the Workspace.
+	config   map[string]workdir.File // Files beside the module, by names in its entrypoint.
+	varFiles []string                // Names in config of files of variables. Later ones take precedence.
 
 	// backend says that there is a partial backend configuration. Credentials may have a file of
 	// that name, too.
@@ -182,15 +177,15 @@ func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.Var
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
 
-// gitCredentials returns the credentials file of git, or nil.
 func (in *Inputs) gitCredentials() []byte { return in.config[gitCredentialsFile].Data }
 
-// mentionsBackend matches text that may configure a backend. It has false positives, in comments
-// for example, but no false negatives.
+// mentionsBackend matches all text that configures a backend, and other text, such as comments.
 var mentionsBackend = regexp.MustCompile(`\b(backend|cloud)\b`)
 
 // configuredBackend returns the type of the backend in the configuration, or nothing.
-func (in *Inputs) configuredBackend() string { return module.Backend(in.config[configurationFile].Data) }
+func (in *Inputs) configuredBackend() string {
+	return module.Backend(in.config[configurationFile].Data)
+}
 
 // stateAnywhere says whether the state can be reached from any directory: the configuration says
 // where it is, and it is not on this disk.
@@ -200,9 +195,8 @@ func (in *Inputs) stateAnywhere() bool {
 	return backend != "" && backend != "local"
 }
 
-// stateWithoutModule says whether the state can be reached from the directory of the module, but
-// without the module. A module that configures the backend cannot be left out, because the CLI
-// would find an empty state elsewhere.
+// stateWithoutModule says whether the state can be reached from the directory of the module without the
+// module. If the module configures the backend, the CLI would find an empty state elsewhere.
 func (in *Inputs) stateWithoutModule() bool {
 	// A fetched module stays in place: its source may no longer exist.
 	if in.parameters.Source != commonv1beta1.ModuleSourceInline {

@@ -57,14 +57,12 @@ func isProxy(kv string) bool {
 	return strings.HasSuffix(strings.ToUpper(key), "_PROXY")
 }
 
-// backendSettings are the explicit settings of a kubernetes backend, which init records, and the
-// environment of the run, which completes them.
+// backendSettings are the settings of a kubernetes backend that init records, and the environment of the run.
 type backendSettings struct {
 	config map[string]any
 	env    []string
 }
 
-// text returns a setting that is a string, or empty.
 func (s backendSettings) text(key, variable string) string {
 	text, _ := s.config[key].(string)
 	env, _ := environ.Lookup(s.env, variable)
@@ -72,8 +70,8 @@ func (s backendSettings) text(key, variable string) string {
 	return cmp.Or(text, env)
 }
 
-// server returns the address of the API server. It understands the usual settings: the cluster
-// that the CLI runs in, or the current context of one file. With others the address is empty.
+// server returns the address of the API server with the usual settings: the cluster that the CLI runs in, or
+// the current context of one file. With others it is empty.
 func (s backendSettings) server() string {
 	for key, variable := range map[string]string{
 		"host":                     "KUBE_HOST",

@@ -94,8 +94,8 @@ func (r *Runner) writeInputs() (path string, err error) {
 	r.varFiles = r.Inputs.varFiles
 	name := filepath.Join(r.Inputs.parameters.Entrypoint, varsFile)
 
-	// Files that are written in the second step are recorded in the first. Otherwise each poll
-	// would change the record twice and wait for the disk.
+	// The second step's file is recorded in the first one. Otherwise each poll would change the record
+	// twice and wait for the disk.
 	var later []string
 	if len(r.Inputs.parameters.Vars) > 0 {
 		later = []string{name}
@@ -154,7 +154,6 @@ func (r *Runner) declared() (vars.Declarations, error) {
 	return vars.Declared(dir)
 }
 
-// declaresEphemeral says whether the module is known to declare an ephemeral variable.
 func (r *Runner) declaresEphemeral() bool {
 	declared, err := r.declared()
 
@@ -176,9 +175,8 @@ func (r *Runner) env(path string) []string {
 	return env
 }
 
-// withGitCredentials returns env with variables that make git take its credentials only from the
-// file in dir, if there is one: init runs git for modules that a module uses. Other configuration of
-// git in env stays.
+// withGitCredentials makes git take its credentials only from the file in dir, if there is one: init runs
+// git for modules that a module uses. Other configuration of git in env stays.
 func (r *Runner) withGitCredentials(env []string, dir string) ([]string, error) {
 	if r.Inputs.gitCredentials() == nil {
 		return env, nil

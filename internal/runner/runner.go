@@ -27,8 +27,8 @@ type Options struct {
 	InitCache  *initcache.Cache
 	FirstInits *FirstInits
 
-	// ObservePackage is called for each provider package that init has installed, with whether the
-	// plugin cache had it. It may be nil.
+	// ObservePackage, if not nil, is called for each provider package that init has installed, with
+	// whether the plugin cache had it.
 	ObservePackage func(hit bool)
 
 	// Environ is the environment that every run starts from, as KEY=VALUE.
@@ -40,16 +40,11 @@ type Options struct {
 
 // Target is the Workspace that a Runner is for.
 type Target struct {
-	// Dir is its working directory. The Runner closes it.
-	Dir *workdir.Dir
-
+	Dir    *workdir.Dir // The Runner closes it.
 	Inputs *Inputs
 
-	// Name of the Terraform workspace.
-	Name string
-
-	// Namespace of the Workspace, which its module may refer to.
-	Namespace string
+	Name      string // Of the Terraform workspace.
+	Namespace string // Of the Workspace. Its module may refer to it.
 
 	// Deleted says that the Workspace is being deleted: if the module cannot be fetched, the
 	// version on disk is used.
@@ -58,12 +53,11 @@ type Target struct {
 	// Stateless says that no state of the Workspace can exist yet.
 	Stateless bool
 
-	// Log is called with each line that the CLI prints. Parts of secrets may be left in it: see
-	// redact.Secrets.Line. It may be nil.
+	// Log, if not nil, is called with each line that the CLI prints. Parts of secrets may be left in it:
+	// see redact.Secrets.Line.
 	Log func(line string)
 
-	// Use is called before the Terraform workspace is first used. The Runner calls done after the
-	// last use.
+	// Use is called before the first use of the Terraform workspace, and done after the last one.
 	Use func() (done func())
 }
 
@@ -73,38 +67,31 @@ type Runner struct {
 	Options
 	Target
 
-	// stateOnly says that the module is left out. inStateDir says that the commands then run in
-	// stateOnlyDir, which has the files of the ProviderConfig.
-	stateOnly, inStateDir bool
+	stateOnly  bool // The module is left out.
+	inStateDir bool // The commands run in stateOnlyDir, which has the files of the ProviderConfig.
 
-	// Set by write: the address that the module was fetched from, the function that ends the use of the
-	// directory and the state, what the commands run in, and the names of the files of variables there.
-	source   string
-	done     func()
-	run      *terraform.Workspace
-	varFiles []string
+	// Set by write.
+	source   string               // The address that the module was fetched from.
+	done     func()               // Ends the use of the directory and of the state.
+	run      *terraform.Workspace // What the commands run in.
+	varFiles []string             // The names of the files of variables there.
 
-	// restoredKey is the key in the InitCache of the result of init that was copied from another
-	// directory, if it was.
-	restoredKey string
-
-	// notSaved says that the last plan was not saved.
-	notSaved bool
+	restoredKey string // The key in the InitCache, if the result of init was copied from there.
+	notSaved    bool   // The last plan was not saved.
 }
 
 // New returns a Runner. It does not read or write anything yet.
 func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
 
-// Source returns the address that the module was fetched from, if there is one and a run has begun.
+// Source returns the address that the module was fetched from, if it was.
 func (r *Runner) Source() string { return r.source }
 
 // Incomplete returns an error that names the variables without a value, or nil if all have one. A
 // run without the module does not need them.
 func (r *Runner) Incomplete() error { return r.Inputs.incomplete }
 
-// Prepare makes the directory ready for a run: it writes the inputs, and initializes the
-// directory unless that was done with the same inputs before. All runs but an apply, which follows a
-// plan, begin with it. Only the first one does anything.
+// Prepare writes the inputs, and initializes the directory unless that was done with the same inputs
+// before. All runs but an apply, which follows a plan, begin with it. Only the first one does anything.
 func (r *Runner) Prepare(ctx context.Context) error {
 	// Without the module no variables are needed, but the preparation begins with the module.
 	if r.run == nil && (r.Inputs.incomplete == nil || r.stateOnly) {
@@ -183,8 +170,8 @@ func (r *Runner) Close() error {
 	return RemoveSecrets(r.Dir)
 }
 
-// RemoveSecrets removes the plan, which has secrets in it, all secret inputs, and what only an
-// interrupted init needs, from a working directory. If one cannot be removed, the others are.
+// RemoveSecrets removes the plan, all secret inputs, and what an interrupted init has left, from a working
+// directory. If one cannot be removed, the others are.
 func RemoveSecrets(dir *workdir.Dir) error {
 	remove := func(name, what string) error {
 		return errors.Wrap(os.RemoveAll(filepath.Join(dir.Path(), name)), "cannot remove "+what)

@@ -16,8 +16,8 @@ import (
 // ErrStateTaken is the refusal to apply a plan for an empty state that is not empty any more.
 var ErrStateTaken = errors.New("cannot apply: another process has created the state meanwhile")
 
-// Plan makes a plan, with a lock on the state or without. It always has a state: the one that it was
-// made from or, if the plan file does not show it, one that is read afterwards.
+// Plan makes a plan, with a lock on the state or without. If the plan file does not show the state that it
+// was made from, because it is encrypted for example, Plan reads the state afterwards.
 func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	var p *terraform.Plan
 
@@ -41,7 +41,6 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 		p.Drift[i] = r.Inputs.secrets.Text(address)
 	}
 
-	// The plan file does not show the state if it is encrypted, for example.
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {
 			return nil, err
@@ -51,9 +50,8 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	return p, nil
 }
 
-// Apply applies the supplied plan. If the plan is stale, because the state has changed, it makes a
-// new plan once. It calls again with the state that the new plan is made from, and applies the new
-// plan if again returns no error.
+// Apply applies the supplied plan. If the plan is stale, it makes a new plan once, calls again with the
+// state that the new plan is made from, and applies it if again returns no error.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
@@ -63,8 +61,7 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 			return nil, err
 		}
 
-		// Another process has made the state in the meantime. The next observation finds out its
-		// owner.
+		// The next observation finds out the owner of the new state.
 		if created && !p.Prior.Empty() {
 			return nil, ErrStateTaken
 		}
@@ -102,9 +99,9 @@ func (r *Runner) withVarFiles(args []string) []string {
 }
 
 // AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
-// planArgs and applyArgs do not influence one another. If either of them makes another plan, the last
-// plan is not the one to apply: the apply makes its own. It also does so if the plan lacks something:
-// a saved plan has no values of ephemeral variables, and without them, the CLI uses their defaults.
+// Otherwise it makes its own plan, because planArgs and applyArgs differ in what to change, or because the
+// plan lacks something: a saved plan has no values of ephemeral variables, for which the CLI would use
+// their defaults.
 func (r *Runner) AppliesPlan() bool {
 	if r.notSaved || r.declaresEphemeral() {
 		return false
@@ -114,8 +111,7 @@ func (r *Runner) AppliesPlan() bool {
 }
 
 // Destroy destroys everything in the state, and returns the number of resources. If it has to
-// initialize first, the backend may be another one. Then it calls again, and continues only if
-// again returns no error.
+// initialize again, the backend may be another one. Then it continues only if again returns no error.
 func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error) {
 	destroyed, tries := 0, 0
 

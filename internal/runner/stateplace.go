@@ -16,12 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// backendRecordFile is where init records which backend it has configured, relative to the
-// directory that the CLI runs in.
+// backendRecordFile is where init records the backend, relative to the directory that the CLI runs in.
 const backendRecordFile = dataDir + "/terraform.tfstate"
 
-// A backendRecord says which backend init has configured. The zero value stands for a directory
-// without a backend.
+// A backendRecord is the backend that init has configured, or zero without one.
 type backendRecord struct {
 	Type   string         `json:"type"`
 	Config map[string]any `json:"config"`
@@ -29,11 +27,8 @@ type backendRecord struct {
 
 // A StatePlace is where the state of a Workspace is kept.
 type StatePlace struct {
-	// OnDisk says that it is on a disk, not in a remote backend.
-	OnDisk bool
-
-	// InWorkdir says that it is in the directory of the Workspace, which no other Workspace uses.
-	InWorkdir bool
+	OnDisk    bool // Not in a remote backend.
+	InWorkdir bool // In the directory of the Workspace, which no other Workspace uses.
 }
 
 // StatePlace returns where the state is, according to the record of init. The text of the
@@ -81,7 +76,6 @@ func (in *Inputs) checkArgs() error {
 	return nil
 }
 
-// readBackendRecord returns the record of init in the supplied directory.
 func readBackendRecord(dir string) (backendRecord, error) {
 	// The module controls the contents of its directory.
 	root, err := os.OpenRoot(dir)

@@ -27,15 +27,14 @@ type RunRecord struct {
 	// The state that the run starts from, if it is known.
 	commonv1beta1.StateSummary
 
-	// Taken is when this instance last took the Workspace. If the Workspace was not taken again, no
-	// other instance has worked on it since.
+	// Taken is when this instance last took the Workspace. No other instance works on it until it is taken
+	// again.
 	Taken time.Time `json:"taken,omitzero"`
 
-	// Host is the name of the host of the instance.
-	Host string `json:"host,omitempty"`
+	Host string `json:"host,omitempty"` // Of the instance.
 
-	// CreationStarted is the start of the creation of the Workspace, as far as this instance knew. A
-	// creation with another start began on another disk.
+	// CreationStarted is the start of the creation of the Workspace, as this instance knew it. A creation
+	// with another start began on another disk.
 	CreationStarted *metav1.Time `json:"creationStarted,omitempty"`
 
 	// Replaced is the start of an earlier creation on this disk, which the status still has if the
