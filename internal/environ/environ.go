@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-shellwords"
 )
 
-// gitConfigCount is the number of pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
+// gitConfigCount counts the pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
 const gitConfigCount = "GIT_CONFIG_COUNT"
 
 // Lookup returns the value of a variable, and whether there is one.
@@ -61,8 +61,7 @@ func Without(env []string, names ...string) []string {
 	})
 }
 
-// WithGitConfig returns the environment with additional configuration for git, given as
-// alternating keys and values.
+// WithGitConfig adds configuration for git, given as alternating keys and values.
 func WithGitConfig(env []string, config ...string) ([]string, error) {
 	n := 0
 

@@ -8,8 +8,7 @@ import "strings"
 
 // A Tail keeps the end of the data that is written to it.
 type Tail struct {
-	// Max is the approximate number of bytes that are kept.
-	Max int
+	Max int // The approximate number of bytes that are kept.
 
 	// Redact hides secrets, unless it is nil. The rest of a secret that was cut before would not
 	// be recognized.
@@ -22,8 +21,7 @@ type Tail struct {
 // Write keeps the end of p.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	// The cut at twice the size makes a copy rarely, not for each write.
-	if len(t.kept) > 2*t.Max {
+	if len(t.kept) > 2*t.Max { // A cut is a copy.
 		t.cut()
 	}
 

@@ -20,14 +20,11 @@ import (
 
 // Declarations are the variables that a module declares.
 type Declarations struct {
-	// expressions says of each variable whether it takes an expression.
-	expressions map[string]bool
+	expressions map[string]bool // For each variable, whether it takes an expression.
+	complete    bool            // The whole module could be read: no other variable is declared.
 
 	// Ephemeral says that one of them is ephemeral: a saved plan does not contain its value.
 	Ephemeral bool
-
-	// complete says that the whole module could be read, so that no other variable is declared.
-	complete bool
 }
 
 // Declared returns the variables that the root module in dir declares. Files that cannot be read
@@ -69,8 +66,7 @@ func Declared(dir fs.FS) (Declarations, error) {
 	return d, nil
 }
 
-// read returns the types of the variables that one file declares, or nil for no type. If the list
-// may be incomplete, so are the declarations.
+// read returns the types of the variables that one file declares, or nil for no type.
 func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
 
@@ -110,8 +106,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	return types
 }
 
-// takesExpression says whether the CLI parses the text of a variable of this type as an expression.
-// Otherwise the text is the value.
+// takesExpression says whether the text of a variable of this type is an expression, or the value itself.
 func takesExpression(typ *hcl.Attribute) bool {
 	return typ != nil && !slices.Contains([]string{"string", "number", "bool"}, hcl.ExprAsKeyword(typ.Expr))
 }
