@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
@@ -172,6 +174,34 @@ func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.Var
 	default:
 		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
 	}
+}
+
+// checkArgs returns an error if arguments of commands, also from the environment, name a file of a
+// state. The command would use that state, while the provider checks the owner of the one in the
+// backend.
+func (in *Inputs) checkArgs() error {
+	p := in.parameters
+	words := slices.Concat(p.PlanArgs, p.ApplyArgs, p.DestroyArgs)
+
+	for _, kv := range in.env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
+			words = append(words, environ.Words(value)...)
+		}
+	}
+
+	for _, word := range words {
+		// No backup is harmless.
+		if !strings.HasPrefix(word, "-") || word == "-backup=-" {
+			continue
+		}
+
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if slices.Contains([]string{"state", "state-out", "backup"}, name) {
+			return errors.Errorf(`cannot use the argument "-%s": configure the path of the state in a backend "local" instead`, name)
+		}
+	}
+
+	return nil
 }
 
 // Secrets among the inputs, which must not be shown.

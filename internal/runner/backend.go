@@ -6,7 +6,9 @@ package runner
 
 import (
 	"cmp"
+	"encoding/json"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,9 +17,70 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
+
+// backendRecordFile is where init records the backend, relative to the directory that the CLI runs in.
+const backendRecordFile = dataDir + "/terraform.tfstate"
+
+// A backendRecord is the backend that init has configured, or zero without one.
+type backendRecord struct {
+	Type   string         `json:"type"`
+	Config map[string]any `json:"config"`
+}
+
+// A StatePlace is where the state of a Workspace is kept.
+type StatePlace struct {
+	OnDisk    bool // Not in a remote backend.
+	InWorkdir bool // In the directory of the Workspace, which no other Workspace uses.
+}
+
+// StatePlace returns where the state is, according to the record of init. The text of the
+// configuration is not enough: arguments and environment of init matter, too.
+func (r *Runner) StatePlace() (StatePlace, error) {
+	if r.run == nil {
+		return StatePlace{}, errors.New("cannot find out where the state is: the directory is not initialized")
+	}
+
+	record, err := readBackendRecord(r.run.Dir)
+	if err != nil {
+		return StatePlace{}, errors.Wrap(err, "cannot find out where the state is")
+	}
+
+	onDisk := record.Type == "" || record.Type == "local"
+
+	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
+}
+
+func readBackendRecord(dir string) (backendRecord, error) {
+	// The module controls the contents of its directory.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return backendRecord{}, err
+	}
+	defer root.Close() //nolint:errcheck // Nothing was written.
+
+	// Real records are smaller.
+	data, err := regular.ReadIn(root, backendRecordFile, regular.MiB)
+	if errors.Is(err, os.ErrNotExist) {
+		return backendRecord{}, nil
+	}
+
+	if err != nil {
+		return backendRecord{}, err
+	}
+
+	record := struct {
+		Backend backendRecord `json:"backend"`
+	}{}
+
+	err = json.Unmarshal(data, &record)
+
+	return record.Backend, errors.Wrapf(err, "cannot parse %s", backendRecordFile)
+}
 
 // A KubernetesBackend is a kubernetes backend. The zero value stands for any other backend.
 type KubernetesBackend struct {
