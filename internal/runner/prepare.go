@@ -154,12 +154,6 @@ func (r *Runner) declared() (vars.Declarations, error) {
 	return vars.Declared(dir)
 }
 
-func (r *Runner) declaresEphemeral() bool {
-	declared, err := r.declared()
-
-	return err == nil && declared.Ephemeral
-}
-
 // env returns the environment of the runs. Variables of the Workspace take precedence.
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)

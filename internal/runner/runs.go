@@ -103,7 +103,8 @@ func (r *Runner) withVarFiles(args []string) []string {
 // plan lacks something: a saved plan has no values of ephemeral variables, for which the CLI would use
 // their defaults.
 func (r *Runner) AppliesPlan() bool {
-	if r.notSaved || r.declaresEphemeral() {
+	// If the module cannot be read, no variable is known to be ephemeral.
+	if declared, _ := r.declared(); r.notSaved || declared.Ephemeral {
 		return false
 	}
 

@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -94,10 +95,7 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 		return nil, fmt.Errorf("%q is neither terraform nor tofu", path)
 	}
 
-	c.Product, c.Version = Terraform, string(m[2])
-	if string(m[1]) == "OpenTofu" {
-		c.Product = OpenTofu
-	}
+	c.Product, c.Version = Product(strings.ToLower(string(m[1]))), string(m[2])
 
 	return c, nil
 }

@@ -49,36 +49,31 @@ type Plan struct {
 // Plan compares the configuration with the infrastructure. It needs no lock: a change by another
 // apply makes the plan stale. A plan that failed leaves no file.
 func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
-	p, err := c.savePlan(ctx, ws, o)
-	if !cannotSavePlan(err) {
-		return p, err
-	}
-
-	o.Out = ""
-
-	return c.plan(ctx, ws, o)
-}
-
-// cannotSavePlan reports whether the backend does not save plans: remote, and cloud before Terraform 1.6.
-func cannotSavePlan(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Saving a generated plan is currently not supported") })
-}
-
-func (c *CLI) savePlan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
 	if err := createPrivate(o.Out); err != nil {
 		return nil, fmt.Errorf("cannot create plan file %q: %w", o.Out, err)
 	}
 
 	p, err := c.plan(ctx, ws, o)
-	if err != nil {
-		_ = os.Remove(o.Out) // The CLI writes one even then.
+	if err == nil {
+		p.Prior = readPlanFile(o.Out)
 
-		return nil, err
+		return p, nil
 	}
 
-	p.Prior = readPlanFile(o.Out)
+	_ = os.Remove(o.Out) // The CLI writes one even then.
 
-	return p, nil
+	if cannotSavePlan(err) {
+		o.Out = ""
+
+		return c.plan(ctx, ws, o)
+	}
+
+	return nil, err
+}
+
+// cannotSavePlan reports whether the backend does not save plans: remote, and cloud before Terraform 1.6.
+func cannotSavePlan(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Saving a generated plan is currently not supported") })
 }
 
 func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {
