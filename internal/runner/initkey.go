@@ -22,9 +22,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
-// maxNamedFile limits files that arguments of init name. Those that configure a backend are smaller.
-const maxNamedFile = regular.MiB
-
 // needsOwnInit says whether init checks for newer versions, or downloads the module itself.
 func (r *Runner) needsOwnInit() bool {
 	return slices.ContainsFunc(r.initWords(), func(word string) bool {
@@ -130,7 +127,7 @@ func (r *Runner) addNamedFiles(files map[string]workdir.File) (known bool) {
 			continue
 		}
 
-		data, err := regular.Read(path, maxNamedFile)
+		data, err := regular.Read(path, regular.MiB) // Files that configure a backend are smaller.
 		if err != nil {
 			return false
 		}
