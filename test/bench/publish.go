@@ -7,10 +7,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/go-analyze/charts"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -25,7 +28,12 @@ const (
 // publish draws the charts of a report into the supplied directory, and puts its table
 // into the page there, if there is one.
 func publish(r *report, dir string) error {
-	for name, image := range r.charts() {
+	for name, c := range r.charts() {
+		image, err := draw(c)
+		if err != nil {
+			return errors.Wrapf(err, "cannot draw %s", name)
+		}
+
 		if err := save(dir, name, image); err != nil {
 			return err
 		}
@@ -72,96 +80,135 @@ func replaceTable(text, table string) (string, error) {
 	return before + begin + "\n" + table + "\n" + end + after, nil
 }
 
-// charts of the measurements, by file name.
-func (r *report) charts() map[string]string {
-	all := map[string]string{}
+// dark is the style of a chart on a dark page. The library knows no such pages.
+const dark = `<style>@media(prefers-color-scheme:dark){text{fill:#e6edf3!important}}</style>`
 
-	if len(r.Cost) > 0 {
-		all["benchmarks-cost.svg"] = r.costChart().draw(chart.bars)
+// draw returns the chart as an SVG image.
+func draw(c charts.ChartOption) (string, error) {
+	p, err := charts.Render(c)
+	if err != nil {
+		return "", err
 	}
 
-	if len(r.Bursts) > 0 {
-		all["benchmarks-ready.svg"] = r.readyChart().draw(chart.lines)
-	}
+	image, err := p.Bytes()
 
-	if len(r.Scaling) > 0 {
-		all["benchmarks-scaling.svg"] = r.scalingChart().draw(chart.lines)
-	}
+	return strings.Replace(string(image), ">", ">"+dark, 1), err
+}
 
-	if len(r.Memory) > 0 {
-		all["benchmarks-memory.svg"] = r.memoryChart().draw(chart.lines)
+// charts of what was measured, by file name.
+func (r *report) charts() map[string]charts.ChartOption {
+	all := map[string]charts.ChartOption{
+		"benchmarks-cost.svg":    r.costChart(),
+		"benchmarks-ready.svg":   r.readyChart(),
+		"benchmarks-scaling.svg": r.scalingChart(),
+		"benchmarks-memory.svg":  r.memoryChart(),
 	}
+	maps.DeleteFunc(all, func(_ string, c charts.ChartOption) bool {
+		return len(c.SeriesList) == 0 || len(c.SeriesList[0].Values) == 0
+	})
 
 	return all
 }
 
-func (r *report) costChart() chart {
-	c := chart{title: "CPU time of a Workspace", unit: "seconds"}
-	instance, floor := plotted{name: "provider and its CLI"}, plotted{name: "bare CLI"}
+const fontSize = 8
+
+// newChart returns a chart without a background, for light pages and dark ones.
+func newChart(title string, labels []string, series ...charts.GenericSeries) charts.ChartOption {
+	small := charts.NewFontStyleWithSize(fontSize)
+
+	return charts.ChartOption{
+		OutputFormat: charts.ChartOutputSVG,
+		Width:        720,
+		Height:       360,
+		Theme:        charts.GetTheme(charts.ThemeLight).WithBackgroundColor(charts.ColorTransparent),
+		Title:        charts.TitleOption{Text: title},
+		Legend:       charts.LegendOption{FontStyle: small, Offset: charts.OffsetRight},
+		XAxis:        charts.XAxisOption{Labels: labels, LabelFontStyle: small, LabelCount: len(labels)},
+		YAxis:        []charts.YAxisOption{{LabelFontStyle: small, Min: new(0.0)}},
+		SeriesList:   series,
+	}
+}
+
+// plotted returns a series of values. What is ideal was not measured, so its values are not written.
+func plotted(kind, name string, values []float64) charts.GenericSeries {
+	return charts.GenericSeries{Type: kind, Name: name, Values: values, Label: charts.SeriesLabel{
+		Show:           new(!strings.HasPrefix(name, "ideal")),
+		FontStyle:      charts.NewFontStyleWithSize(fontSize),
+		ValueFormatter: func(v float64) string { return fmt.Sprintf("%.2f", v) },
+	}}
+}
+
+func (r *report) costChart() charts.ChartOption {
+	var (
+		labels          []string
+		instance, floor []float64
+	)
 
 	for _, m := range r.Cost {
 		if m.Phase == restart {
 			continue
 		}
 
-		c.labels = append(c.labels, m.Module+", "+m.Phase)
-		instance.values = append(instance.values, m.each(m.Instance.cpu()))
-		floor.values = append(floor.values, m.each(m.Floor.cpu()))
+		labels = append(labels, m.Module+", "+m.Phase)
+		instance = append(instance, m.each(m.Instance.cpu()))
+		floor = append(floor, m.each(m.Floor.cpu()))
 	}
 
-	c.series = []plotted{instance, floor}
-
-	return c
+	return newChart("CPU time of a Workspace, in seconds", labels,
+		plotted(charts.ChartTypeBar, "provider and its CLI", instance), plotted(charts.ChartTypeBar, "bare CLI", floor))
 }
 
 // readyChart shows the times to Ready of the bursts with the first module.
-func (r *report) readyChart() chart {
-	c := chart{title: "Time to Ready, created at once", unit: "seconds", labels: []string{"the first", "a quarter", "one half", "three quarters", "all"}}
+func (r *report) readyChart() charts.ChartOption {
+	var series []charts.GenericSeries
 
 	for _, m := range r.Bursts {
 		if m.Module == r.Bursts[0].Module {
-			c.series = append(c.series, plotted{name: fmt.Sprintf("--max-reconcile-rate=%d", m.Rate), values: m.Ready})
+			series = append(series, plotted(charts.ChartTypeLine, fmt.Sprintf("--max-reconcile-rate=%d", m.Rate), m.Ready))
 		}
 	}
 
-	return c
+	return newChart("Time to Ready, created at once, in seconds", []string{"the first", "a quarter", "one half", "three quarters", "all"}, series...)
 }
 
-func (r *report) scalingChart() chart {
-	c := chart{title: "Slow applies on shards", unit: "throughput, one shard = 1"}
-	measured, ideal := plotted{name: "measured"}, plotted{name: "ideal", ideal: true}
+func (r *report) scalingChart() charts.ChartOption {
+	var (
+		labels          []string
+		measured, ideal []float64
+	)
 
 	for _, s := range r.Scaling {
 		one := r.Scaling[0]
 
-		c.labels = append(c.labels, plural(s.Shards, "shard"))
-		measured.values = append(measured.values, s.gain(one))
-		ideal.values = append(ideal.values, float64(s.Shards)/float64(one.Shards))
+		labels = append(labels, plural(s.Shards, "shard"))
+		measured = append(measured, s.gain(one))
+		ideal = append(ideal, float64(s.Shards)/float64(one.Shards))
 	}
 
-	c.series = []plotted{measured, ideal}
-
-	return c
+	return newChart("Throughput of slow applies on shards, one shard = 1", labels,
+		plotted(charts.ChartTypeLine, "measured", measured), plotted(charts.ChartTypeLine, "ideal", ideal))
 }
 
-func (r *report) memoryChart() chart {
-	c := chart{title: "Heap for Workspaces", unit: "MB per instance"}
-	alone, shard, ideal := plotted{name: "one instance"}, plotted{}, plotted{name: "ideal share", ideal: true}
+func (r *report) memoryChart() charts.ChartOption {
+	var (
+		labels              []string
+		alone, shard, ideal []float64
+	)
 
 	for _, m := range r.Memory {
 		if m.Shards == 1 {
-			c.labels = append(c.labels, strconv.Itoa(m.Workspaces))
-			alone.values = append(alone.values, m.held()/1e6)
+			labels = append(labels, strconv.Itoa(m.Workspaces))
+			alone = append(alone, m.held()/1e6)
 
 			continue
 		}
 
-		shard.name = "each of " + plural(m.Shards, "shard")
-		shard.values = append(shard.values, m.held()/1e6)
-		ideal.values = append(ideal.values, r.alone(m.Workspaces).held()/float64(m.Shards)/1e6)
+		shard = append(shard, m.held()/1e6)
+		ideal = append(ideal, r.alone(m.Workspaces).held()/float64(m.Shards)/1e6)
 	}
 
-	c.series = []plotted{alone, shard, ideal}
-
-	return c
+	return newChart("Heap for Workspaces, in MB per instance", labels,
+		plotted(charts.ChartTypeLine, "one instance", alone),
+		plotted(charts.ChartTypeLine, "each of "+plural(split, "shard"), shard),
+		plotted(charts.ChartTypeLine, "ideal share", ideal))
 }
