@@ -78,19 +78,14 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 		return r, err
 	}
 
-	for _, p := range []struct {
-		name string
-		run  func(context.Context, *report) error
-	}{
-		{name: "cost", run: b.costs},
-		{name: "waiting", run: b.waitings},
-		{name: "scaling", run: b.scalings},
-		{name: "memory", run: b.memories},
-		{name: "elastic", run: b.elastics},
-	} {
-		if slices.Contains(o.parts, p.name) {
-			if err := p.run(ctx, r); err != nil {
-				return r, errors.Wrapf(err, "cannot measure %s", p.name)
+	measures := map[string]func(context.Context, *report) error{
+		"cost": b.costs, "waiting": b.waitings, "scaling": b.scalings, "memory": b.memories, "elastic": b.elastics,
+	}
+
+	for _, part := range parts() {
+		if slices.Contains(o.parts, part) {
+			if err := measures[part](ctx, r); err != nil {
+				return r, errors.Wrapf(err, "cannot measure %s", part)
 			}
 		}
 	}

@@ -126,27 +126,21 @@ func (c *costing) cost(phase string, times float64, before, after reading, floor
 
 // beside measures work of an instance that has reconciled what there is, between the two halves of
 // that of the bare CLI.
-func (c *costing) beside(ctx context.Context, phase string, there int, bare func(context.Context, []string) error, work func(*instance) error, args ...string) (cost, error) {
+func (c *costing) beside(ctx context.Context, phase string, there int, run func(context.Context, []string) error, work func(*instance) error, args ...string) (cost, error) {
 	half := len(c.names) / 2
 
-	c.sayf("%s: bare CLI, %s of %d", c.module, phase, half)
-
-	if err := bare(ctx, c.names[:half]); err != nil {
+	if err := c.bare(ctx, phase, c.names[:half], run); err != nil {
 		return cost{}, err
 	}
 
 	var before, after reading
 
 	if err := c.withInstance(ctx, "cost-"+c.module, costWorkers, func(i *instance) (err error) {
-		if err = i.idle(ctx, there); err != nil {
+		if before, err = i.readIdle(ctx, there); err != nil {
 			return err
 		}
 
 		c.sayf("%s: %s of %d Workspaces", c.module, phase, len(c.names))
-
-		if before, err = i.read(ctx); err != nil {
-			return err
-		}
 
 		if err = work(i); err != nil {
 			return err
@@ -159,13 +153,16 @@ func (c *costing) beside(ctx context.Context, phase string, there int, bare func
 		return cost{}, err
 	}
 
-	c.sayf("%s: bare CLI, %s of %d", c.module, phase, len(c.names)-half)
+	err := c.bare(ctx, phase, c.names[half:], run)
 
-	if err := bare(ctx, c.names[half:]); err != nil {
-		return cost{}, err
-	}
+	return c.cost(phase, 1, before, after, c.floor.take()), err
+}
 
-	return c.cost(phase, 1, before, after, c.floor.take()), nil
+// bare runs the bare CLI for modules.
+func (c *costing) bare(ctx context.Context, phase string, names []string, run func(context.Context, []string) error) error {
+	c.sayf("%s: bare CLI, %s of %d", c.module, phase, len(names))
+
+	return run(ctx, names)
 }
 
 func (c *costing) creation(ctx context.Context) (cost, error) {
@@ -196,11 +193,7 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 	var r reading
 
 	err := c.withInstance(ctx, "cost-"+c.module, costWorkers, func(i *instance) (err error) {
-		if err = i.idle(ctx, len(c.names)); err != nil {
-			return err
-		}
-
-		r, err = i.read(ctx)
+		r, err = i.readIdle(ctx, len(c.names))
 
 		return err
 	}, "--poll="+never.String())
@@ -210,10 +203,9 @@ func (c *costing) restart(ctx context.Context) (cost, error) {
 
 func (c *costing) polling(ctx context.Context) (cost, error) {
 	interval := time.Duration(float64(len(c.names)) / pollRate * float64(time.Second)).Round(time.Millisecond)
+	run := func(ctx context.Context, names []string) error { return c.floor.poll(ctx, names, pollRate) }
 
-	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
-
-	if err := c.floor.poll(ctx, c.names, pollRate); err != nil {
+	if err := c.bare(ctx, polling, c.names, run); err != nil {
 		return cost{}, err
 	}
 
@@ -235,9 +227,7 @@ func (c *costing) polling(ctx context.Context) (cost, error) {
 		return cost{}, err
 	}
 
-	c.sayf("%s: bare CLI, polls of %d", c.module, len(c.names))
-
-	if err := c.floor.poll(ctx, c.names, pollRate); err != nil {
+	if err := c.bare(ctx, polling, c.names, run); err != nil {
 		return cost{}, err
 	}
 

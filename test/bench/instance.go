@@ -128,6 +128,15 @@ func (r reading) since(before reading) spent {
 	}
 }
 
+// readIdle reads after the instance has done the supplied number of reconciles.
+func (i *instance) readIdle(ctx context.Context, reconciles int) (reading, error) {
+	if err := i.idle(ctx, reconciles); err != nil {
+		return reading{}, err
+	}
+
+	return i.read(ctx)
+}
+
 // idle waits until the instance has done the supplied number of reconciles, and its queues
 // are empty. The number is needed because the queues are also empty right after the start.
 func (i *instance) idle(ctx context.Context, reconciles int) error {

@@ -64,15 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		err = errors.Join(err, printTable(out, r))
 	}
 
-	if err != nil {
-		return err
-	}
-
-	if o.out == "" {
-		return nil
-	}
-
-	if err := r.write(o.out); err != nil {
+	if err != nil || o.out == "" {
 		return err
 	}
 

@@ -163,11 +163,7 @@ func (b *bench) maxRSS(ctx context.Context, there int) (float64, error) {
 	var r reading
 
 	err := b.withInstance(ctx, "memory", 1, func(i *instance) (err error) {
-		if err = i.idle(ctx, there); err != nil {
-			return err
-		}
-
-		r, err = i.read(ctx)
+		r, err = i.readIdle(ctx, there)
 
 		return err
 	}, "--poll="+never.String())

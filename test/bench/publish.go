@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -25,9 +26,19 @@ const (
 	end   = "<!-- end table -->\n"
 )
 
-// publish draws the charts of a report into the supplied directory, and puts its table
+// publish writes a report and its charts into the supplied directory, and puts its table
 // into the page there, if there is one.
 func publish(r *report, dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, "cannot marshal report")
+	}
+
+	//nolint:gosec // Everyone may read it.
+	if err := errors.Join(os.MkdirAll(dir, 0o755), save(dir, reportFile, string(data)+"\n")); err != nil {
+		return err
+	}
+
 	for name, c := range r.charts() {
 		image, err := draw(c)
 		if err != nil {

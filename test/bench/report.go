@@ -124,16 +124,6 @@ type memory struct {
 // held is the heap that Workspaces need.
 func (m memory) held() float64 { return m.Heap - m.Before }
 
-// write the report into the supplied directory.
-func (r *report) write(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return errors.Wrap(err, "cannot marshal report")
-	}
-
-	return errors.Join(os.MkdirAll(dir, 0o755), save(dir, reportFile, string(data)+"\n")) //nolint:gosec // Everyone may read it.
-}
-
 // readReport reads the report in the supplied directory.
 func readReport(dir string) (*report, error) {
 	data, err := os.ReadFile(filepath.Join(dir, reportFile)) //nolint:gosec // The caller names the directory.
