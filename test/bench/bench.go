@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +24,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 const namespace = "bench"
@@ -137,4 +140,62 @@ func each[T any](ctx context.Context, workers int, items []T, fn func(context.Co
 	}
 
 	return g.Wait()
+}
+
+type programs struct {
+	// assets is the directory of etcd and kube-apiserver, crds that of our CRDs.
+	assets, crds string
+
+	provider, cli string
+
+	// mirror is a directory of plugins, as the CLI's filesystem_mirror wants it.
+	mirror string
+}
+
+// find finds all programs and builds the provider into the supplied directory. The
+// benchmark has to be run at the root of the repository.
+func find(ctx context.Context, dir string) (programs, error) {
+	p := programs{crds: filepath.Join("package", "crds"), provider: filepath.Join(dir, "provider")}
+
+	for name, path := range map[string]*string{"KUBEBUILDER_ASSETS": &p.assets, "TOFU_BIN": &p.cli, "PROVIDER_MIRROR": &p.mirror} {
+		var err error
+		if *path, err = program.Find(name, "bench"); err != nil {
+			return p, err
+		}
+	}
+
+	// The provider is built as for a release, without the flags of the tests.
+	return p, program.BuildContext(ctx, ".", p.provider, "./cmd/provider", "-buildvcs=auto")
+}
+
+func (p programs) describe(ctx context.Context, r *report) error {
+	version, err := program.FirstLine(ctx, p.provider, "--version")
+	if err != nil {
+		return err
+	}
+
+	cli, err := program.FirstLine(ctx, p.cli, "version")
+	if err != nil {
+		return err
+	}
+
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return err
+	}
+
+	before, err := fs.LoadAvg()
+	if err != nil {
+		return err
+	}
+
+	r.Version, r.CLI = version, cli
+	r.Machine = machine{CPU: "unknown", CPUs: runtime.NumCPU(), LoadBefore: before.Load1}
+
+	// Not every architecture has a name in /proc/cpuinfo.
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 && cpus[0].ModelName != "" {
+		r.Machine.CPU = cpus[0].ModelName
+	}
+
+	return nil
 }
