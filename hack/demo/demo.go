@@ -256,13 +256,9 @@ func (d *demo) startControlPlane(ctx context.Context) error {
 	l := log{name: "etcd and the API server", path: filepath.Join(d.dir, "controlplane.log")}
 	d.logs = []log{l}
 
-	out, err := os.Create(l.path)
-	if err != nil {
-		return err
-	}
-	defer out.Close() //nolint:errcheck // Nothing was written here: the processes have their own handles.
+	var err error
 
-	d.plane, err = controlplane.Start(ctx, d.dir, d.assets, filepath.Join("package", "crds"), out)
+	d.plane, err = controlplane.Start(ctx, d.dir, d.assets, filepath.Join("package", "crds"), l.path)
 
 	return err
 }

@@ -66,13 +66,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 		return r, err
 	}
 
-	plane, err := os.Create(filepath.Join(dir, "controlplane.log")) //nolint:gosec // It is in our directory.
-	if err != nil {
-		return r, err
-	}
-	defer plane.Close() //nolint:errcheck // Nothing was written here.
-
-	if b.plane, err = controlplane.Start(ctx, dir, b.assets, b.crds, plane); err != nil {
+	if b.plane, err = controlplane.Start(ctx, dir, b.assets, b.crds, filepath.Join(dir, "controlplane.log")); err != nil {
 		return r, err
 	}
 	defer b.plane.Stop()

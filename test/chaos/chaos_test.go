@@ -36,14 +36,7 @@ func TestChaos(t *testing.T) {
 		t.Fatalf("cannot make directory: %v", err)
 	}
 
-	log, err := os.Create(filepath.Join(dir, "controlplane.log"))
-	if err != nil {
-		t.Fatalf("cannot create log: %v", err)
-	}
-
-	t.Cleanup(func() { log.Close() })
-
-	c, err := controlplane.Start(t.Context(), t.TempDir(), shared.assets, filepath.Join(shared.root, "package", "crds"), log)
+	c, err := controlplane.Start(t.Context(), t.TempDir(), shared.assets, filepath.Join(shared.root, "package", "crds"), filepath.Join(dir, "controlplane.log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (i *instance) start() error {
 	fmt.Fprintf(log, "----- %s\n", numbered(i.name, i.number))
 
 	// The host keeps its name, as a pod of a StatefulSet does.
-	i.process, err = process.StartOn(i.name, numbered(i.name, i.number), log, []string{
+	i.process, err = process.StartOn(i.name, numbered(i.name, i.number), log.Name(), []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + home,
 		"TMPDIR=" + home,

@@ -9,7 +9,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"net/http"
@@ -50,7 +49,7 @@ type ControlPlane struct {
 	// and of the key. The key signs the tokens of ServiceAccounts as well.
 	CA, Key string
 
-	log          io.Writer
+	log          string
 	etcd, server *process.Process
 	path         string
 	args         []string
@@ -59,9 +58,9 @@ type ControlPlane struct {
 }
 
 // Start a control plane from the programs in the directory assets, with the CRDs in the
-// directory crds, if that is not empty. Its files are in dir, and its output goes to log. The caller has to stop
-// it.
-func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*ControlPlane, error) {
+// directory crds, if that is not empty. Its files are in dir, and its output is added to the file log. The caller
+// has to stop it.
+func Start(ctx context.Context, dir, assets, crds, log string) (*ControlPlane, error) {
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
@@ -80,14 +79,14 @@ func Start(ctx context.Context, dir, assets, crds string, log io.Writer) (*Contr
 
 // StartForNodes starts a control plane like Start, for nodes that reach the supplied address. It
 // has no CRDs.
-func StartForNodes(ctx context.Context, dir, assets, address string, log io.Writer) (*ControlPlane, error) {
+func StartForNodes(ctx context.Context, dir, assets, address, log string) (*ControlPlane, error) {
 	c := newControlPlane(dir, assets, log)
 
 	// With a client CA there is the ConfigMap that identifies the cluster, as in other clusters.
 	return c.orStop(c.start(ctx, dir, assets, address, "--allow-privileged", "--kubelet-preferred-address-types=InternalIP", "--client-ca-file="+c.CA))
 }
 
-func newControlPlane(dir, assets string, log io.Writer) *ControlPlane {
+func newControlPlane(dir, assets, log string) *ControlPlane {
 	return &ControlPlane{
 		log:        log,
 		path:       filepath.Join(assets, "kube-apiserver"),

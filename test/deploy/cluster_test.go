@@ -35,17 +35,11 @@ type cluster struct {
 func newCluster(t *testing.T) cluster {
 	t.Helper()
 
-	path := filepath.Join(t.TempDir(), "log")
-
-	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
+	log := filepath.Join(t.TempDir(), "log")
 
 	plane, err := controlplane.Start(t.Context(), t.TempDir(), program.Need(t, "KUBEBUILDER_ASSETS"), filepath.Join(root, "package", "crds"), log)
 	if err != nil {
-		text, _ := os.ReadFile(path)
+		text, _ := os.ReadFile(log)
 		t.Fatalf("%v\n%s", err, text)
 	}
 

@@ -72,12 +72,6 @@ func start(t *testing.T, c cluster, provider string, pod *corev1.Pod) *instance 
 		t.Fatal(err)
 	}
 
-	log, err := os.Create(i.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := c.KubeconfigOf(t.Context(), kubeconfig, pod.GetNamespace(), pod.Spec.ServiceAccountName); err != nil {
 		t.Fatal(err)
@@ -104,7 +98,7 @@ func start(t *testing.T, c cluster, provider string, pod *corev1.Pod) *instance 
 	args := append([]string{}, pod.Spec.Containers[0].Args...)
 	args = append(args, "--metrics-bind-address="+metrics, "--health-probe-bind-address="+i.probes)
 
-	if i.process, err = process.StartOn(i.name, i.name, log, env, provider, args...); err != nil {
+	if i.process, err = process.StartOn(i.name, i.name, i.log, env, provider, args...); err != nil {
 		t.Fatal(err)
 	}
 

@@ -53,14 +53,8 @@ func Start(name, dir, provider, kubeconfig string, variables []string, args ...s
 
 	i := &Instance{Root: root(dir), Log: filepath.Join(dir, "log"), Metrics: "http://" + metrics + "/metrics", probes: "http://" + probes}
 
-	log, err := os.OpenFile(i.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
-
 	args = append(args, "--leader-election", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
-	i.Process, err = process.Start(name, log, append(env, variables...), provider, args...)
+	i.Process, err = process.Start(name, i.Log, append(env, variables...), provider, args...)
 
 	return i, err
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -29,15 +29,21 @@ type Process struct {
 }
 
 // Start a program with the supplied environment. The process has a name for messages. Its
-// output goes to out.
-func Start(name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
-	return StartOn("", name, out, env, path, args...)
+// output is added to the file log.
+func Start(name, log string, env []string, path string, args ...string) (*Process, error) {
+	return StartOn("", name, log, env, path, args...)
 }
 
 // StartOn starts a program like Start. The program and its children see the supplied host
 // name, as in a container. Without the right to change it, or with an empty name, they see
 // that of this machine.
-func StartOn(host, name string, out io.Writer, env []string, path string, args ...string) (*Process, error) {
+func StartOn(host, name, log string, env []string, path string, args ...string) (*Process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // Tests choose the file.
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() //nolint:errcheck // Nothing was written here: the process has its own handle.
+
 	p := &Process{Name: name, cmd: exec.Command(path, args...), ended: make(chan struct{})} //nolint:gosec,noctx // Tests choose the program and end it themselves.
 	p.cmd.Env = env
 	p.cmd.Stdout = out

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // hang starts a process that does not end by itself, prints its ID and does not end either.
 func hang() {
-	p, err := Start("script", os.Stderr, os.Environ(), "sleep", "3600")
+	p, err := Start("script", os.DevNull, os.Environ(), "sleep", "3600")
 	if err != nil {
 		return
 	}
@@ -63,19 +63,21 @@ func TestTerminate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			defer w.Close()
+			log := filepath.Join(t.TempDir(), "log")
 
-			p, err := Start("script", w, os.Environ(), "sh", "-c", tc.trap+loop)
+			p, err := Start("script", log, os.Environ(), "sh", "-c", tc.trap+loop)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if _, err := bufio.NewReader(r).ReadString('\n'); err != nil {
+			if err := wait.Until(t.Context(), wait.Patience, func() error {
+				text, err := os.ReadFile(log)
+				if err == nil && string(text) != "ready\n" {
+					err = fmt.Errorf("the log is %q", text)
+				}
+
+				return err
+			}); err != nil {
 				t.Fatal(err)
 			}
 
@@ -94,7 +96,7 @@ func TestTerminate(t *testing.T) {
 func TestWhileRunning(t *testing.T) {
 	t.Parallel()
 
-	p, err := Start("script", os.Stderr, os.Environ(), "sleep", "3600")
+	p, err := Start("script", os.DevNull, os.Environ(), "sleep", "3600")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,13 +131,8 @@ func (n *Node) startControlPlane(ctx context.Context, server string) error {
 		return err
 	}
 
-	log, err := n.log("controlplane")
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // The processes have it open, too.
-
-	if n.plane, err = controlplane.StartForNodes(ctx, dir, n.options.ControlPlane, server, log); err != nil {
+	var err error
+	if n.plane, err = controlplane.StartForNodes(ctx, dir, n.options.ControlPlane, server, n.log("controlplane")); err != nil {
 		return err
 	}
 
@@ -177,16 +172,10 @@ func (n *Node) programs() [][]string {
 
 // run starts a program. Its output goes to a file.
 func (n *Node) run(path string, args ...string) error {
-	log, err := n.log(filepath.Base(path))
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // The process has it open, too.
-
 	// containerd looks for its shim on PATH.
 	env := append(os.Environ(), "PATH="+n.options.Containerd+":"+os.Getenv("PATH"))
 
-	p, err := process.Start(filepath.Base(path), log, env, path, args...)
+	p, err := process.Start(filepath.Base(path), n.log(filepath.Base(path)), env, path, args...)
 	if err != nil {
 		return err
 	}
@@ -196,9 +185,7 @@ func (n *Node) run(path string, args ...string) error {
 	return nil
 }
 
-func (n *Node) log(name string) (*os.File, error) {
-	return os.Create(filepath.Join(n.options.Logs, name+".log")) //nolint:gosec // A file of this run.
-}
+func (n *Node) log(name string) string { return filepath.Join(n.options.Logs, name+".log") }
 
 func (n *Node) path(name string) string { return filepath.Join(n.options.Dir, name) }
 

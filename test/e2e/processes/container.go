@@ -110,13 +110,8 @@ func (c *container) run(path string, env, args []string) error {
 		return err
 	}
 
-	log, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.log", c.starts))) //nolint:gosec // A file of this run.
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // The process has it open, too.
-
-	if c.process, err = process.Start(c.api.Name, log, env, path, args...); err != nil {
+	var err error
+	if c.process, err = process.Start(c.api.Name, filepath.Join(dir, fmt.Sprintf("%d.log", c.starts)), env, path, args...); err != nil {
 		return err
 	}
 
