@@ -32,9 +32,14 @@ const namespace = "bench"
 // A bench is the state that all parts share.
 type bench struct {
 	*options
-	programs
 
 	dir string
+
+	// assets is the directory of etcd and kube-apiserver, and mirror one of plugins, as the CLI's
+	// filesystem_mirror wants it.
+	assets, mirror string
+
+	provider, cli string
 
 	// variables are added to the environment of the instances.
 	variables []string
@@ -55,10 +60,9 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // It is a temporary directory.
 
-	b := &bench{options: o, dir: dir, start: time.Now(), log: log}
-	b.sayf("building the provider")
+	b := &bench{options: o, dir: dir, provider: filepath.Join(dir, "provider"), start: time.Now(), log: log}
 
-	if b.programs, err = find(ctx, dir); err != nil {
+	if err := b.build(ctx); err != nil {
 		return r, err
 	}
 
@@ -66,7 +70,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 		return r, err
 	}
 
-	if b.plane, err = controlplane.Start(ctx, dir, b.assets, b.crds, filepath.Join(dir, "controlplane.log")); err != nil {
+	if b.plane, err = controlplane.Start(ctx, dir, b.assets, filepath.Join("package", "crds"), filepath.Join(dir, "controlplane.log")); err != nil {
 		return r, err
 	}
 	defer b.plane.Stop()
@@ -136,40 +140,28 @@ func each[T any](ctx context.Context, workers int, items []T, fn func(context.Co
 	return g.Wait()
 }
 
-type programs struct {
-	// assets is the directory of etcd and kube-apiserver, crds that of our CRDs.
-	assets, crds string
+// build finds all programs, and builds the provider. The benchmark has to be run at the root of the
+// repository.
+func (b *bench) build(ctx context.Context) (err error) {
+	b.sayf("building the provider")
 
-	provider, cli string
-
-	// mirror is a directory of plugins, as the CLI's filesystem_mirror wants it.
-	mirror string
-}
-
-// find finds all programs and builds the provider into the supplied directory. The
-// benchmark has to be run at the root of the repository.
-func find(ctx context.Context, dir string) (programs, error) {
-	p := programs{crds: filepath.Join("package", "crds"), provider: filepath.Join(dir, "provider")}
-
-	for name, path := range map[string]*string{"KUBEBUILDER_ASSETS": &p.assets, "TOFU_BIN": &p.cli, "PROVIDER_MIRROR": &p.mirror} {
-		var err error
+	for name, path := range map[string]*string{"KUBEBUILDER_ASSETS": &b.assets, "TOFU_BIN": &b.cli, "PROVIDER_MIRROR": &b.mirror} {
 		if *path, err = program.Find(name, "bench"); err != nil {
-			return p, err
+			return err
 		}
 	}
 
 	// The provider is built as for a release, without the flags of the tests.
-	return p, program.BuildContext(ctx, ".", p.provider, "./cmd/provider", "-buildvcs=auto")
+	return program.BuildContext(ctx, ".", b.provider, "./cmd/provider", "-buildvcs=auto")
 }
 
-func (p programs) describe(ctx context.Context, r *report) error {
-	version, err := program.FirstLine(ctx, p.provider, "--version")
-	if err != nil {
+// describe adds the programs and the machine to the report.
+func (b *bench) describe(ctx context.Context, r *report) (err error) {
+	if r.Version, err = program.FirstLine(ctx, b.provider, "--version"); err != nil {
 		return err
 	}
 
-	cli, err := program.FirstLine(ctx, p.cli, "version")
-	if err != nil {
+	if r.CLI, err = program.FirstLine(ctx, b.cli, "version"); err != nil {
 		return err
 	}
 
@@ -183,7 +175,6 @@ func (p programs) describe(ctx context.Context, r *report) error {
 		return err
 	}
 
-	r.Version, r.CLI = version, cli
 	r.Machine = machine{CPU: "unknown", CPUs: runtime.NumCPU(), LoadBefore: before.Load1}
 
 	// Not every architecture has a name in /proc/cpuinfo.
