@@ -8,26 +8,17 @@ import (
 	"net/http"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-contrib/provider-terraform/apis"
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 )
 
-// Client returns a client with the kinds of Kubernetes and those of the provider.
+// Client returns a client as controlplane.NewClient does.
 func Client(t *testing.T, cfg *rest.Config) client.WithWatch {
 	t.Helper()
 
-	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
-		t.Fatal(err)
-	}
-
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: s})
+	c, err := controlplane.NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

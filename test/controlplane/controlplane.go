@@ -150,7 +150,9 @@ func (c *ControlPlane) start(ctx context.Context, dir, assets, address string, a
 		return err
 	}
 
-	return c.connect()
+	c.Kube, err = NewClient(c.config)
+
+	return err
 }
 
 // serve starts the API server and waits until it is ready. After a restart it serves the
@@ -177,17 +179,16 @@ func (c *ControlPlane) serve(ctx context.Context) error {
 	return err
 }
 
-func (c *ControlPlane) connect() error {
+// NewClient returns a client with the kinds of Kubernetes and those of the provider.
+func NewClient(config *rest.Config) (client.WithWatch, error) {
 	s := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
-		return errors.Wrap(err, "cannot make scheme")
+		return nil, errors.Wrap(err, "cannot make scheme")
 	}
 
-	var err error
+	c, err := client.NewWithWatch(config, client.Options{Scheme: s})
 
-	c.Kube, err = client.NewWithWatch(c.config, client.Options{Scheme: s})
-
-	return errors.Wrap(err, "cannot make client")
+	return c, errors.Wrap(err, "cannot make client")
 }
 
 // Config returns a configuration of clients that may do anything.

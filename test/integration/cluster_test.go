@@ -15,17 +15,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/apis"
+	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
 )
 
 // A cluster is a control plane: an API server with our CRDs, and optionally others, and
@@ -112,12 +110,7 @@ func (c *cluster) doStart() error {
 		return err
 	}
 
-	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), apis.AddToScheme(s)); err != nil {
-		return err
-	}
-
-	if c.kube, err = client.New(c.config, client.Options{Scheme: s}); err != nil {
+	if c.kube, err = controlplane.NewClient(c.config); err != nil {
 		return err
 	}
 
