@@ -47,11 +47,8 @@ func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease strin
 func (i *instance) kill(t *testing.T) {
 	t.Helper()
 
-	if err := i.cmd.Process.Kill(); err != nil {
-		t.Fatalf("cannot kill instance: %v", err)
-	}
-
-	<-i.ended
+	i.signal(t, syscall.SIGKILL)
+	<-i.Ended()
 }
 
 // startPatient starts an instance of the named shard that retries a Workspace that it
@@ -151,14 +148,12 @@ func TestTakeover(t *testing.T) {
 	c.relabel(t, ws, two)
 	expectEvent(t, c, ws, "WaitingForOwner", "shard "+one)
 
-	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatalf("cannot stop instance: %v", err)
-	}
+	a.signal(t, syscall.SIGSTOP)
 
 	// The new one finds the lock on the state that the dead one has left.
 	expectServedBy(t, b, ws)
 
-	if a.running() {
+	if a.Running() {
 		t.Error("the other instance was still there")
 	}
 

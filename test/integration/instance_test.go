@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/controlplane"
+	"github.com/crossplane-contrib/provider-terraform/test/process"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -39,6 +40,8 @@ const (
 
 // An instance is one running process of the provider.
 type instance struct {
+	*process.Process
+
 	// root of its workdirs.
 	root string
 
@@ -51,9 +54,7 @@ type instance struct {
 	// runs of the CLI that it started.
 	runs *runLog
 
-	output *output
-	cmd    *exec.Cmd
-	ended  chan struct{}
+	output output
 }
 
 // startInstance starts an instance and waits until it is ready. It is stopped in
@@ -108,7 +109,7 @@ func newInstance(dir string, c *cluster, opts ...instanceOption) (*instance, err
 		}
 	}
 
-	i := &instance{root: cfg.root, namespace: cfg.namespace, runs: cfg.runs, output: &output{}, ended: make(chan struct{})}
+	i := &instance{root: cfg.root, namespace: cfg.namespace, runs: cfg.runs, output: output(filepath.Join(dir, "output"))}
 
 	for _, address := range []*string{&i.metrics, &i.probes} {
 		if *address, err = controlplane.FreeAddress(); err != nil {
@@ -120,7 +121,14 @@ func newInstance(dir string, c *cluster, opts ...instanceOption) (*instance, err
 		return nil, err
 	}
 
-	i.cmd = exec.Command(shared.provider, append([]string{
+	env := environment(dir, map[string]string{
+		"KUBECONFIG":       cfg.kubeconfig,
+		"KUBE_CONFIG_PATH": cfg.cliKubeconfig,
+		"XP_TF_DIR":        cfg.root,
+		"POD_NAMESPACE":    cfg.namespace,
+	}, cfg.env)
+
+	args := append([]string{
 		"--debug",
 		"--cli=" + i.runs.cli,
 		"--poll=" + cfg.poll.String(),
@@ -128,28 +136,11 @@ func newInstance(dir string, c *cluster, opts ...instanceOption) (*instance, err
 		fmt.Sprintf("--max-reconcile-rate=%d", cfg.workers),
 		"--metrics-bind-address=" + i.metrics,
 		"--health-probe-bind-address=" + i.probes,
-	}, cfg.args...)...)
-	i.cmd.Stdout = i.output
-	i.cmd.Stderr = i.output
-	i.cmd.Env = environment(dir, map[string]string{
-		"KUBECONFIG":       cfg.kubeconfig,
-		"KUBE_CONFIG_PATH": cfg.cliKubeconfig,
-		"XP_TF_DIR":        cfg.root,
-		"POD_NAMESPACE":    cfg.namespace,
-	}, cfg.env)
-	// The instance ends with the tests, even if they are killed.
-	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}, cfg.args...)
 
-	if err := i.cmd.Start(); err != nil {
+	if i.Process, err = process.Start("instance", string(i.output), env, shared.provider, args...); err != nil {
 		return nil, err
 	}
-
-	go func() {
-		defer close(i.ended)
-
-		// The ProcessState has the result of Wait, too.
-		_ = i.cmd.Wait()
-	}()
 
 	return i, nil
 }
@@ -207,10 +198,18 @@ func runProvider(t *testing.T, c *cluster, root string, args ...string) (string,
 // terminate sends SIGTERM to the instance, as Kubernetes does.
 func (i *instance) terminate(t *testing.T) {
 	t.Helper()
+	i.signal(t, syscall.SIGTERM)
+}
 
-	if err := i.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatalf("cannot signal instance: %v", err)
+// signal sends a signal to the instance, which has to run.
+func (i *instance) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+
+	if !i.Running() {
+		t.Fatalf("the instance has ended with %s", i.How())
 	}
+
+	i.Signal(s)
 }
 
 // stop sends SIGTERM to the instance and waits until it has ended. Its exit code has to be
@@ -229,28 +228,21 @@ func (i *instance) expectEnded(t *testing.T) {
 		t.Fatalf("instance did not stop within %s", patience)
 	}
 
-	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState)
+	if how := i.How(); how != endedWell {
+		t.Errorf("instance ended with %s, want %s", how, endedWell)
 	}
 }
+
+// endedWell describes the end of a process with exit code 0.
+const endedWell = "exit status 0"
 
 // eventuallyEnded waits until the instance has ended, and says whether it has.
 func eventuallyEnded(i *instance) bool {
 	select {
-	case <-i.ended:
+	case <-i.Ended():
 		return true
 	case <-time.After(patience):
 		return false
-	}
-}
-
-// running says whether the process has not ended yet.
-func (i *instance) running() bool {
-	select {
-	case <-i.ended:
-		return false
-	default:
-		return true
 	}
 }
 
@@ -279,19 +271,8 @@ func (i *instance) dump(t *testing.T) {
 func (i *instance) end() error {
 	var errs []error
 
-	if i.running() {
-		_ = i.cmd.Process.Signal(syscall.SIGTERM)
-
-		if !eventuallyEnded(i) {
-			errs = append(errs, errors.Errorf("instance did not stop within %s", patience))
-
-			_ = i.cmd.Process.Kill()
-			<-i.ended
-		}
-
-		if code := i.cmd.ProcessState.ExitCode(); code != 0 {
-			errs = append(errs, errors.Errorf("instance ended with %s, want exit code 0", i.cmd.ProcessState))
-		}
+	if i.Running() {
+		errs = append(errs, i.Terminate(patience))
 	}
 
 	if _, report, ok := strings.Cut(i.output.String(), "WARNING: DATA RACE"); ok {
@@ -329,8 +310,8 @@ func (i *instance) get(t *testing.T, address, path string) (int, string, error) 
 func expectServing(t *testing.T, i *instance, probe string) {
 	t.Helper()
 	eventually(t, func() error {
-		if !i.running() {
-			t.Fatalf("instance ended with %s before it was ready", i.cmd.ProcessState)
+		if !i.Running() {
+			t.Fatalf("instance ended with %s before it was ready", i.How())
 		}
 
 		code, body, err := i.get(t, i.probes, probe)

@@ -72,8 +72,8 @@ func (a *applying) expectGivenUp(t *testing.T, text string) {
 		t.Fatalf("instance did not end within %s", patience)
 	}
 
-	if code := a.cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("instance ended with %s, want exit code 1", a.cmd.ProcessState)
+	if how := a.How(); how != "exit status 1" {
+		t.Errorf("instance ended with %s, want exit status 1", how)
 	}
 
 	lines := strings.Split(strings.TrimSpace(a.output.String()), "\n")
@@ -235,7 +235,7 @@ func TestDisturbedLease(t *testing.T) {
 		})
 		expectRenewals(t, a.c, a.lease, 3)
 
-		if !a.running() {
+		if !a.Running() {
 			t.Fatalf("%s: %s\nthe instance has ended", name, tc.reason)
 		}
 	}

@@ -5,34 +5,25 @@
 package integration
 
 import (
-	"bytes"
 	"fmt"
+	"os"
 	"strings"
-	"sync"
 )
 
-// output collects the output of a process. It is safe for concurrent use.
-type output struct {
-	mu   sync.Mutex
-	data bytes.Buffer
-}
+// output is the path of the file with the output of a process.
+type output string
 
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o output) String() string {
+	text, err := os.ReadFile(string(o))
+	if err != nil {
+		return err.Error()
+	}
 
-	return o.data.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return o.data.String()
+	return string(text)
 }
 
 // tail returns the last n lines.
-func (o *output) tail(n int) string {
+func (o output) tail(n int) string {
 	lines := strings.Split(o.String(), "\n")
 	if len(lines) <= n {
 		return strings.Join(lines, "\n")

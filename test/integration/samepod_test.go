@@ -126,9 +126,7 @@ func (i *instance) freeze(t *testing.T, c *cluster, l *coordinationv1.Lease) {
 	looks := 0
 
 	eventually(t, func() error {
-		if err := i.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		i.signal(t, syscall.SIGSTOP)
 
 		c.get(t, l)
 
@@ -152,9 +150,7 @@ func (i *instance) freeze(t *testing.T, c *cluster, l *coordinationv1.Lease) {
 
 		looks = 0
 
-		if err := i.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		i.signal(t, syscall.SIGCONT)
 
 		return errors.Errorf("the process has noted %q, and not the version %s of its Lease", noted, l.GetResourceVersion())
 	})
