@@ -70,23 +70,28 @@ type demo struct {
 	lapsed  []string
 }
 
-func newDemo(ctx context.Context, once, elastic bool, cli string, out *os.File) (*demo, error) {
-	d := &demo{once: once, elastic: elastic, screen: newScreen(out), assets: os.Getenv("KUBEBUILDER_ASSETS"), cli: cli}
-	d.screen.bars = elastic
-
-	if d.assets == "" {
-		return nil, errors.New("KUBEBUILDER_ASSETS is not set: run `make demo`, which sets it")
+// prepare finds all that the demo needs, and makes its directory.
+func (d *demo) prepare(ctx context.Context) (err error) {
+	if d.assets = os.Getenv("KUBEBUILDER_ASSETS"); d.assets == "" {
+		return errors.New("KUBEBUILDER_ASSETS is not set: run `make demo`, which sets it")
 	}
 
 	if _, err := os.Stat("examples"); err != nil {
-		return nil, errors.Wrap(err, "this is not the root of the repository: run `make demo` there")
+		return errors.Wrap(err, "this is not the root of the repository: run `make demo` there")
 	}
 
-	var err error
+	if d.cliVersion, err = program.FirstLine(ctx, d.cli, "version"); err != nil {
+		return errors.Wrap(err, "`make demo` takes the CLI from PATH")
+	}
 
-	d.cliVersion, err = program.FirstLine(ctx, cli, "version")
+	parent, err := filepath.Abs(output)
+	if err := errors.Join(err, os.MkdirAll(parent, 0o750)); err != nil {
+		return err
+	}
 
-	return d, errors.Wrap(err, "`make demo` takes the CLI from PATH")
+	d.dir, err = os.MkdirTemp(parent, "")
+
+	return err
 }
 
 // run runs the demo to its end, and returns an error that names the failed step. It
@@ -96,15 +101,16 @@ func (d *demo) run(ctx context.Context) error {
 	defer cancel(nil)
 
 	d.abort = cancel
+	d.screen.bars = d.elastic
+
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
 
 	stop := make(chan struct{})
 	defer close(stop)
 
 	go d.screen.keepUp(stop)
-
-	if err := d.makeDir(); err != nil {
-		return err
-	}
 
 	began := time.Now()
 	err := d.tell(ctx)
@@ -119,17 +125,6 @@ func (d *demo) run(ctx context.Context) error {
 	case d.once:
 		d.screen.say("", "All of it was seen, in "+seconds(time.Since(began))+".")
 	}
-
-	return err
-}
-
-func (d *demo) makeDir() error {
-	parent, err := filepath.Abs(output)
-	if err := errors.Join(err, os.MkdirAll(parent, 0o750)); err != nil {
-		return err
-	}
-
-	d.dir, err = os.MkdirTemp(parent, "")
 
 	return err
 }

@@ -32,18 +32,17 @@ const exitInterrupted = 130
 var errInterrupted = errors.New("interrupted")
 
 func main() {
-	once := flag.Bool("once", false, "end after everything was seen; the exit code is 0 only then")
+	d := &demo{screen: newScreen(os.Stdout)}
 
-	elastic := flag.Bool("elastic", false, "show shards that assign the Workspaces to themselves")
-
-	cli := flag.String("cli", "tofu", "the Terraform or OpenTofu that the instances run")
-
+	flag.BoolVar(&d.once, "once", false, "end after everything was seen; the exit code is 0 only then")
+	flag.BoolVar(&d.elastic, "elastic", false, "show shards that assign the Workspaces to themselves")
+	flag.StringVar(&d.cli, "cli", "tofu", "the Terraform or OpenTofu that the instances run")
 	flag.Parse()
 
 	// The libraries return errors with the same information as their logs.
 	ctrllog.SetLogger(logr.Discard())
 
-	err := run(*once, *elastic, *cli)
+	err := run(d)
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
@@ -55,7 +54,7 @@ func main() {
 }
 
 // run runs the demo until it has ended or a signal ends it.
-func run(once, elastic bool, cli string) error {
+func run(d *demo) error {
 	ending := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ending...)
@@ -73,11 +72,6 @@ func run(once, elastic bool, cli string) error {
 		signal.Reset(ending...)
 		cancel(errInterrupted)
 	}()
-
-	d, err := newDemo(ctx, once, elastic, cli, os.Stdout)
-	if err != nil {
-		return err
-	}
 
 	return d.run(ctx)
 }

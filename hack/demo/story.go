@@ -119,10 +119,6 @@ func (d *demo) start(ctx context.Context, shards ...string) error {
 		return err
 	}
 
-	if len(d.instances) == 0 {
-		d.logs = nil
-	}
-
 	for _, s := range shards {
 		i, err := d.startInstance(s, kubeconfig)
 		if err != nil {
