@@ -16,8 +16,7 @@ import (
 // glance is the time between two checks of a condition.
 const glance = 250 * time.Millisecond
 
-// An expectation is something that the demo shows. It is met if check returns nil
-// in time.
+// An expectation is something that the demo shows. It is met if check returns nil in time.
 type expectation struct {
 	title  string
 	within time.Duration
@@ -29,9 +28,8 @@ type expectation struct {
 	table bool
 }
 
-// meet runs the check and shows its result and duration on the screen. If the expectation
-// is not met, the error names it. If the supplied context ends first, the error is the
-// cause of that.
+// meet runs the check and shows its result on the screen. The error names the expectation. If the
+// supplied context ends first, the error is the cause of that.
 func (e expectation) meet(ctx context.Context, s *screen) error {
 	limited, cancel := context.WithTimeoutCause(ctx, e.within, errors.Errorf("not within %s", e.within))
 	defer cancel()
@@ -65,9 +63,8 @@ func (e expectation) meet(ctx context.Context, s *screen) error {
 	return errors.Wrapf(err, "not seen: %s", e.title)
 }
 
-// until calls condition repeatedly until it returns nil. It passes each error of condition
-// to progress. If the context ends first, the error has the cause of that and the last
-// error of condition.
+// until calls condition until it returns nil, and passes its errors to progress. If the context
+// ends first, the error has the cause of that and the last error of condition.
 func until(ctx context.Context, progress func(string), condition func(ctx context.Context) error) error {
 	last := errors.New("no answer")
 

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// poll is how often an instance polls a Workspace that is up to date. It is short, so
-	// that the table on the screen changes.
+	// poll is short, so that the table on the screen changes.
 	poll = 10 * time.Second
 
 	pollJitter = time.Second
@@ -35,8 +34,7 @@ const (
 	instancePatience = shutdownGrace + 30*time.Second
 )
 
-// An instance is a process of the provider that serves one shard. It has a separate root of its
-// workdirs, as pods do.
+// An instance serves one shard, with a separate root of its workdirs, as pods do.
 type instance struct {
 	*providerinstance.Instance
 
@@ -78,8 +76,7 @@ func (d *demo) startInstance(shard, kubeconfig string) (*instance, error) {
 	return i, nil
 }
 
-// terminate asks the instance to end, kills it when it does not, and returns an error
-// unless it ended with exit code 0.
+// terminate ends the instance as Terminate does, and does not abort the demo.
 func (i *instance) terminate() error {
 	i.asked.Store(true)
 

@@ -135,8 +135,7 @@ func (s *screen) show(t table) {
 	s.update(func() { s.table = t })
 }
 
-// showNow prints the current table on a plain screen. A live screen always shows the
-// table.
+// showNow prints the table on a plain screen. A live screen always shows it.
 func (s *screen) showNow() {
 	s.update(func() {
 		if !s.live && len(s.table) > 0 {
@@ -215,8 +214,7 @@ func (s *screen) print(lines ...string) {
 	}
 }
 
-// paint returns the text in the color with the supplied SGR code, if the screen has
-// colors.
+// paint returns the text in the color with the supplied SGR code, if the screen has colors.
 func (s *screen) paint(color, text string) string {
 	if !s.live || color == "" {
 		return text

@@ -37,8 +37,7 @@ const (
 	unlabelled = "team-a/alarm"
 )
 
-// A served Workspace has the shard that is to serve it, and the outputs that the table
-// then shows.
+// A served Workspace has the shard that is to serve it, and its outputs in the table.
 type served struct{ shard, outputs string }
 
 func labelled() map[string]served {
@@ -110,8 +109,7 @@ func (d *demo) await(ctx context.Context, check func(seen map[string]sight) erro
 	})
 }
 
-// start starts an instance for each of the supplied shards, and waits until all instances are
-// ready.
+// start starts an instance for each shard, and waits until all instances are ready.
 func (d *demo) start(ctx context.Context, shards ...string) error {
 	// The instances have the rights that cluster/deploy/common gives, and no others.
 	kubeconfig := filepath.Join(d.dir, "provider.kubeconfig")
@@ -165,8 +163,7 @@ func (d *demo) expectLeases(ctx context.Context) error {
 	})
 }
 
-// leaseHolder returns the holder of the Lease of the supplied shard. It is empty if the
-// Lease has no holder.
+// leaseHolder returns the holder of the Lease of the supplied shard, empty if it has none.
 func (d *demo) leaseHolder(ctx context.Context, name string) (string, error) {
 	id, err := shard.Parse(name)
 	if err != nil {
@@ -286,8 +283,7 @@ func (d *demo) relabel(ctx context.Context) error {
 	return d.expectMoved(ctx, labelled()[moved].outputs)
 }
 
-// expectMoved waits until the Workspace that is moved is served by its new shard,
-// with the supplied outputs.
+// expectMoved waits until the moved Workspace is served by its new shard, with these outputs.
 func (d *demo) expectMoved(ctx context.Context, outputs string) error {
 	return d.await(ctx, func(seen map[string]sight) error {
 		return errors.Wrap(seen[moved].served(outputs), moved)

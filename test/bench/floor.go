@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// A floor runs the bare CLI for modules that each have a directory, without this provider:
-// with the fewest possible runs, the same backend and the same flags.
+// A floor runs the bare CLI for modules that each have a directory: with the fewest possible runs,
+// the same backend and the same flags as the provider.
 type floor struct {
 	*bench
 

@@ -21,11 +21,8 @@ import (
 type Instance struct {
 	*process.Process
 
-	// Root of the working directories.
-	Root string
-
-	// Log is the path of the log.
-	Log string
+	// Root of the working directories, and Log, the path of the log.
+	Root, Log string
 
 	// Metrics is the URL of the metrics.
 	Metrics string

@@ -54,8 +54,7 @@ func UntilTrue(ctx context.Context, what string, condition func() bool) error {
 	})
 }
 
-// Within calls fn, and returns an error unless it returns in time: it may be blocked for
-// ever.
+// Within returns an error unless fn returns in time: it may be blocked for ever.
 func Within(limit time.Duration, fn func()) error {
 	done := make(chan struct{})
 
