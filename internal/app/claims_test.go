@@ -208,7 +208,7 @@ func TestReads(t *testing.T) {
 			cached := ws.DeepCopy()
 			cached.SetOwnership(commonv1beta1.Ownership{UID: ws.GetUID(), Claim: tc.claim})
 
-			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube, claim.Options{Metrics: metrics.NewNop()})}
+			i := &instance{o: &Options{}, mgr: cacheManager{cache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: cached}}, claims: claim.New(shard.ID{}, "", nil, nil, kube, claim.Options{Metrics: metrics.New(nil)})}
 			kind := workspace.Kind{GroupVersionKind: clusterv1beta1.WorkspaceGroupVersionKind, Object: &clusterv1beta1.Workspace{}}
 
 			r := i.withClaims(stubScheduler{managed: statusclient.NewClient(kube, nil), waits: tc.waits}, kind)

@@ -187,7 +187,7 @@ func newFailing(t *testing.T) *failing {
 		mgr:        mgr,
 		root:       root,
 		drain:      drain.New(time.Hour, time.Hour),
-		metrics:    metrics.NewNop(),
+		metrics:    metrics.New(nil),
 		failedRuns: f.failedRuns,
 	}
 	i.leases = lease.NewObserver(kube, "", lease.Timing{}, logging.NewNopLogger())

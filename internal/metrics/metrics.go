@@ -38,11 +38,8 @@ type Metrics struct {
 	cacheRequests   *prometheus.CounterVec
 }
 
-// NewNop returns Metrics that are not registered anywhere.
-func NewNop() *Metrics { return New(nil) }
-
-// New returns Metrics whose collectors are registered with r. It panics if they are registered
-// already.
+// New returns Metrics whose collectors are registered with r, unless it is nil. It panics if they are
+// registered already.
 func New(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -64,18 +61,12 @@ func New(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		shardInfo: gauge("provider_terraform_shard_info",
 			"Always 1. The labels tell which shard this instance serves.", "shard", "mode"),
-		workdirsDeleted: f.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_workdirs_deleted_total",
-			Help: "Working directories that were deleted because their Workspace is gone.",
-		}),
-		gcFailures: f.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_gc_failures_total",
-			Help: "Rounds of the garbage collector of working directories that failed.",
-		}),
-		statesUnsaved: f.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_unsaved_states",
-			Help: "Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.",
-		}),
+		workdirsDeleted: counter("provider_terraform_workdirs_deleted_total",
+			"Working directories that were deleted because their Workspace is gone.").WithLabelValues(),
+		gcFailures: counter("provider_terraform_gc_failures_total",
+			"Rounds of the garbage collector of working directories that failed.").WithLabelValues(),
+		statesUnsaved: gauge("provider_terraform_unsaved_states",
+			"Workspaces that are gone and have left a state that is nowhere else, below .unsaved-states.").WithLabelValues(),
 		cliRuns: counter("provider_terraform_cli_runs_total",
 			"Finished runs of the terraform or tofu program.", "command", "result"),
 		// Without the result, failures that end at once would hide how long successful runs take.
@@ -83,14 +74,10 @@ func New(r prometheus.Registerer) *Metrics {
 			"How long runs of the terraform or tofu program took.", runs, "command", "result"),
 		unserved: gauge("provider_terraform_workspaces_unserved",
 			"Workspaces that no running instance serves. One instance counts them for all.", "reason"),
-		members: f.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_assigner_shards",
-			Help: "Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.",
-		}),
-		moved: f.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_assigner_moves_total",
-			Help: "Workspaces that this instance has assigned to a shard, or moved to another one.",
-		}),
+		members: gauge("provider_terraform_assigner_shards",
+			"Shards that Workspaces are assigned to, as the elected assigner sees them. 0 on all other instances.").WithLabelValues(),
+		moved: counter("provider_terraform_assigner_moves_total",
+			"Workspaces that this instance has assigned to a shard, or moved to another one.").WithLabelValues(),
 		slots: gauge("provider_terraform_apply_slots",
 			"Workspaces that this instance creates, changes or deletes at a time, at most.", "controller"),
 		applies: gauge("provider_terraform_applies",
@@ -101,14 +88,10 @@ func New(r prometheus.Registerer) *Metrics {
 			"How long Workspaces took to become Ready after this instance had seen that they were created or changed.", waits, "controller"),
 		drifts: counter("provider_terraform_drifts_total",
 			"Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.", "action"),
-		locksRemoved: f.NewCounter(prometheus.CounterOpts{
-			Name: "provider_terraform_orphan_locks_removed_total",
-			Help: "Locks on states that a dead process had left, and that this instance has removed.",
-		}),
-		claimsWaiting: f.NewGauge(prometheus.GaugeOpts{
-			Name: "provider_terraform_claims_waiting",
-			Help: "Workspaces that this instance is to serve, and that another instance has not released.",
-		}),
+		locksRemoved: counter("provider_terraform_orphan_locks_removed_total",
+			"Locks on states that a dead process had left, and that this instance has removed.").WithLabelValues(),
+		claimsWaiting: gauge("provider_terraform_claims_waiting",
+			"Workspaces that this instance is to serve, and that another instance has not released.").WithLabelValues(),
 		handOffs: histogram("provider_terraform_handoff_duration_seconds",
 			"How long this instance waited for Workspaces that another instance has released, or has left when it died.", waits, "previous"),
 		cacheRequests: counter("provider_terraform_cache_requests_total",
@@ -194,31 +177,26 @@ func (m *Metrics) HandedOff(previous string, took time.Duration) {
 
 // Cache returns a function that counts the requests to the cache of the supplied name.
 func (m *Metrics) Cache(name string) func(hit bool) {
-	hits, misses := m.cacheRequests.WithLabelValues(name, "hit"), m.cacheRequests.WithLabelValues(name, "miss")
-
-	return func(hit bool) {
-		if hit {
-			hits.Inc()
-		} else {
-			misses.Inc()
-		}
+	requests := map[bool]prometheus.Counter{
+		true:  m.cacheRequests.WithLabelValues(name, "hit"),
+		false: m.cacheRequests.WithLabelValues(name, "miss"),
 	}
+
+	return func(hit bool) { requests[hit].Inc() }
 }
 
 // CLIRun counts a finished run of the CLI and its duration, by subcommand and result. A run that was
 // stopped, or ran out of time, counts as canceled: it says nothing about the module.
 func (m *Metrics) CLIRun(command string, took time.Duration, err error) {
-	m.cliRuns.WithLabelValues(command, result(err)).Inc()
-	m.cliRunDuration.WithLabelValues(command, result(err)).Observe(took.Seconds())
-}
+	result := "error"
 
-func result(err error) string {
 	switch {
 	case err == nil:
-		return "success"
+		result = "success"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "canceled"
-	default:
-		return "error"
+		result = "canceled"
 	}
+
+	m.cliRuns.WithLabelValues(command, result).Inc()
+	m.cliRunDuration.WithLabelValues(command, result).Observe(took.Seconds())
 }

@@ -133,7 +133,7 @@ func TestMetrics(t *testing.T) {
 
 			r := prometheus.NewPedanticRegistry()
 			tc.do(New(r))
-			tc.do(NewNop()) // It can be used like any other.
+			tc.do(New(nil)) // It can be used like any other.
 
 			families, err := r.Gather()
 			if err != nil {

@@ -69,7 +69,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 
 	f.ws = f.create(t)
 	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, Options{
-		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.NewNop(), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
+		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.New(nil), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
 	})
 	f.reconciler = f.claims.Reconciler(reconcile.TypedFunc[client.Object](func(context.Context, client.Object) (reconcile.Result, error) {
 		f.mu.Lock()
