@@ -7,22 +7,61 @@ package app
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/alecthomas/kingpin.v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// A kind of flag.
+type kind[T any] struct {
+	parse func(string) (T, error)
+
+	// allowed describes the texts that parse accepts, for errors.
+	allowed string
+
+	// ok says whether a value is within the limit, which is described for errors. It is nil without one.
+	ok    func(T) bool
+	limit string
+
+	// noValue says that the flag needs no value, and has a --no- form.
+	noValue bool
+}
+
+func (k kind[T]) limited(ok func(T) bool, limit string) kind[T] {
+	k.ok, k.limit = ok, limit
+
+	return k
+}
+
+// oneOf is the kind of a flag with one of the supplied texts.
+func oneOf(texts ...string) kind[string] {
+	return kind[string]{parse: func(s string) (string, error) {
+		if !slices.Contains(texts, s) {
+			return "", errors.New("not allowed")
+		}
+
+		return s, nil
+	}, allowed: strings.Join(texts, " or ")}
+}
+
+// optional is the kind of a flag whose target stays nil unless the flag is set.
+func optional[T any](k kind[T]) kind[*T] {
+	return kind[*T]{parse: func(s string) (*T, error) {
+		t, err := k.parse(s)
+
+		return &t, err
+	}, allowed: k.allowed, noValue: k.noValue}
+}
+
 // A value is the value of a flag. Unlike the values of kingpin, its error names the flag
 // and the allowed values.
 type value[T any] struct {
-	flag    string
-	target  *T
-	parse   func(string) (T, error)
-	allowed string
+	kind[T]
+
+	flag   string
+	target *T
 }
 
 // Set parses s and stores the result.
@@ -30,6 +69,10 @@ func (v *value[T]) Set(s string) error {
 	t, err := v.parse(s)
 	if err != nil {
 		return errors.Errorf("--%s is %q: it must be %s", v.flag, s, v.allowed)
+	}
+
+	if v.ok != nil && !v.ok(t) {
+		return errors.Errorf("--%s is %v: it must be %s", v.flag, t, v.limit)
 	}
 
 	*v.target = t
@@ -40,56 +83,13 @@ func (v *value[T]) Set(s string) error {
 // String returns the current value.
 func (v *value[T]) String() string { return fmt.Sprint(*v.target) }
 
-// IsBoolFlag tells kingpin that the flag needs no value, and has a --no- form.
-func (v *value[T]) IsBoolFlag() bool {
-	switch any(v.target).(type) {
-	case *bool, **bool:
-		return true
-	default:
-		return false
-	}
-}
+// IsBoolFlag is for kingpin: see noValue.
+func (v *value[T]) IsBoolFlag() bool { return v.noValue }
 
-func durationFlag(a *kingpin.Application, name, help, def string, target *time.Duration) *kingpin.FlagClause {
-	return add(a, help, &value[time.Duration]{flag: name, target: target, parse: time.ParseDuration, allowed: "a duration such as 90s, 10m or 1h30m"}).Default(def)
-}
-
-func intFlag(a *kingpin.Application, name, help string, def int, target *int) {
-	add(a, help, &value[int]{flag: name, target: target, parse: strconv.Atoi, allowed: "an integer"}).Default(strconv.Itoa(def))
-}
-
-func boolFlag(a *kingpin.Application, name, help string, def bool, target *bool) *kingpin.FlagClause {
-	return add(a, help, &value[bool]{flag: name, target: target, parse: strconv.ParseBool, allowed: "true or false"}).Default(strconv.FormatBool(def))
-}
-
-// optionalBoolFlag adds a flag whose target stays nil unless the flag is set.
-func optionalBoolFlag(a *kingpin.Application, name, help string, target **bool) *kingpin.FlagClause {
-	parse := func(s string) (*bool, error) {
-		b, err := strconv.ParseBool(s)
-
-		return &b, err
-	}
-
-	return add(a, help, &value[*bool]{flag: name, target: target, parse: parse, allowed: "true or false"})
-}
-
-// enumFlag adds a flag for one of the supplied texts, of which the first is the
-// default.
-func enumFlag(a *kingpin.Application, name, help string, target *string, allowed ...string) *kingpin.FlagClause {
-	parse := func(s string) (string, error) {
-		if !slices.Contains(allowed, s) {
-			return "", errors.New("not allowed")
-		}
-
-		return s, nil
-	}
-
-	return add(a, help, &value[string]{flag: name, target: target, parse: parse, allowed: strings.Join(allowed, " or ")}).Default(allowed[0])
-}
-
-func add[T any](a *kingpin.Application, help string, v *value[T]) *kingpin.FlagClause {
-	f := a.Flag(v.flag, help)
-	f.SetValue(v)
+// addFlag adds a flag that sets target.
+func addFlag[T any](a *kingpin.Application, k kind[T], name, help string, target *T) *kingpin.FlagClause {
+	f := a.Flag(name, help)
+	f.SetValue(&value[T]{kind: k, flag: name, target: target})
 
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,72 +108,55 @@ func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
 }
 
 func (o *Options) addFlags(a *kingpin.Application) {
-	boolFlag(a, "debug", "Log debug messages.", false, &o.Debug).Short('d')
-	enumFlag(a, "log-encoding", "Encoding of the log: console or json.", &o.LogEncoding, "console", "json")
+	duration := kind[time.Duration]{parse: time.ParseDuration, allowed: "a duration such as 90s, 10m or 1h30m"}
+	positiveDuration := duration.limited(func(d time.Duration) bool { return d > 0 }, "greater than 0")
+	nonNegativeDuration := duration.limited(func(d time.Duration) bool { return d >= 0 }, "0 or greater")
+	integer := kind[int]{parse: strconv.Atoi, allowed: "an integer"}
+	positiveInteger := integer.limited(func(n int) bool { return n >= 1 }, "1 or greater")
+	nonNegativeInteger := integer.limited(func(n int) bool { return n >= 0 }, "0 or greater")
+	boolean := kind[bool]{parse: strconv.ParseBool, allowed: "true or false", noValue: true}
 
-	durationFlag(a, "sync", "How often the cache is compared with what the controllers have seen.", "1h", &o.SyncInterval).Short('s')
-	durationFlag(a, "poll", "How often a Workspace that is up to date is checked for drift.", "10m", &o.PollInterval)
-	durationFlag(a, "poll-jitter", "By how much polls differ from their interval, in either direction; at most a quarter of the interval.", "1m", &o.PollJitter)
-	durationFlag(a, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", "5s", &o.PollStateMetricInterval)
-	durationFlag(a, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", "20m", &o.Timeout)
-	durationFlag(a, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", "1h", &o.GCInterval)
-	durationFlag(a, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", "15s", &o.ShutdownGrace)
-	intFlag(a, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. There is one more worker for polls, unless --max-applies is lower.", 1, &o.MaxReconcileRate)
-	intFlag(a, "max-applies", "How many Workspaces of a kind are created, changed or deleted at a time, if that is less than --max-reconcile-rate; 0 is no further limit.", 0, &o.MaxApplies)
+	addFlag(a, boolean, "debug", "Log debug messages.", &o.Debug).Short('d')
+	addFlag(a, oneOf("console", "json"), "log-encoding", "Encoding of the log: console or json.", &o.LogEncoding).Default("console")
 
-	optionalBoolFlag(a, "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
+	addFlag(a, positiveDuration, "sync", "How often the cache is compared with what the controllers have seen.", &o.SyncInterval).Default("1h").Short('s')
+	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is checked for drift.", &o.PollInterval).Default("10m")
+	addFlag(a, nonNegativeDuration, "poll-jitter", "By how much polls differ from their interval, in either direction; at most a quarter of the interval.", &o.PollJitter).Default("1m")
+	addFlag(a, positiveDuration, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", &o.PollStateMetricInterval).Default("5s")
+	addFlag(a, positiveDuration, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", &o.Timeout).Default("20m")
+	addFlag(a, nonNegativeDuration, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", &o.GCInterval).Default("1h")
+	addFlag(a, nonNegativeDuration, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", &o.ShutdownGrace).Default("15s")
+	addFlag(a, positiveInteger, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. There is one more worker for polls, unless --max-applies is lower.", &o.MaxReconcileRate).Default("1")
+	addFlag(a, nonNegativeInteger, "max-applies", "How many Workspaces of a kind are created, changed or deleted at a time, if that is less than --max-reconcile-rate; 0 is no further limit.", &o.MaxApplies).Default("0")
+
+	addFlag(a, optional(boolean), "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
-	durationFlag(a, "lease-duration", "How long after its last sign of life an instance counts as dead. With the default, an unsharded instance without --leader-election counts as dead after 5m during an apply or destroy.", defaultLeaseDuration.String(), &o.Lease.Duration)
-	durationFlag(a, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", "40s", &o.Lease.RenewDeadline)
-	durationFlag(a, "lease-retry-period", "How often an instance renews its Lease, or tries to take it. A Workspace that waits for another instance is checked after five to ten of these periods.", "2s", &o.Lease.RetryPeriod)
+	addFlag(a, duration, "lease-duration", "How long after its last sign of life an instance counts as dead. With the default, an unsharded instance without --leader-election counts as dead after 5m during an apply or destroy.", &o.Lease.Duration).Default(defaultLeaseDuration.String())
+	addFlag(a, duration, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", &o.Lease.RenewDeadline).Default("40s")
+	addFlag(a, duration, "lease-retry-period", "How often an instance renews its Lease, or tries to take it. A Workspace that waits for another instance is checked after five to ten of these periods.", &o.Lease.RetryPeriod).Default("2s")
 	// This flag is for tests: an unsharded instance uses five minutes.
-	durationFlag(a, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", "0s", &o.Lease.ApplyDuration).Hidden().NoEnvar()
+	addFlag(a, duration, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", &o.Lease.ApplyDuration).Default("0s").Hidden().NoEnvar()
 	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
-	boolFlag(a, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", false, &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
+	addFlag(a, boolean, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
 	a.Flag("shard-range", "Experimental: serve the range i/N (i from 0 to N-1) of the Workspaces without the label "+shard.LabelKey+". The API server selects them, and needs the feature gate ShardedListAndWatch. Turns leader election on.").Envar("SHARD_RANGE").StringVar(&o.ShardRange)
-	boolFlag(a, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", false, &o.AssignShards).Envar("ASSIGN_SHARDS")
-	durationFlag(a, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", "1m", &o.ShardGracePeriod)
-	intFlag(a, "assign-rate", "How many Workspaces are assigned or moved per second.", 50, &o.AssignRate)
+	addFlag(a, boolean, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", &o.AssignShards).Envar("ASSIGN_SHARDS")
+	addFlag(a, nonNegativeDuration, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", &o.ShardGracePeriod).Default("1m")
+	addFlag(a, positiveInteger, "assign-rate", "How many Workspaces are assigned or moved per second.", &o.AssignRate).Default("50")
 
-	boolFlag(a, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", false, &o.NoCrossNamespaceRefs)
-	boolFlag(a, "enable-management-policies", "Honor spec.managementPolicies.", true, &o.EnableManagementPolicies).Envar("ENABLE_MANAGEMENT_POLICIES")
-	boolFlag(a, "enable-changelogs", "Send a change log entry for every create, update and delete.", false, &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS")
+	addFlag(a, boolean, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", &o.NoCrossNamespaceRefs)
+	addFlag(a, boolean, "enable-management-policies", "Honor spec.managementPolicies.", &o.EnableManagementPolicies).Default("true").Envar("ENABLE_MANAGEMENT_POLICIES")
+	addFlag(a, boolean, "enable-changelogs", "Send a change log entry for every create, update and delete.", &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS")
 	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
-	boolFlag(a, "enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.", true, &o.EnableSecretCache).Envar("ENABLE_SECRET_CACHE")
+	addFlag(a, boolean, "enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.", &o.EnableSecretCache).Default("true").Envar("ENABLE_SECRET_CACHE")
 
 	a.Flag("cli", "Program to run: terraform, tofu, or the absolute path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
 	a.Flag("metrics-bind-address", "Address of the metrics endpoint; 0 disables it.").Default(":8080").StringVar(&o.MetricsBindAddress)
 	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
 }
 
-// complete completes and validates the options. Every error names the flag, its value and the
-// allowed values.
+// complete completes the options, and validates those that depend on each other. Every error names
+// the flag, its value and the allowed values.
 func (o *Options) complete() error {
-	const positive, nonNegative, one = "greater than 0", "0 or greater", "1 or greater"
-
-	for _, c := range []struct {
-		flag    string
-		value   any
-		ok      bool
-		allowed string
-	}{
-		{"--sync", o.SyncInterval, o.SyncInterval > 0, positive},
-		{"--poll", o.PollInterval, o.PollInterval > 0, positive},
-		{"--poll-jitter", o.PollJitter, o.PollJitter >= 0, nonNegative},
-		{"--poll-state-metric", o.PollStateMetricInterval, o.PollStateMetricInterval > 0, positive},
-		{"--timeout", o.Timeout, o.Timeout > 0, positive},
-		{"--gc-interval", o.GCInterval, o.GCInterval >= 0, nonNegative},
-		{"--shutdown-grace", o.ShutdownGrace, o.ShutdownGrace >= 0, nonNegative},
-		{"--shard-grace-period", o.ShardGracePeriod, o.ShardGracePeriod >= 0, nonNegative},
-		{"--max-reconcile-rate", o.MaxReconcileRate, o.MaxReconcileRate >= 1, one},
-		{"--max-applies", o.MaxApplies, o.MaxApplies >= 0, nonNegative},
-		{"--assign-rate", o.AssignRate, o.AssignRate >= 1, one},
-	} {
-		if !c.ok {
-			return errors.Errorf("%s is %v: it must be %s", c.flag, c.value, c.allowed)
-		}
-	}
-
 	if o.MaxApplies == 0 || o.MaxApplies > o.MaxReconcileRate {
 		o.MaxApplies = o.MaxReconcileRate
 	}
