@@ -80,8 +80,9 @@ type instance struct {
 
 	config *rest.Config
 
-	// kube is for the steps before there is a manager.
-	kube client.Client
+	// unlimited is the client of the steps before there is a manager, of claims, of the observer of
+	// Leases, and of the writes of the assigner. The assigner limits its writes of labels itself.
+	unlimited client.Client
 
 	// identity of this instance in its Lease and its claims.
 	identity string
@@ -97,10 +98,6 @@ type instance struct {
 	unfilled   *unfilled
 	failedRuns *statelock.FailedRuns
 
-	// unlimited is the client of claims, of the observer of Leases, and of the writes of the assigner. The
-	// assigner limits its writes of labels itself.
-	unlimited client.Client
-
 	leases *lease.Observer
 	claims *claim.Claims
 }
@@ -111,13 +108,20 @@ func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	i := &instance{o: o, fail: fail, failedRuns: statelock.NewFailedRuns()}
+	setLoggers(o)
+
+	i := &instance{
+		o:          o,
+		log:        logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform")),
+		metrics:    ourmetrics.New(metrics.Registry),
+		fail:       fail,
+		drain:      drain.New(o.ShutdownGrace, o.Lease.AbortLimit()),
+		failedRuns: statelock.NewFailedRuns(),
+	}
+	i.metrics.Shard(o.Shard.Value(), o.Shard.Mode())
 
 	for _, step := range []func(context.Context) error{
-		i.setLoggers,
-		i.registerMetrics,
 		i.openRoot,
-		i.makeDrain,
 		i.findCLI,
 		i.loadConfig,
 		i.bindRoot,
@@ -140,22 +144,11 @@ func Run(ctx context.Context, o *Options) error {
 	return nil
 }
 
-func (i *instance) setLoggers(context.Context) error {
-	logger := newLogger(i.o)
+func setLoggers(o *Options) {
+	logger := newLogger(o)
 	ctrl.SetLogger(logger)
 	// The leader election of client-go has its own logger.
 	klog.SetLogger(logger)
-
-	i.log = logging.NewLogrLogger(ctrl.Log.WithName("provider-terraform"))
-
-	return nil
-}
-
-func (i *instance) registerMetrics(context.Context) error {
-	i.metrics = ourmetrics.New(metrics.Registry)
-	i.metrics.Shard(i.o.Shard.Value(), i.o.Shard.Mode())
-
-	return nil
 }
 
 // openRoot opens the directories that the runs need.
@@ -174,12 +167,6 @@ func (i *instance) openRoot(context.Context) (err error) {
 	return errors.Wrap(err, plugincache.Variable)
 }
 
-func (i *instance) makeDrain(context.Context) error {
-	i.drain = drain.New(i.o.ShutdownGrace, i.o.Lease.AbortLimit())
-
-	return nil
-}
-
 func (i *instance) findCLI(ctx context.Context) (err error) {
 	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Observe: i.metrics.CLIRun})
 
@@ -194,7 +181,17 @@ func (i *instance) loadConfig(context.Context) (err error) {
 	watchCredentials(i.config, i.abort)
 	logMissingRights(i.config, i.log)
 
-	i.kube, err = client.New(i.config, client.Options{})
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+
+	// At the start of an instance there are four requests about claims for every Workspace. A
+	// limit per second would spread them over minutes. Each worker has only one request at a time.
+	cfg := rest.CopyConfig(i.config)
+	cfg.QPS = -1
+
+	i.unlimited, err = client.New(cfg, client.Options{Scheme: scheme})
 
 	return errors.Wrap(err, "cannot make client")
 }

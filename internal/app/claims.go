@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -30,16 +29,6 @@ import (
 // Workspace that a live instance has claimed.
 func (i *instance) addClaims(context.Context) error {
 	o, mgr := i.o, i.mgr
-
-	// At the start of an instance there are four requests about claims for every Workspace. A
-	// limit per second would spread them over minutes. Each worker has only one request at a time.
-	cfg := rest.CopyConfig(i.config)
-	cfg.QPS = -1
-
-	var err error
-	if i.unlimited, err = client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()}); err != nil {
-		return errors.Wrap(err, "cannot make client of claims")
-	}
 
 	i.leases = lease.NewObserver(i.unlimited, o.LeaseNamespace, o.Lease, i.log)
 	// Outside of a cluster, the namespace of Leases may be unknown.

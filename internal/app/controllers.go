@@ -57,7 +57,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 	}
 
 	// Crossplane grants these rights to providers with the capability SafeStart.
-	missing, err := missingRight(ctx, i.kube, authorizationv1.ResourceAttributes{Group: crdGroup, Resource: crdResource}, "list", "watch")
+	missing, err := missingRight(ctx, i.unlimited, authorizationv1.ResourceAttributes{Group: crdGroup, Resource: crdResource}, "list", "watch")
 	if err != nil {
 		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
 	}

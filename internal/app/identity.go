@@ -51,7 +51,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 // mayHoldLease says whether this instance has the right to create and update Leases in its
 // namespace.
 func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
-	missing, err := missingRight(ctx, i.kube, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: i.o.LeaseNamespace}, "get", "create", "update")
+	missing, err := missingRight(ctx, i.unlimited, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: i.o.LeaseNamespace}, "get", "create", "update")
 
 	return missing == "" && err == nil, errors.Wrap(err, "cannot find out whether Leases may be written")
 }
@@ -126,7 +126,7 @@ func (i *instance) bindRoot(ctx context.Context) error {
 
 	// Every API server makes this ConfigMap at its first start. Unlike the namespace kube-system, a
 	// provider that Crossplane has installed may read it.
-	err := i.kube.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}, cluster)
+	err := i.unlimited.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}, cluster)
 	if kerrors.IsForbidden(err) || kerrors.IsNotFound(err) {
 		i.log.Info("Cannot find out which cluster this is: make sure that no other cluster uses the same directory", "root", i.root.Path(), "error", err)
 

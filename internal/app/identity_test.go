@@ -61,7 +61,7 @@ func TestIdentify(t *testing.T) {
 				},
 			}).Build()
 
-			i := &instance{o: &tc.o, kube: kube, log: logging.NewNopLogger()}
+			i := &instance{o: &tc.o, unlimited: kube, log: logging.NewNopLogger()}
 			if err := i.identify(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -24,23 +24,17 @@ const probeTimeout = 900 * time.Millisecond
 
 // addProbes adds the checks behind /healthz and /readyz.
 func (i *instance) addProbes() error {
-	mgr := i.mgr
+	err := errors.Join(
+		i.mgr.AddHealthzCheck("ping", healthz.Ping),
+		i.mgr.AddReadyzCheck("caches", cachesSynced(i.mgr.GetCache(), i.unfilled.err)),
+	)
 
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return errors.Wrap(err, "cannot add health check")
+	if i.lock != nil {
+		key := types.NamespacedName{Namespace: i.o.LeaseNamespace, Name: i.o.Shard.LeaseName()}
+		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", leaseKnown(i.mgr.GetAPIReader(), key, i.mgr.Elected())))
 	}
 
-	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache(), i.unfilled.err)); err != nil {
-		return errors.Wrap(err, "cannot add readiness check")
-	}
-
-	if i.lock == nil {
-		return nil
-	}
-
-	key := types.NamespacedName{Namespace: i.o.LeaseNamespace, Name: i.o.Shard.LeaseName()}
-
-	return errors.Wrap(mgr.AddReadyzCheck("lease", leaseKnown(mgr.GetAPIReader(), key, mgr.Elected())), "cannot add readiness check")
+	return errors.Wrap(err, "cannot add probes")
 }
 
 // cachesSynced says whether the caches are synced. unfilled says why one cannot be synced.
