@@ -95,7 +95,7 @@ type instance struct {
 
 	mgr        manager.Manager
 	setups     setups
-	unfilled   *unfilled
+	cache      refusingCache
 	failedRuns *statelock.FailedRuns
 
 	leases *lease.Observer
@@ -281,7 +281,7 @@ func (i *instance) run(ctx context.Context) error {
 	}
 
 	if err != nil {
-		err = errors.Join(err, i.unfilled.err())
+		err = errors.Join(err, i.cache.missing())
 	}
 
 	return errors.Wrap(err, "cannot run")

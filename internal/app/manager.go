@@ -92,14 +92,12 @@ func (i *instance) newManager(context.Context) error {
 		uncached = append(uncached, &corev1.Secret{})
 	}
 
-	i.unfilled = newUnfilled()
-
 	mo := ctrl.Options{
 		Scheme:    scheme,
 		NewCache:  i.newCache,
 		NewClient: newClient,
 		Cache: cache.Options{
-			NewInformer:      newInformer(o.Shard, i.unfilled),
+			NewInformer:      newInformer(o.Shard, &i.cache),
 			SyncPeriod:       &o.SyncInterval,
 			ByObject:         byObject,
 			DefaultTransform: providerconfig.CompactUsages(cache.TransformStripManagedFields()),
@@ -142,7 +140,10 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 func (i *instance) newCache(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	o.Mapper = withWorkspaces(o.Mapper)
 
-	return i.unfilled.newCache(cfg, o)
+	c, err := cache.New(cfg, o)
+	i.cache.Cache = c
+
+	return &i.cache, err
 }
 
 func withWorkspaces(m meta.RESTMapper) meta.RESTMapper {
@@ -192,7 +193,7 @@ func (i *instance) checkShardRange(ctx context.Context) error {
 // newInformer returns a constructor of informers that report when they are refused. They get only
 // the Workspaces in the range of the instance, if it serves one. The cache has no option for this
 // selector.
-func newInformer(id shard.ID, u *unfilled) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
+func newInformer(id shard.ID, c *refusingCache) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
 	selector := id.ShardSelector()
 
 	return func(lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
@@ -214,7 +215,7 @@ func newInformer(id shard.ID, u *unfilled) func(toolscache.ListerWatcher, runtim
 
 		i := toolscache.NewSharedIndexInformer(lw, o, resync, indexers)
 		// The only error is that of an informer that has started.
-		_ = u.observe(i, o)
+		_ = c.observe(i, o)
 
 		return i
 	}

@@ -94,7 +94,7 @@ func TestMissingKinds(t *testing.T) {
 		o.ByObject[k.Object] = cache.ByObject{Label: shard.CatchAll().Selector()}
 	}
 
-	i := &instance{unfilled: newUnfilled()}
+	i := &instance{}
 	if _, err := i.newCache(&rest.Config{}, o); err != nil {
 		t.Errorf("newCache(...): %v", err)
 	}

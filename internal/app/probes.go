@@ -26,7 +26,7 @@ const probeTimeout = 900 * time.Millisecond
 func (i *instance) addProbes() error {
 	err := errors.Join(
 		i.mgr.AddHealthzCheck("ping", healthz.Ping),
-		i.mgr.AddReadyzCheck("caches", cachesSynced(i.mgr.GetCache(), i.unfilled.err)),
+		i.mgr.AddReadyzCheck("caches", cachesSynced(i.mgr.GetCache(), i.cache.missing)),
 	)
 
 	if i.lock != nil {
@@ -37,14 +37,14 @@ func (i *instance) addProbes() error {
 	return errors.Wrap(err, "cannot add probes")
 }
 
-// cachesSynced says whether the caches are synced. unfilled says why one cannot be synced.
-func cachesSynced(c cache.Cache, unfilled func() error) healthz.Checker {
+// cachesSynced says whether the caches are synced. missing says why one cannot be synced.
+func cachesSynced(c cache.Cache, missing func() error) healthz.Checker {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
 
 		if !c.WaitForCacheSync(ctx) {
-			return errors.Join(errors.New("caches are not synced"), unfilled())
+			return errors.Join(errors.New("caches are not synced"), missing())
 		}
 
 		return nil

@@ -46,14 +46,14 @@ func (c *waitingCache) GetInformer(context.Context, client.Object, ...cache.Info
 	return c.informer, nil
 }
 
-// TestUnfilled reads Secrets while they may not be listed, and after that.
-func TestUnfilled(t *testing.T) {
+// TestRefusingCache reads Secrets while they may not be listed, and after that.
+func TestRefusingCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		errRefused := kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("cannot list"))
-		granted, u := atomic.Bool{}, newUnfilled()
+		granted, c := atomic.Bool{}, &refusingCache{}
 
-		i := newInformer(shard.ID{}, u)(&toolscache.ListWatch{
+		i := newInformer(shard.ID{}, c)(&toolscache.ListWatch{
 			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 				if granted.Load() {
 					return &corev1.SecretList{}, nil
@@ -83,7 +83,7 @@ func TestUnfilled(t *testing.T) {
 		defer ended.Wait()
 		defer cancel()
 
-		c := &refusingCache{Cache: &waitingCache{informer: i}, unfilled: u}
+		c.Cache = &waitingCache{informer: i}
 		read := func(o client.Object) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Hour)
 			defer cancel()
@@ -95,7 +95,7 @@ func TestUnfilled(t *testing.T) {
 			return time.Since(start), err
 		}
 
-		if err := u.err(); err != nil {
+		if err := c.missing(); err != nil {
 			t.Errorf("before the first answer: want no error, got %v", err)
 		}
 
@@ -107,7 +107,7 @@ func TestUnfilled(t *testing.T) {
 			t.Errorf("a later read: want the refusal at once, got %v after %s", err, after)
 		}
 
-		if err := u.err(); !errors.Is(err, errRefused) {
+		if err := c.missing(); !errors.Is(err, errRefused) {
 			t.Errorf("want the refusal, got %v", err)
 		}
 
@@ -125,7 +125,7 @@ func TestUnfilled(t *testing.T) {
 			t.Errorf("once it is granted: %v", err)
 		}
 
-		if err := u.err(); err != nil {
+		if err := c.missing(); err != nil {
 			t.Errorf("once it is granted: want no error, got %v", err)
 		}
 	})
