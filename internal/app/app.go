@@ -129,10 +129,8 @@ func Run(ctx context.Context, o *Options) error {
 		i.newLock,
 		i.newManager,
 		i.checkShardRange,
+		i.makeClaims,
 		i.addRunnables,
-		i.addClaims,
-		i.addUnservedWatcher,
-		i.addAssigner,
 		i.addControllers,
 		i.run,
 	} {
@@ -202,14 +200,14 @@ func (i *instance) abort(err error) {
 	i.fail(err)
 }
 
-// addRunnables adds the probes, the drain, what cleans up disks, and the check of the right to hold a
-// Lease.
+// addRunnables adds the probes, the claims, the drain, what cleans up disks, and the check of the right
+// to hold a Lease.
 func (i *instance) addRunnables(context.Context) error {
 	if err := i.addProbes(); err != nil {
 		return err
 	}
 
-	runnables := []manager.Runnable{
+	runnables := append(i.claimRunnables(),
 		i.drain,
 		i.initCache,
 		manager.RunnableFunc(func(ctx context.Context) error {
@@ -225,7 +223,7 @@ func (i *instance) addRunnables(context.Context) error {
 			Log:          i.log,
 		},
 		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
-	}
+	)
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
 		runnables = append(runnables, &plugincache.Pruner{Cache: dir, Initialized: i.root.Initialized})
 	}

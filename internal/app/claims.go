@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -24,21 +25,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// addClaims adds the claims of this instance to the manager, and the observer of the Leases of
-// other instances, on which they depend. An unsharded instance needs both, too: it works on no
-// Workspace that a live instance has claimed.
-func (i *instance) addClaims(context.Context) error {
-	o, mgr := i.o, i.mgr
+// makeClaims makes the claims of this instance, and the observer of the Leases of other instances, on
+// which they depend. An unsharded instance needs both, too: it works on no Workspace that a live
+// instance has claimed.
+func (i *instance) makeClaims(context.Context) error {
+	o := i.o
 
 	i.leases = lease.NewObserver(i.unlimited, o.LeaseNamespace, o.Lease, i.log)
-	// Outside of a cluster, the namespace of Leases may be unknown.
-	if o.LeaseNamespace != "" {
-		if err := mgr.Add(i.leases); err != nil {
-			return errors.Wrap(err, "cannot add observer of Leases")
-		}
-	}
-
-	i.claims = claim.New(o.Shard, i.identity, i.leases, mgr.GetCache(), i.unlimited, claim.Options{
+	i.claims = claim.New(o.Shard, i.identity, i.leases, i.mgr.GetCache(), i.unlimited, claim.Options{
 		Locks:       i.failedRuns,
 		Recorder:    i.claimsRecorder(),
 		Metrics:     i.metrics,
@@ -46,54 +40,56 @@ func (i *instance) addClaims(context.Context) error {
 		LongestRun:  o.Timeout + reconcileMargin,
 	})
 
-	return errors.Wrap(mgr.Add(i.claims), "cannot add claims")
+	return nil
 }
 
-// addUnservedWatcher adds the watcher of Workspaces that no instance serves to the manager, if this
-// instance holds a Lease.
-func (i *instance) addUnservedWatcher(context.Context) error {
-	if i.lock == nil {
-		return nil
+// claimRunnables returns the runnables that need Leases or claims.
+func (i *instance) claimRunnables() []manager.Runnable {
+	o := i.o
+	runnables := []manager.Runnable{i.claims}
+
+	// Outside of a cluster, the namespace of Leases may be unknown.
+	if o.LeaseNamespace != "" {
+		runnables = append(runnables, i.leases)
 	}
 
-	// A Workspace is reported after two consecutive scans, so that people are told within the
-	// duration of a Lease that no instance serves a label. A killed instance counts as serving
-	// until its Lease has expired.
-	return errors.Wrap(i.mgr.Add(&unserved.Watcher{
-		ID:       i.o.Shard,
-		Leases:   i.leases,
-		Live:     i.mgr.GetAPIReader(),
-		Kinds:    workspace.GroupVersionKinds(),
-		Interval: i.o.Lease.Duration / 3,
-		Metrics:  i.metrics,
-		Recorder: i.claimsRecorder(),
-		Log:      i.log,
-	}), "cannot add watcher of unserved Workspaces")
+	if i.lock != nil {
+		runnables = append(runnables, &unserved.Watcher{
+			ID:     o.Shard,
+			Leases: i.leases,
+			Live:   i.mgr.GetAPIReader(),
+			Kinds:  workspace.GroupVersionKinds(),
+			// A Workspace is reported after two consecutive scans, so that people are told within the
+			// duration of a Lease that no instance serves a label. A killed instance counts as serving
+			// until its Lease has expired.
+			Interval: o.Lease.Duration / 3,
+			Metrics:  i.metrics,
+			Recorder: i.claimsRecorder(),
+			Log:      i.log,
+		})
+	}
+
+	if o.AssignShards {
+		runnables = append(runnables, &assigner.Assigner{
+			Config:    i.config,
+			Namespace: o.LeaseNamespace,
+			Identity:  i.identity,
+			Kinds:     workspace.GroupVersionKinds(),
+			Live:      i.mgr.GetAPIReader(),
+			Kube:      i.unlimited,
+			Leases:    i.leases,
+			Grace:     o.ShardGracePeriod,
+			Rate:      o.AssignRate,
+			Metrics:   i.metrics,
+			Log:       i.log.WithValues("component", "assigner"),
+		})
+	}
+
+	return runnables
 }
 
 func (i *instance) claimsRecorder() event.Recorder {
 	return event.NewAPIRecorder(i.mgr.GetEventRecorderFor("claims")) //nolint:staticcheck // Providers are not granted events of events.k8s.io.
-}
-
-// addAssigner adds the assigner to the manager, if this instance takes part in its election.
-func (i *instance) addAssigner(context.Context) error {
-	if !i.o.AssignShards {
-		return nil
-	}
-
-	return errors.Wrap(i.mgr.Add(&assigner.Assigner{
-		Config:    i.config,
-		Namespace: i.o.LeaseNamespace,
-		Identity:  i.identity,
-		Kinds:     workspace.GroupVersionKinds(),
-		Live:      i.mgr.GetAPIReader(),
-		Kube:      i.unlimited,
-		Leases:    i.leases,
-		Grace:     i.o.ShardGracePeriod,
-		Rate:      i.o.AssignRate,
-		Metrics:   i.metrics,
-		Log:       i.log.WithValues("component", "assigner"),
-	}), "cannot add assigner")
 }
 
 // A scheduler is the reconciler of a kind of Workspace: a schedule.Reconciler.
