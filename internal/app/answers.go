@@ -25,6 +25,15 @@ import (
 )
 
 const (
+	// maxUnauthorized is how long the API server may answer that it does not know this instance. It
+	// is longer than a rollout of API servers, or of their keys, needs until they agree.
+	maxUnauthorized = time.Minute
+
+	// tokenRemedy describes how to get a valid token. The kubelet does not replace the token of a pod
+	// whose ServiceAccount was deleted and created again, not even for a new container.
+	tokenRemedy = "the token of this instance is not valid: its ServiceAccount may have been deleted and created again. " +
+		"Delete the pod, because only a new one gets a new token"
+
 	// rightsRemedy describes how to get a missing right.
 	rightsRemedy = `grant it to the ServiceAccount of this instance: see "A right is missing" in docs/troubleshooting.md`
 
@@ -39,6 +48,70 @@ const (
 	// names neither the verb nor the resource.
 	ownerRefused = "cannot set blockOwnerDeletion"
 )
+
+// A credentialsWatch reports that the API server no longer knows this instance. Otherwise an instance
+// without a Lease, or a standby, would run for ever without any effect. It is safe for concurrent use.
+type credentialsWatch struct {
+	now  func() time.Time
+	fail func(err error)
+
+	mu    sync.Mutex
+	since time.Time
+}
+
+// watchCredentials calls fail when, for too long, the API server has answered only 401 Unauthorized
+// to all clients that are made from cfg.
+func watchCredentials(cfg *rest.Config, fail func(err error)) *credentialsWatch {
+	w := &credentialsWatch{now: time.Now, fail: fail}
+	observe(cfg, w.answered)
+
+	return w
+}
+
+// answered records an answer of the API server.
+func (w *credentialsWatch) answered(rsp *http.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	now := w.now()
+
+	switch {
+	case rsp.StatusCode != http.StatusUnauthorized:
+		w.since = time.Time{}
+	case w.since.IsZero():
+		w.since = now
+	case now.Sub(w.since) >= maxUnauthorized:
+		w.fail(errors.Errorf("cannot run: the API server has answered nothing but 401 Unauthorized for %s: %s", maxUnauthorized, tokenRemedy))
+	}
+}
+
+// explainUnauthorized adds a remedy to an error of an invalid token.
+func explainUnauthorized(err error) error {
+	if kerrors.IsUnauthorized(err) {
+		return errors.Wrap(err, tokenRemedy)
+	}
+
+	return err
+}
+
+// observe calls fn with each answer of the API server to a client that is made from cfg. A request
+// without an answer is not reported.
+func observe(cfg *rest.Config, fn func(rsp *http.Response)) {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			rsp, err := next.RoundTrip(r)
+			if err == nil {
+				fn(rsp)
+			}
+
+			return rsp, err
+		})
+	})
+}
+
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // refused matches the text in which the API server names a missing right. JSON escapes the quotes.
 var refused = regexp.MustCompile(`cannot (\w+) resource \\?"([^"\\]+)\\?" in API group \\?"([^"\\]*)\\?"(?: in the namespace \\?"([^"\\]+))?`)
