@@ -34,14 +34,8 @@ func (t Task) Start(ctx context.Context) error {
 		t.round(ctx)
 	}
 
-	var due <-chan time.Time
-
-	if t.Interval > 0 {
-		ticker := time.NewTicker(t.Interval)
-		defer ticker.Stop()
-
-		due = ticker.C
-	}
+	// It is nil, and no round is due, if the interval is not positive.
+	due := time.Tick(t.Interval)
 
 	for {
 		select {
