@@ -5,9 +5,7 @@
 // Package queue decides the order of items that wait for a worker.
 package queue
 
-import (
-	"slices"
-)
+import "slices"
 
 // A Priority says how urgent an item is.
 type Priority int
@@ -67,13 +65,8 @@ func (q *FairQueue[T]) Push(item T) {
 
 // Touch is called when an item that already waits is added again: it may have become urgent.
 func (q *FairQueue[T]) Touch(item T) {
-	was, ok := q.where[item]
-	if !ok {
-		return
-	}
-
-	if now := q.class(item); now.Priority > was.Priority {
-		q.lines[was.Priority].remove(was.Tenant, item)
+	if was, ok := q.where[item]; ok && q.class(item).Priority > was.Priority {
+		q.Remove(item)
 		q.Push(item)
 	}
 }
