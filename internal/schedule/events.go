@@ -37,22 +37,19 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 	return q
 }
 
-// changed accepts updates that people have made, and all changes of labels. The annotations of a creation do not count:
-// otherwise each Workspace would be reconciled once more as soon as it is created.
-func changed() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return Desired(e.ObjectOld) != Desired(e.ObjectNew) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
-	}}
+// isChange says whether an update changed labels, or was made by a person. The annotations of a creation
+// do not count: otherwise each Workspace would be reconciled once more as soon as it is created.
+func isChange(e event.UpdateEvent) bool {
+	return Desired(e.ObjectOld) != Desired(e.ObjectNew) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
 }
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
-// the queue if people have changed it, or if one of the supplied predicates accepts it. The
-// handler calls onLeave with each Workspace that has left the cache. served returns when the
-// previous instance last served these Workspaces, or zero if that is not known.
-func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served func() time.Time, also ...predicate.Predicate) handler.EventHandler {
+// the queue if people have changed it, or if also accepts it. The handler calls onLeave with each
+// Workspace that has left the cache. served returns when the previous instance last served these
+// Workspaces, or zero if that is not known.
+func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served func() time.Time, also predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-	wanted := predicate.Or(append([]predicate.Predicate{changed()}, also...)...)
 	forget := func(o client.Object) {
 		r.Forget(o)
 		s.Cancel(RequestFor(o))
@@ -85,7 +82,7 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 				r.Update(ws)
 			}
 
-			if replaced || wanted.Update(e) {
+			if replaced || isChange(e) || also.Update(e) {
 				q.Add(RequestFor(e.ObjectNew))
 			}
 		},

@@ -245,7 +245,7 @@ func TestServed(t *testing.T) {
 			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
 			t.Cleanup(q.ShutDown)
 
-			h := NewEventHandler(r, s, func(client.Object) {}, func() time.Time { return tc.served })
+			h := NewEventHandler(r, s, func(client.Object) {}, func() time.Time { return tc.served }, predicate.Funcs{})
 			h.Create(t.Context(), event.CreateEvent{Object: settled(), IsInInitialList: tc.initial}, q)
 
 			if got := r.Get(settled()).Since; !got.Equal(tc.want) {

@@ -6,8 +6,8 @@ package schedule
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -87,9 +87,8 @@ func Desired(o client.Object) string {
 		Labels      map[string]string `json:"labels,omitempty"`
 		Annotations map[string]string `json:"annotations,omitempty"`
 	}{o.GetGeneration(), labels, annotations})
-	sum := sha256.Sum256(text)
 
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // classify returns the class of a Workspace: people wait for Workspaces that are new, changed,

@@ -40,17 +40,10 @@ type Record struct {
 	Observation Observation
 	Failures    Failures
 
-	change change
-}
-
-// A change of a Workspace by a person.
-type change struct {
-	// desired is the Desired of the Workspace since then.
+	// desired is the Desired of the Workspace as of its last event. awaited is when this instance first
+	// saw it. It is zero if the effect of the change is not awaited any more.
 	desired string
-
-	// at is when this instance first saw the change. It is zero if the change is not awaited any
-	// more.
-	at time.Time
+	awaited time.Time
 }
 
 // Observed says whether this instance has observed the Workspace.
@@ -100,10 +93,10 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	defer r.mu.Unlock()
 
 	f, now := r.policy.Facts(ws), r.now()
-	rec := &Record{UID: ws.GetUID(), Class: classify(ws), Since: now, initial: f.Desired, change: change{desired: f.Desired}}
+	rec := &Record{UID: ws.GetUID(), Class: classify(ws), Since: now, initial: f.Desired, desired: f.Desired}
 
 	if !f.settled() {
-		rec.change.at = now
+		rec.awaited = now
 	}
 
 	r.records[client.ObjectKeyFromObject(ws)] = rec
@@ -130,8 +123,8 @@ func (r *Records) Update(ws workspace.Workspace) {
 			rec.Class.Priority = queue.Urgent
 		}
 
-		if d != rec.change.desired {
-			rec.change = change{desired: d, at: r.now()}
+		if d != rec.desired {
+			rec.desired, rec.awaited = d, r.now()
 		}
 	})
 }
@@ -194,9 +187,9 @@ func (r *Records) Succeed(ws workspace.Workspace) {
 // by a person. It returns false if the observation does not show it, or has shown it before.
 func (r *Records) Applied(ws workspace.Workspace) (took time.Duration, ok bool) {
 	r.change(ws, func(rec *Record) {
-		ok = !rec.change.at.IsZero() && rec.Observation.UpToDate && rec.Observation.Desired == rec.change.desired && !meta.WasDeleted(ws)
+		ok = !rec.awaited.IsZero() && rec.Observation.UpToDate && rec.Observation.Desired == rec.desired && !meta.WasDeleted(ws)
 		if ok {
-			took, rec.change.at = r.now().Sub(rec.change.at), time.Time{}
+			took, rec.awaited = r.now().Sub(rec.awaited), time.Time{}
 		}
 	})
 
