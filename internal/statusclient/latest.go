@@ -39,7 +39,7 @@ func WithLatest(ctx context.Context, o client.Object) context.Context {
 // The first Get after an update of the status returns a copy of what was written without a request,
 // as after WithLatest.
 func WithObject(ctx context.Context, o client.Object) context.Context {
-	if latestIn(ctx) != nil {
+	if latestIn(ctx).of != nil {
 		return ctx
 	}
 
@@ -50,33 +50,35 @@ func WithObject(ctx context.Context, o client.Object) context.Context {
 // context of WithObject. It is nil if there was no such update, or if it is not known what the API
 // server has now.
 func Written(ctx context.Context) client.Object {
-	if l := latestIn(ctx); l != nil && l.fresh {
+	if l := latestIn(ctx); l.fresh {
 		return l.o
 	}
 
 	return nil
 }
 
+// latestIn returns the latestObject of a context, or an empty one.
 func latestIn(ctx context.Context) *latestObject {
-	l, _ := ctx.Value(latestKey{}).(*latestObject)
+	if l, ok := ctx.Value(latestKey{}).(*latestObject); ok {
+		return l
+	}
 
-	return l
+	return &latestObject{}
 }
 
 // hasReplaced says whether an object that was read has the name of the object that is reconciled in
 // this context, and is another one.
 func hasReplaced(ctx context.Context, o client.Object) bool {
-	l := latestIn(ctx)
+	of := latestIn(ctx).of
 
-	return l != nil && reflect.TypeOf(l.of) == reflect.TypeOf(o) &&
-		client.ObjectKeyFromObject(l.of) == client.ObjectKeyFromObject(o) && l.of.GetUID() != o.GetUID()
+	return reflect.TypeOf(of) == reflect.TypeOf(o) && client.ObjectKeyFromObject(of) == client.ObjectKeyFromObject(o) && of.GetUID() != o.GetUID()
 }
 
 // getLatest copies the latest version to o. It returns false if another object is wanted, or the
 // version was returned before.
 func getLatest(ctx context.Context, key client.ObjectKey, o client.Object) bool {
 	l := latestIn(ctx)
-	if l == nil || !l.fresh || client.ObjectKeyFromObject(l.o) != key || reflect.TypeOf(l.o) != reflect.TypeOf(o) {
+	if !l.fresh || client.ObjectKeyFromObject(l.o) != key || reflect.TypeOf(l.o) != reflect.TypeOf(o) {
 		return false
 	}
 
@@ -90,7 +92,7 @@ func getLatest(ctx context.Context, key client.ObjectKey, o client.Object) bool 
 // it returns false.
 func isLatest(ctx context.Context, o, latest client.Object) bool {
 	l := latestIn(ctx)
-	if l == nil || l.o == nil || l.o.GetUID() != o.GetUID() || l.o.GetResourceVersion() != o.GetResourceVersion() {
+	if l.o == nil || l.o.GetUID() != o.GetUID() || l.o.GetResourceVersion() != o.GetResourceVersion() {
 		return false
 	}
 
@@ -103,10 +105,6 @@ func isLatest(ctx context.Context, o, latest client.Object) bool {
 // version, the next Get is a request.
 func keepLatest(ctx context.Context, o Claimable, certain bool) {
 	l := latestIn(ctx)
-	if l == nil {
-		return
-	}
-
 	if l.fresh = certain; certain {
 		l.o = copyOf(o)
 	}
