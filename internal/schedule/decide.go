@@ -2,11 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule decides what happens to a Workspace now, and when it is processed next.
-//
-// Events put a Workspace into a work queue. The Reconciler takes it out, calls Policy.Decide, and
-// reconciles it if there is something to do. Decide depends on the Facts, which are taken from
-// the Workspace, and on its Record, which an instance has in memory.
+// Package schedule decides what happens to a Workspace now, and when it is processed next: see
+// Policy.Decide.
 package schedule
 
 import (
@@ -20,16 +17,13 @@ type Action int
 
 // The actions.
 const (
-	// Skip the Workspace until Decision.After has passed. That costs no request, no file and no run
-	// of the CLI beyond the read of the Workspace.
+	// Skip the Workspace until Decision.After has passed.
 	Skip Action = iota
 
-	// Reconcile it. The reconcile makes a plan unless the last observation still holds (see Stale),
-	// and none if the Workspace is paused or being deleted. An apply that turns out to be necessary needs a slot.
+	// Reconcile it. An apply that turns out to be necessary needs a slot.
 	Reconcile
 
-	// ReconcileWithSlot is a reconcile that is expected to apply or destroy. It waits until it has a
-	// slot.
+	// ReconcileWithSlot is a reconcile that is expected to apply or destroy. It waits for a slot.
 	ReconcileWithSlot
 )
 
@@ -73,8 +67,7 @@ type Facts struct {
 	// WasPaused says that the last reconcile found the Workspace paused.
 	WasPaused bool
 
-	// Complete says that the status is complete: a reconcile without any change to make would not
-	// add to it.
+	// Complete says that a reconcile without any change to make would add nothing to the status.
 	Complete bool
 }
 
@@ -87,12 +80,11 @@ type Policy struct {
 	// Interval between two polls of a Workspace without an annotation.
 	Interval time.Duration
 
-	// Jitter is the largest time by which a poll is delayed or advanced. The time depends on the
-	// UID of the Workspace.
+	// Jitter is the largest time by which a poll is delayed or advanced.
 	Jitter time.Duration
 
-	// ManagementPolicies says that management policies are enabled: a Workspace with an empty set of
-	// them is paused. Without the feature, an empty set means the default.
+	// ManagementPolicies says that management policies are enabled. Without them, an empty set means the
+	// default, not a pause.
 	ManagementPolicies bool
 }
 

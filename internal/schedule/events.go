@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// NewQueue returns a work queue, for controller.Options.NewQueue, in which urgent Workspaces precede due
-// polls. A Workspace is added to it when an apply slot is free for it.
+// NewQueue returns a work queue in which urgent Workspaces precede due polls. A Workspace is added to it
+// when an apply slot is free for it.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], r *Records, s *Slots) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	q := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
 		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{

@@ -57,12 +57,9 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 }
 
 // Desired returns a digest of everything that people write in a Workspace: its generation, which
-// stands for the specification, its labels and its annotations. Each change requires a new plan,
-// even if the plan does not depend on it: people annotate a Workspace to have a module fetched at
-// once, for example.
-//
-// Values that the provider itself writes do not count. Otherwise each creation and each move to
-// another shard would cost a plan.
+// stands for the specification, its labels and its annotations. Each change requires a new plan:
+// people annotate a Workspace to have a module fetched at once, for example. Values that the provider
+// writes do not count. Otherwise each creation and each move to another shard would cost a plan.
 func Desired(o client.Object) string {
 	labels, annotations := maps.Clone(o.GetLabels()), maps.Clone(o.GetAnnotations())
 
@@ -91,8 +88,7 @@ func Desired(o client.Object) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// classify returns the class of a Workspace: people wait for Workspaces that are new, changed,
-// requested or being deleted, until the first attempt.
+// classify returns the class of a Workspace.
 func classify(ws workspace.Workspace) queue.Class {
 	c := queue.Class{Tenant: tenantOf(ws)}
 
@@ -103,6 +99,8 @@ func classify(ws workspace.Workspace) queue.Class {
 	return c
 }
 
+// isUrgent says whether people wait for a Workspace: it is new, changed, requested or being deleted, and
+// this was not tried yet.
 func isUrgent(ws workspace.Workspace) bool {
 	synced := ws.GetCondition(xpv2.TypeSynced)
 	tried := synced.Status != corev1.ConditionUnknown && synced.ObservedGeneration == ws.GetGeneration()
@@ -111,7 +109,7 @@ func isUrgent(ws workspace.Workspace) bool {
 		return true
 	}
 
-	// A Workspace that failed is retried, but others do not wait for that.
+	// Others do not wait for retries.
 	return synced.Status == corev1.ConditionTrue && (meta.WasDeleted(ws) || ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue)
 }
 

@@ -16,8 +16,7 @@ import (
 // about that long: shorter intervals would be a busy loop.
 const MinInterval = time.Second
 
-// MaxInterval is the longest interval. With intervals of more than a century, the times of polls
-// overflow, and due would not end.
+// MaxInterval is the longest interval. With more than a century, due would overflow and not end.
 const MaxInterval = 10 * 365 * 24 * time.Hour
 
 // untilNext returns how long it is until the next poll of a Workspace.
@@ -26,9 +25,8 @@ func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 		return p.until(f, r.Observation.At, now)
 	}
 
-	// The earlier instance made all polls that were due before Since, so the first poll after
-	// Since is the next one. The function due leaves out polls within half an interval after an
-	// observation, so pass a time that is half an interval before Since.
+	// The earlier instance made all polls that were due before Since. The next poll is the first one
+	// after Since, and due leaves out polls within half an interval after an observation.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 
@@ -44,11 +42,9 @@ func (p Policy) until(f Facts, last, now time.Time) time.Duration {
 	return p.due(f, now.Add(-passed)).Sub(now)
 }
 
-// due returns when the next poll is due after the supplied observation. Every Workspace has its
-// own poll times, which depend only on its UID and its interval. Polls are therefore spread over
-// the whole interval, even of Workspaces that are created at once, or observed again by an
-// instance that has just started. The next poll, jitter included, is more than half an interval
-// after the observation.
+// due returns when the next poll is due after the supplied observation: more than half an interval
+// later, jitter included. The poll times of a Workspace depend only on its UID and its interval. So polls
+// are spread over the whole interval, even of Workspaces that were created at once.
 func (p Policy) due(f Facts, last time.Time) time.Time {
 	earliest := last.Add(f.Interval / 2)
 
@@ -64,8 +60,8 @@ func (p Policy) due(f Facts, last time.Time) time.Time {
 	}
 }
 
-// jitterOf returns the time by which the n-th poll is delayed or advanced. It is at most a
-// quarter of the interval: otherwise it would exceed the short interval of a Workspace.
+// jitterOf returns the time by which the n-th poll is delayed or advanced, at most a quarter of the
+// interval.
 func (p Policy) jitterOf(f Facts, n int64) time.Duration {
 	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A Reconciler passes on the Workspaces of one kind that need a reconcile now. After a creation or
-// deletion it passes them on twice.
+// A Reconciler passes on the Workspaces of one kind that need a reconcile now.
 type Reconciler struct {
 	inner   reconcile.Reconciler
 	policy  Policy
@@ -38,8 +37,8 @@ func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, o
 
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
 // returns the delay of its next reconcile. The Workspace may be an older version than the one that
-// Reconcile gets: a later version causes another event. A Workspace that waits for a slot keeps its
-// ticket for one, and gets one if it has none. A Workspace with nothing to do loses its ticket.
+// Reconcile gets: a later version causes another event. A Workspace that waits for a slot has a ticket
+// afterwards.
 func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {
@@ -49,8 +48,7 @@ func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 
-// delay says whether a Workspace has to wait, and for how long. The function slot says whether it
-// has an apply slot.
+// delay says whether a Workspace has to wait, and for how long. slot says whether it has an apply slot.
 func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reconcile.Request) bool) (time.Duration, bool) {
 	switch {
 	case d.Action == Skip:
@@ -69,8 +67,8 @@ func RequestFor(o client.Object) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Reconcile a Workspace, as its caller has read it: from the cache or, in an unsharded instance,
-// from the API server.
+// Reconcile a Workspace, as its caller has read it. After a creation or deletion, it is reconciled twice:
+// see completed.
 func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {
@@ -113,9 +111,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 
 // completed says whether a reconcile that ended with the supplied Workspace has created or destroyed
 // its infrastructure. The managed reconciler then wants to observe it once more: for most
-// resources, that was only the request. An apply or destroy is complete when it ends. If the
-// Workspace had to wait in the queue for the second reconcile, it would be gone only after all
-// others.
+// resources, that was only the request. If the Workspace had to wait in the queue for that, it would be
+// gone only after all others.
 func (r *Reconciler) completed(o client.Object) bool {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

@@ -20,9 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// A Record is what this instance remembers about a Workspace: its last observation, and its
-// failures. The claim that this instance holds, and runs that may have left a lock, are in the
-// packages claim and statelock: they outlive the time in which the Workspace is in the cache.
+// A Record is what this instance remembers about a Workspace while it is in the cache.
 type Record struct {
 	// UID of the Workspace. It is empty if there is no such Workspace in the cache.
 	UID types.UID
@@ -30,10 +28,8 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when polls by earlier instances ended: when this instance first saw the Workspace in
-	// the cache or, for a Workspace that was there when it started, when the previous holder of its
-	// Lease last renewed it, if that is known. initial is the Desired of the Workspace when this
-	// instance first saw it.
+	// Since is when polls by earlier instances ended: when this instance first saw the Workspace, or see
+	// ServedUntil. initial is the Desired of the Workspace at its first sight.
 	Since   time.Time
 	initial string
 
@@ -62,9 +58,8 @@ func (r Record) known() string {
 // Records are the Records of all Workspaces of one kind in the cache. They are safe for
 // concurrent use.
 //
-// A Workspace that leaves the cache is forgotten, even while it is being reconciled: later
-// records of that reconcile are dropped. When the Workspace comes back into the cache, another
-// instance may have worked on it.
+// A Workspace that leaves the cache is forgotten, even while it is being reconciled. When it comes back,
+// another instance may have worked on it.
 type Records struct {
 	policy Policy
 	now    func() time.Time
@@ -102,8 +97,8 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	r.records[client.ObjectKeyFromObject(ws)] = rec
 }
 
-// ServedUntil records that the previous instance polled a Workspace until the supplied time. A poll
-// that was due between that time and the begin is overdue.
+// ServedUntil records that the previous instance polled a Workspace until the supplied time. Polls that
+// were due since then are overdue.
 func (r *Records) ServedUntil(ws workspace.Workspace, at time.Time) {
 	r.change(ws, func(rec *Record) {
 		if at.Before(rec.Since) {
@@ -223,7 +218,7 @@ type Observation struct {
 	// At is when the run ended. It is zero if there was none.
 	At time.Time
 
-	// Desired is the digest of what people had written in the Workspace at that time: see Facts.
+	// Desired is that of the Workspace at that time: see Facts.
 	Desired string
 
 	// Exists says that the state is not empty, or that the module has no resources.
@@ -254,8 +249,7 @@ type Observation struct {
 	State *commonv1beta1.StateSummary
 }
 
-// settled says that nothing is to be done until something changes: the infrastructure matches the
-// module, or may not be changed.
+// settled says that the infrastructure matches the module, or may not be changed.
 func (o Observation) settled(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
 
 // reported says whether the conditions of a Workspace show the observation.
@@ -268,13 +262,11 @@ func (o Observation) reported(f Facts) bool {
 }
 
 const (
-	// stallAfter is the number of failures in a row after which a Workspace is stalled. The retries
-	// before that take a quarter of a minute.
+	// stallAfter is the number of failures in a row after which a Workspace is stalled.
 	stallAfter = 5
 
 	// retryBase is the delay after the first failure, and stallBase the one after the failure that
-	// makes a Workspace stalled. Both double with every failure, the latter up to the poll
-	// interval.
+	// makes a Workspace stalled. Both double with every failure, the latter up to the poll interval.
 	retryBase = time.Second
 	stallBase = time.Minute
 )
@@ -288,7 +280,7 @@ type Failures struct {
 	// Retry is the time of the next retry.
 	Retry time.Time
 
-	// desired and deleted are the Facts of the same names at the time of the failures.
+	// desired and deleted are the Facts of the same names at that time.
 	desired string
 	deleted bool
 }

@@ -14,14 +14,13 @@ import (
 )
 
 // ticketTimeout limits two waits. A Workspace that waits for a slot is decided on again after this
-// time, even if it was not called. A slot that is reserved for a called Workspace goes to the next
-// one after this time if the Workspace does not come: another instance may have claimed it.
+// time. A reserved slot goes to the next Workspace if the called one does not come: another instance may
+// have claimed it.
 const ticketTimeout = 30 * time.Second
 
 // Slots limit the number of concurrent applies, so that long applies never take all workers and
-// polls continue. A Workspace that has to wait for a slot does not occupy a worker. It gets a
-// ticket, and is added to the queue when a slot is reserved for it. Slots are safe for concurrent
-// use.
+// polls continue. A Workspace that has to wait gets a ticket, and is added to the queue ("called") when a
+// slot is reserved for it. Slots are safe for concurrent use.
 type Slots struct {
 	// call puts a Workspace into the queue.
 	call    func(reconcile.Request)
@@ -48,10 +47,9 @@ type waiter struct {
 	called *time.Timer
 }
 
-// NewSlots returns n slots. The class of the Workspaces that wait decides their order. changed is
-// called with the number of Workspaces that have a slot, and of those that wait for one, whenever
-// these may have changed. waited is called for each Workspace that gets a slot, with the time for
-// which it has waited. Neither must use the slots.
+// NewSlots returns n slots. changed is called with the number of Workspaces that have a slot, and of those
+// that wait for one, whenever these may have changed. waited is called for each Workspace that gets a
+// slot, with the time for which it has waited. Neither must use the slots.
 func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(time.Duration)) *Slots {
 	return &Slots{
 		call:    func(reconcile.Request) {},
@@ -134,8 +132,8 @@ func (s *Slots) Release(req reconcile.Request) {
 	}
 }
 
-// Cancel ends the wait of a Workspace that does not need a slot any more. A slot that is reserved
-// for it goes to the next Workspace.
+// Cancel ends the wait of a Workspace that needs no slot any more, and passes on the slot that is reserved
+// for it.
 func (s *Slots) Cancel(req reconcile.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +165,7 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 
 func (s *Slots) report() { s.changed(len(s.held), len(s.waiting)) }
 
-// passOn reserves a slot for the next Workspace in the order, so that one that has just come into the
-// queue does not take it. Without a next one, the slot is free.
+// passOn reserves a slot for the next Workspace in the order. Without one, the slot is free.
 func (s *Slots) passOn() {
 	if s.tickets.Len() == 0 {
 		s.free++
