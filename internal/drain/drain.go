@@ -30,41 +30,36 @@ const pausedRetry = 5 * time.Second
 //
 // It relies on the order in which a manager stops, which is that of engageStopProcedure in
 // controller-runtime's pkg/manager/internal.go (v0.25.2): first the runnables that need no leader
-// election, then those that need it, including controllers and the Drain, then the caches. Leader
-// election, which renews the Lease, ends after all of them. So everything that a reconcile in
-// progress needs is available until Start returns.
+// election, then those that need it, including controllers and the Drain, then the caches, and then
+// leader election, which renews the Lease. So everything that a reconcile in progress needs is available
+// until Start returns.
 //
-// This ends early when Options.GracefulShutdownTimeout of the manager expires, or when leader
-// election ends earlier. The manager of a Drain therefore needs a negative timeout (no limit). The
-// Drain interrupts runs after grace. The caller calls Wait before it releases the Lease: the return
-// of the manager does not mean that all reconciles have ended.
+// A manager does not wait if its GracefulShutdownTimeout expires, so it must have none, or if leader
+// election ends earlier. Therefore the caller calls Wait before it releases the Lease.
 type Drain struct {
 	grace, limit time.Duration
 
-	// This context is not the context of a call. It is the lifetime of all CLI runs, see Runs.
-	runs       context.Context //nolint:containedctx // See above.
-	cancelRuns context.CancelFunc
+	// These are not the contexts of calls, but lifetimes of all CLI runs and of all reconciles: see Runs
+	// and Abort.
+	runs, reconciles             context.Context //nolint:containedctx // See above.
+	cancelRuns, cancelReconciles context.CancelFunc
 
-	// reconciles is the longest lifetime of all reconciles, see Abort.
-	reconciles       context.Context //nolint:containedctx // See above.
-	cancelReconciles context.CancelFunc
-
-	// mu orders the last reconcile that begins before the shutdown. No reconcile is added to
-	// inFlight once stopping is true, so that a wait for inFlight covers all reconciles.
-	mu       sync.Mutex
-	stopping bool
-	paused   bool
-	active   int
-	inFlight sync.WaitGroup
+	// No reconcile is added to inFlight once stopping is true, so that a wait for inFlight covers all
+	// reconciles.
+	mu               sync.Mutex
+	stopping, paused bool
+	active           int
+	inFlight         sync.WaitGroup
 }
 
 // New returns a Drain that lets CLI runs in progress continue for at most grace after the
 // shutdown began, and reconciles for at most limit after Abort.
 func New(grace, limit time.Duration) *Drain {
-	runs, cancelRuns := context.WithCancel(context.Background())
-	reconciles, cancelReconciles := context.WithCancel(context.Background()) //nolint:gosec // Abort calls it.
+	d := &Drain{grace: grace, limit: limit}
+	d.runs, d.cancelRuns = context.WithCancel(context.Background())
+	d.reconciles, d.cancelReconciles = context.WithCancel(context.Background()) //nolint:gosec // Abort calls it.
 
-	return &Drain{grace: grace, limit: limit, runs: runs, cancelRuns: cancelRuns, reconciles: reconciles, cancelReconciles: cancelReconciles}
+	return d
 }
 
 // Runs returns the context that ends CLI runs at a shutdown. It is canceled when grace is over,
@@ -73,13 +68,12 @@ func New(grace, limit time.Duration) *Drain {
 func (d *Drain) Runs() context.Context { return d.runs }
 
 // Reconciler returns inner, except that its reconciles are not canceled when the manager stops, and
-// that none begins once the manager is stopping. Those that do not begin then report success without
-// a requeue: the queue ends with the process. While the drain is paused, they come again later. The
-// controllers have no ReconciliationTimeout: a deadline would be lost.
+// that none begins once the manager is stopping. Those report success without a requeue: the queue ends
+// with the process. While the drain is paused, they come again later. The deadline of a
+// ReconciliationTimeout would be lost.
 func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		// controller-runtime's workers empty their queue after the shutdown
-		// began, with a context that is done.
+		// The workers empty their queue after the shutdown began, with a context that is done.
 		if ctx.Err() != nil {
 			return reconcile.Result{}, nil
 		}
@@ -99,7 +93,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 }
 
 // Stop begins the shutdown: no further reconcile begins, and CLI runs in progress end when grace is
-// over. It does not block. The first of several calls counts.
+// over. The first of several calls counts.
 func (d *Drain) Stop() {
 	d.stop()
 	time.AfterFunc(d.grace, d.cancelRuns)
@@ -117,9 +111,9 @@ func (d *Drain) Start(ctx context.Context) error {
 	return nil
 }
 
-// Abort is for an instance that will soon lose its Lease. It ends CLI runs in progress at once,
-// draining or not, and lets nothing begin. Reconciles that take longer than the limit, because
-// they wait for an answer of the API server, are canceled. Abort does not block.
+// Abort is for an instance that will soon lose its Lease. It ends CLI runs in progress at once, and lets
+// nothing begin. Reconciles that take longer than the limit, because they wait for an answer of the API
+// server, are canceled.
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metrics has the Prometheus collectors of this provider. A package that counts something
-// declares the one or two methods that it needs in its own interface. Metrics implements all of
-// them.
+// declares the methods that it needs in its own interface.
 package metrics
 
 import (
@@ -111,9 +110,7 @@ func New(r prometheus.Registerer) *Metrics {
 }
 
 // Shard records the shard and the mode of this instance: see shard.ID.
-func (m *Metrics) Shard(name, mode string) {
-	m.shardInfo.WithLabelValues(name, mode).Set(1)
-}
+func (m *Metrics) Shard(name, mode string) { m.shardInfo.WithLabelValues(name, mode).Set(1) }
 
 // WorkdirDeleted counts a working directory that was deleted.
 func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }
@@ -135,8 +132,7 @@ func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 // Moved counts a Workspace that was assigned or moved.
 func (m *Metrics) Moved() { m.moved.Inc() }
 
-// ApplySlots records how many applies and destroys a controller runs at a time, at most. It is called
-// once, before the controller starts.
+// ApplySlots records how many applies and destroys a controller runs at a time, at most.
 func (m *Metrics) ApplySlots(controller string, slots int) {
 	m.slots.WithLabelValues(controller).Set(float64(slots))
 	m.Applies(controller, 0, 0)
@@ -169,8 +165,7 @@ func (m *Metrics) OrphanLockRemoved() { m.locksRemoved.Inc() }
 // ClaimsWaiting records how many Workspaces wait for the instance that has claimed them.
 func (m *Metrics) ClaimsWaiting(n int) { m.claimsWaiting.Set(float64(n)) }
 
-// HandedOff records how long a Workspace of another instance was waited for, and what that
-// instance has done.
+// HandedOff records how long a Workspace was waited for, and what the previous instance has done.
 func (m *Metrics) HandedOff(previous string, took time.Duration) {
 	m.handOffs.WithLabelValues(previous).Observe(took.Seconds())
 }

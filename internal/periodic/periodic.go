@@ -22,13 +22,11 @@ type Task struct {
 	// Do does one round.
 	Do func(ctx context.Context) error
 
-	// Failed is called with the error of a round. It is nil if errors do not matter. The next
-	// round tries again.
+	// Failed is called with the error of a round. It is nil if errors do not matter.
 	Failed func(err error)
 }
 
-// Start does rounds until ctx is done. It does not pass on the error of a round that was
-// interrupted by that.
+// Start does rounds until ctx is done. A round that is interrupted by that has not failed.
 func (t Task) Start(ctx context.Context) error {
 	if t.AtOnce {
 		t.round(ctx)

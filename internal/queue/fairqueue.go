@@ -29,14 +29,13 @@ const patience = 8
 type Class struct {
 	Priority Priority
 
-	// Tenant is the owner of the item. Tenants take turns, regardless of how many items
-	// each of them has.
+	// Tenant is the owner of the item.
 	Tenant string
 }
 
 // A FairQueue is a storage for the items of a work queue: a workqueue.Queue of client-go. Urgent
-// items precede routine ones. Among items of the same priority, tenants take turns. Items of one
-// tenant keep their order. A FairQueue must not be used concurrently.
+// items precede routine ones. Among items of the same priority, tenants take turns, regardless of how
+// many items each of them has. A FairQueue must not be used concurrently.
 type FairQueue[T comparable] struct {
 	class func(T) Class
 

@@ -3,11 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package statusclient has a client whose status writes succeed even if other fields of the object
-// have changed since it was read.
-//
-// A reconcile of a Workspace takes minutes. Meanwhile people label the Workspace, and claims are
-// written to its status. The report of the reconcile must not be lost then, and must not revert
-// these changes.
+// have changed since it was read. A reconcile of a Workspace takes minutes. Meanwhile people label the
+// Workspace, and claims are written to its status. The report of the reconcile must not be lost then, and
+// must not revert these changes.
 package statusclient
 
 import (
@@ -37,18 +35,15 @@ type Claimable interface {
 // from the API server.
 //
 // An update or a patch does not change the status of the supplied object, apart from the claim with
-// the hosts of earlier instances. Otherwise the stored status from the API server would replace a
-// status that was not written yet. If another instance has claimed the object, the API server refuses
-// an update, which has the old resource version. A patch without one is written, and then reported as
-// a conflict, so that the reconcile ends.
+// the hosts of earlier instances. Otherwise the stored status would replace one that was not written yet.
+// If another instance has claimed the object, the API server refuses an update, which has the old
+// resource version. A patch without one is written, and then reported as a conflict, so that the
+// reconcile ends.
 //
-// An update of the status that conflicts is repeated on the latest version of the object. No
-// other instance writes the status of an object that is reconciled, so the conflict comes from
-// another change, for example of a label. The claim, with the hosts of earlier instances, is kept
-// from the latest version. If another instance has claimed the object, nothing is written.
-//
-// An update of the status without a change is no request, as far as the cache, or the object of
-// WithLatest, shows.
+// An update of the status that conflicts is repeated on the latest version of the object, with the claim
+// of that version. No other instance writes the rest of the status of an object that is reconciled. If
+// another instance has claimed the object, nothing is written. Without a change, an update of the status
+// is no request.
 func NewClient(c client.Client, cache client.Reader) client.Client {
 	return &statusClient{Client: c, cache: cache}
 }
@@ -59,8 +54,8 @@ type statusClient struct {
 	cache client.Reader
 }
 
-// Get an object, with its kind. A read from the API server leaves the kind empty, but reconcilers
-// need it, for example for owner references. See WithObject for an object that was replaced.
+// Get an object, with its kind, which reconcilers need for owner references. A read from the API server
+// leaves it empty. See WithObject for an object that was replaced.
 func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if !getLatest(ctx, key, o) {
 		if err := c.Client.Get(ctx, key, o, opts...); err != nil {
@@ -215,10 +210,9 @@ func (c *statusClient) unchanged(ctx context.Context, o Claimable) bool {
 	return equality.Semantic.DeepEqual(cached, o)
 }
 
-// carryClaim copies the claim, and the hosts of earlier instances, from the status of the latest
-// version of an object. They are written independently of the rest of the status, which the
-// reconcile has read at its beginning. It returns false if another instance has claimed the object
-// in the meantime.
+// carryClaim copies the claim, and the hosts of earlier instances, from the latest version of an object.
+// They are written independently of the rest of the status. It returns false if another instance has
+// claimed the object in the meantime.
 func carryClaim(latest, o Claimable) bool {
 	now, own := latest.GetOwnership(), o.GetOwnership()
 	if own.TakenBy(now) {

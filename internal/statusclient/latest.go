@@ -27,7 +27,7 @@ type latestObject struct {
 
 // WithLatest returns a context for the reconcile of an object that was read from the API server
 // just now. The first Get of the object, by a client of NewClient, returns a copy without a
-// request. Later ones, for example after a conflict, are requests. See also WithObject.
+// request. See also WithObject.
 func WithLatest(ctx context.Context, o client.Object) context.Context {
 	return context.WithValue(ctx, latestKey{}, &latestObject{of: o, o: o, fresh: true})
 }
@@ -46,9 +46,8 @@ func WithObject(ctx context.Context, o client.Object) context.Context {
 	return context.WithValue(ctx, latestKey{}, &latestObject{of: o})
 }
 
-// Written returns the object as its last update of the status has written it, in a reconcile with a
-// context of WithObject. It is nil if there was no such update, or if it is not known what the API
-// server has now.
+// Written returns the object as its last update of the status has written it. It is nil if there was no
+// such update, or if it is not known what the API server has now.
 func Written(ctx context.Context) client.Object {
 	if l := latestIn(ctx); l.fresh {
 		return l.o
