@@ -119,8 +119,8 @@ var refused = regexp.MustCompile(`cannot (\w+) resource \\?"([^"\\]+)\\?" in API
 // A right is what a rule of a Role grants. The namespace is empty for all of them.
 type right struct{ verb, group, resource, namespace string }
 
-// rightIn returns the right whose absence the supplied answer of the API server reports, and false
-// if it does not report one: an admission webhook may have refused the request.
+// rightIn returns the right whose absence an answer of the API server reports. It returns false if, for
+// example, an admission webhook has refused the request.
 func rightIn(answer []byte) (right, bool) {
 	if m := refused.FindSubmatch(answer); m != nil {
 		return right{verb: string(m[1]), resource: string(m[2]), group: string(m[3]), namespace: string(m[4])}, true
@@ -130,8 +130,7 @@ func rightIn(answer []byte) (right, bool) {
 	return right{verb: "update", group: "tf.upbound.io, tf.m.upbound.io", resource: "workspaces/finalizers"}, bytes.Contains(answer, []byte(ownerRefused))
 }
 
-// missingRight returns the first of the supplied verbs that this instance may not use, or an empty
-// text.
+// missingRight returns the first of the supplied verbs that this instance may not use, or an empty text.
 func missingRight(ctx context.Context, kube client.Client, a authorizationv1.ResourceAttributes, verbs ...string) (string, error) {
 	for _, verb := range verbs {
 		a.Verb = verb
@@ -149,8 +148,8 @@ func missingRight(ctx context.Context, kube client.Client, a authorizationv1.Res
 	return "", nil
 }
 
-// A rightsLog logs each right whose absence is the reason for a refused request. Some requests of
-// libraries leave no other trace. It is safe for concurrent use.
+// A rightsLog logs each missing right. Some refused requests of libraries leave no other trace. It is
+// safe for concurrent use.
 type rightsLog struct {
 	log logging.Logger
 	now func() time.Time

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package app contains one instance of the provider: it parses the options, and connects all parts.
-// Run is a list of steps, each of which sets fields of the instance. The reconcilers of Workspaces
-// are from the package controller/workspace. This package puts the drain and the claims in front of
-// them: see workspaceOptions and withClaims.
 package app
 
 import (
@@ -45,9 +42,8 @@ import (
 )
 
 const (
-	// releaseTimeout limits the release of the Lease. Together with the defaults of
-	// --shutdown-grace and of the grace of an interrupted run it is at most the 30 seconds in
-	// which a pod must stop.
+	// releaseTimeout limits the release of the Lease. With the defaults of --shutdown-grace and of the
+	// grace of an interrupted run it is at most the 30 seconds in which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
 	// reconcileMargin is longer than the time that one pass of a reconcile takes beyond --timeout: the
@@ -55,12 +51,10 @@ const (
 	// is a minute to save its state, and the grace period of the last attempt.
 	reconcileMargin = 2 * time.Minute
 
-	// initCacheDir, below the root of the working directories, is not a UID, so that it is not
+	// These are below the root of the working directories. They are no UIDs, so that they are not
 	// collected as garbage.
 	initCacheDir = ".initialized"
-
-	// modulesDir, in the same place, has modules that several Workspaces use.
-	modulesDir = ".modules"
+	modulesDir   = ".modules"
 )
 
 // An instance contains the parts of a running provider. Each step of Run sets some of them.
@@ -84,14 +78,12 @@ type instance struct {
 	// Leases, and of the writes of the assigner. The assigner limits its writes of labels itself.
 	unlimited client.Client
 
-	// identity of this instance in its Lease and its claims.
+	// identity in the Lease and the claims.
 	identity string
 
-	// lacksLeaseRight says that this instance has no Lease because it had no right to one.
+	// lock is nil for an instance without a Lease. lacksLeaseRight says that it had no right to one.
+	lock            *lease.Lock
 	lacksLeaseRight bool
-
-	// lock is nil for an instance without a Lease.
-	lock *lease.Lock
 
 	mgr        manager.Manager
 	setups     setups
@@ -194,14 +186,12 @@ func (i *instance) loadConfig(context.Context) (err error) {
 	return errors.Wrap(err, "cannot make client")
 }
 
-// abort interrupts what is in progress, and ends the instance with an error.
+// abort interrupts the runs in progress, and ends the instance with an error.
 func (i *instance) abort(err error) {
 	i.drain.Abort()
 	i.fail(err)
 }
 
-// addRunnables adds the probes, the claims, the drain, what cleans up disks, and the check of the right
-// to hold a Lease.
 func (i *instance) addRunnables(context.Context) error {
 	if err := i.addProbes(); err != nil {
 		return err

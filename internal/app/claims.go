@@ -113,8 +113,8 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 	}), kind.GroupVersionKind, kind.Object)
 
 	// Most Workspaces need nothing when the instance starts, and many have to wait when a lot are
-	// created: the cache is enough to know that. A Workspace with a claim does not ask for an apply slot,
-	// since it could not use it. If it already waits for the holder, the cache is enough, too.
+	// created: the cache is enough to know that. A Workspace with a claim gets no ticket for an apply slot,
+	// which it could not use. If it already waits for the holder, the cache is enough, too.
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		o, ok := kind.Object.DeepCopyObject().(workspace.Workspace)
 		if !ok {
@@ -147,8 +147,7 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 }
 
 // predecessors returns the dead predecessors of this instance that worked on a Workspace. Those
-// of a shard are recorded on the Workspace. An unsharded instance records nothing there, but its
-// host is on its Lease.
+// of a shard are recorded on the Workspace, those of an unsharded instance on its Lease.
 func (i *instance) predecessors(o client.Object) statelock.Predecessors {
 	p := statelock.Predecessors{}
 
@@ -172,8 +171,7 @@ func (i *instance) served() time.Time {
 	return i.lock.Served()
 }
 
-// isServed says whether another instance, on the supplied host, has claimed a Workspace and may
-// be alive.
+// isServed says whether another instance, on the supplied host, has claimed a Workspace and may be alive.
 func (i *instance) isServed(ctx context.Context, o client.Object, host string) bool {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

@@ -44,9 +44,8 @@ const (
 	crdResource = "customresourcedefinitions"
 )
 
-// addControllers adds a controller for every kind. If the instance may list and watch
-// CustomResourceDefinitions, each controller is added when those of its kind exist. Otherwise all
-// are added at once.
+// addControllers adds a controller for every kind, when its CRDs exist, or at once if those may not be
+// watched.
 //
 // Controllers start their informers themselves. A manager waits for those that exist before it
 // starts, for ever if they are refused, and even when it has to stop.
@@ -102,8 +101,7 @@ func (i *instance) addControllers(ctx context.Context) error {
 	return nil
 }
 
-// controllerOptions returns the options that all controllers share. Their metrics are registered
-// with r.
+// controllerOptions returns the options that all controllers share. Their metrics are registered with r.
 func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) (controller.Options, error) {
 	co := controller.Options{
 		Logger:                  log,
@@ -128,8 +126,7 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 	}
 
 	if o.EnableChangeLogs {
-		// The socket is local to the pod, so encryption is not necessary. The connection lasts until
-		// the process ends.
+		// The socket is local to the pod, so encryption is not necessary.
 		conn, err := grpc.NewClient("unix://"+o.ChangeLogsSocketPath, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			return co, errors.Wrapf(err, "cannot use --changelogs-socket-path %q", o.ChangeLogsSocketPath)
@@ -186,11 +183,10 @@ func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options
 	}
 }
 
-// Setups add controllers to a manager that runs, when their CRDs exist. The manager does not stop
-// during one of them: if it stops while two runnables are added, the runnable groups of
-// controller-runtime v0.25.2 may block for ever. The one that was added takes the read lock, for
-// which a waiting writer, the stop, goes first, and that waits for the one to be added. Such an
-// instance would have to be killed, and other instances would wait until its Lease expires.
+// Setups add controllers to a manager that runs. The manager does not stop during one of them: if it
+// stops while two runnables are added, the runnable groups of controller-runtime v0.25.2 may block for
+// ever. The one that was added takes the read lock, for which a waiting writer, the stop, goes first, and
+// that waits for the one to be added. Then other instances would wait until the Lease expires.
 type setups struct {
 	mu      sync.Mutex
 	stopped bool
@@ -208,8 +204,7 @@ func (s *setups) do(setup func() error) error {
 	return setup()
 }
 
-// stopAfter returns the context of the manager. It is done after ctx is, as soon as no setup is in
-// progress. From then on there are no others.
+// stopAfter returns the context of the manager. It is done after ctx is, as soon as no setup is in progress.
 func (s *setups) stopAfter(ctx context.Context) (context.Context, context.CancelFunc) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 

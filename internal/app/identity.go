@@ -25,8 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
-// leaseRightInterval is the time between two checks whether an instance without a Lease may hold
-// one now.
+// leaseRightInterval is the interval of checks whether an instance without a Lease may hold one now.
 const leaseRightInterval = 10 * time.Second
 
 // identify sets the name of this instance and decides whether it holds a Lease: without
@@ -48,8 +47,7 @@ func (i *instance) identify(ctx context.Context) (err error) {
 	return err
 }
 
-// mayHoldLease says whether this instance has the right to create and update Leases in its
-// namespace.
+// mayHoldLease says whether this instance has the right to create and update Leases.
 func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
 	missing, err := missingRight(ctx, i.unlimited, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: i.o.LeaseNamespace}, "get", "create", "update")
 

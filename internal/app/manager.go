@@ -38,8 +38,7 @@ import (
 // A creation and a deletion need about a dozen requests each, and the CLI takes a tenth of a second
 // for a small module. With fewer requests than these per worker, bursts of Workspaces would wait
 // for the limit and not for the CLI. The limit is for an instance that goes wrong. It applies to
-// each kind of object: controller-runtime has a REST client for each, and no shared limit. Claims, the
-// reads of the Leases of other instances, and the writes of the assigner have a client without a limit.
+// each kind of object: controller-runtime has a REST client for each, and no shared limit.
 const (
 	qpsOfWorker   = 20
 	burstOfWorker = 40
@@ -54,8 +53,7 @@ func newConfig(o *Options) (*rest.Config, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = float32(qpsOfWorker * o.MaxReconcileRate)
 	cfg.Burst = burstOfWorker * o.MaxReconcileRate
-	// The API server warns about the name of Crossplane's finalizers whenever one is written, and
-	// the readers of the log cannot change that.
+	// The API server warns about the name of Crossplane's finalizers whenever one is written.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
 	return cfg, nil
@@ -72,8 +70,7 @@ func (i *instance) newManager(context.Context) error {
 		return err
 	}
 
-	// The API server selects the Workspaces of the shard, not the reconciler, so that an instance
-	// keeps only its share in memory.
+	// The API server selects the Workspaces, so that an instance keeps only its share in memory.
 	byObject := map[client.Object]cache.ByObject{
 		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 	}
@@ -126,8 +123,7 @@ func (i *instance) newManager(context.Context) error {
 	return errors.Wrap(err, "cannot make manager")
 }
 
-// newClient returns the client of the manager. Its reads of Workspaces are from the API server, as
-// the client of the package statusclient needs them: see newManager.
+// newClient returns the client of the manager.
 func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 
@@ -135,8 +131,8 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 }
 
 // newCache returns the cache of the manager, with built-in kinds of Workspace. The cache, which
-// selects Workspaces by their shard, needs their scope when the manager is made, but with SafeStart
-// their CRDs may come later. All other clients must detect a missing kind.
+// selects Workspaces, needs their scope when the manager is made, but with SafeStart their CRDs may come
+// later. All other clients must detect a missing kind.
 func (i *instance) newCache(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	o.Mapper = withWorkspaces(o.Mapper)
 
@@ -191,8 +187,7 @@ func (i *instance) checkShardRange(ctx context.Context) error {
 }
 
 // newInformer returns a constructor of informers that report when they are refused. They get only
-// the Workspaces in the range of the instance, if it serves one. The cache has no option for this
-// selector.
+// the Workspaces in the range of the instance. The cache has no option for this selector.
 func newInformer(id shard.ID, c *refusingCache) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
 	selector := id.ShardSelector()
 

@@ -26,7 +26,6 @@ import (
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 const (
-	// defaultLeaseDuration is the default of --lease-duration.
 	defaultLeaseDuration = time.Minute
 
 	// unattendedApplyDuration is the duration of the Lease during an apply for an instance without
@@ -77,11 +76,8 @@ type Options struct {
 	// Environ is the environment of this process, as KEY=VALUE.
 	Environ []string
 
-	// Shard that this instance serves. Set by complete.
-	Shard shard.ID
-
-	// HoldsLease says whether this instance holds a Lease. Set by complete. Without --leader-election,
-	// an instance that has no right to write Leases holds none.
+	// Shard that this instance serves, and whether it holds a Lease, if it has the right. Set by complete.
+	Shard      shard.ID
 	HoldsLease bool
 }
 
@@ -168,7 +164,7 @@ func (o *Options) complete() error {
 	return o.completeLease()
 }
 
-// completeShard sets the ID of the shard, the catch-all or the range. An instance is one of them.
+// completeShard sets the shard. An instance is one shard, the catch-all, a range, or unsharded.
 func (o *Options) completeShard() (err error) {
 	switch {
 	case o.ShardName != "" && o.ShardCatchAll:

@@ -22,7 +22,6 @@ import (
 // probeTimeout limits the duration of one probe. The default limit of Kubernetes is a second.
 const probeTimeout = 900 * time.Millisecond
 
-// addProbes adds the checks behind /healthz and /readyz.
 func (i *instance) addProbes() error {
 	err := errors.Join(
 		i.mgr.AddHealthzCheck("ping", healthz.Ping),
