@@ -13,11 +13,10 @@ import (
 // The heap may grow by minGrowth bytes between two garbage collections, or by minPercent of the
 // live heap if that is more.
 //
-// No fixed percentage is right for small and for large instances. With Go's default of 100, an
-// instance with 10,000 Workspaces has a largest RSS of 190 MB. It has one of about 140 MB with 20,
-// but then an instance with few Workspaces, whose live heap is 9 MB, collects after each 2 MB, and
-// a poll costs it 8 ms of CPU time instead of 6 ms. A growth of 10 MiB instead of 5 MiB makes no
-// poll cheaper, and the largest RSS of that instance is 95 MB instead of 80 MB (make bench).
+// With Go's default of 100, the largest RSS of an instance with 10,000 Workspaces is 190 MB, and about
+// 140 MB with 20. But with 20, an instance with few Workspaces, whose live heap is 9 MB, collects after
+// each 2 MB: a poll costs it 8 ms of CPU time instead of 6 ms. A growth of 10 MiB makes no poll cheaper,
+// and its largest RSS is 95 MB instead of 80 MB (make bench).
 const (
 	minGrowth  = 5 << 20
 	minPercent = 20

@@ -149,16 +149,14 @@ func (i *instance) withClaims(r scheduler, kind workspace.Kind) reconcile.Reconc
 // predecessors returns the dead predecessors of this instance that worked on a Workspace. Those
 // of a shard are recorded on the Workspace, those of an unsharded instance on its Lease.
 func (i *instance) predecessors(o client.Object) statelock.Predecessors {
-	p := statelock.Predecessors{}
+	hosts, until := i.claims.Abandoned(o)
 
-	p.Hosts, p.Until = i.claims.Abandoned(o)
-	if i.lock == nil || i.o.Shard.Sharded() {
-		return p
+	if i.lock != nil && !i.o.Shard.Sharded() {
+		own, since := i.lock.Predecessors()
+		hosts, until = slices.Concat(own, hosts), since
 	}
 
-	hosts, since := i.lock.Predecessors()
-
-	return statelock.Predecessors{Hosts: append(slices.Clone(hosts), p.Hosts...), Until: since}
+	return statelock.Predecessors{Hosts: hosts, Until: until}
 }
 
 // served returns when the previous holder of the Lease of this instance last renewed it. It is zero

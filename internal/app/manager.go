@@ -70,18 +70,16 @@ func (i *instance) newManager(context.Context) error {
 		return err
 	}
 
-	// The API server selects the Workspaces, so that an instance keeps only its share in memory.
 	byObject := map[client.Object]cache.ByObject{
 		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 	}
-	for _, k := range workspace.Kinds() {
-		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
-	}
-
-	// A reconcile reads its Workspace from the API server, and must be able to read it until its
-	// end: a Workspace that loses the label of the shard leaves the cache in the middle of a run.
 	uncached := []client.Object{&corev1.ConfigMap{}}
+
 	for _, k := range workspace.Kinds() {
+		// The API server selects the Workspaces, so that an instance keeps only its share in memory.
+		byObject[k.Object] = cache.ByObject{Label: o.Shard.Selector()}
+		// A reconcile must be able to read its Workspace until its end: a Workspace that loses the label
+		// of the shard leaves the cache in the middle of a run.
 		uncached = append(uncached, k.Object)
 	}
 
