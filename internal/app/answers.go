@@ -34,7 +34,6 @@ const (
 	tokenRemedy = "the token of this instance is not valid: its ServiceAccount may have been deleted and created again. " +
 		"Delete the pod, because only a new one gets a new token"
 
-	// rightsRemedy describes how to get a missing right.
 	rightsRemedy = `grant it to the ServiceAccount of this instance: see "A right is missing" in docs/troubleshooting.md`
 
 	// repeatMissingRight is the interval of log lines about one missing right. An informer repeats a
@@ -49,40 +48,28 @@ const (
 	ownerRefused = "cannot set blockOwnerDeletion"
 )
 
-// A credentialsWatch reports that the API server no longer knows this instance. Otherwise an instance
-// without a Lease, or a standby, would run for ever without any effect. It is safe for concurrent use.
-type credentialsWatch struct {
-	now  func() time.Time
-	fail func(err error)
-
-	mu    sync.Mutex
-	since time.Time
-}
-
 // watchCredentials calls fail when, for too long, the API server has answered only 401 Unauthorized
-// to all clients that are made from cfg.
-func watchCredentials(cfg *rest.Config, fail func(err error)) *credentialsWatch {
-	w := &credentialsWatch{now: time.Now, fail: fail}
-	observe(cfg, w.answered)
+// to all clients that are made from cfg. Otherwise an instance without a Lease, or a standby, would run
+// for ever without any effect.
+func watchCredentials(cfg *rest.Config, fail func(err error), now func() time.Time) {
+	var (
+		mu    sync.Mutex
+		since time.Time
+	)
 
-	return w
-}
+	observe(cfg, func(rsp *http.Response) {
+		mu.Lock()
+		defer mu.Unlock()
 
-// answered records an answer of the API server.
-func (w *credentialsWatch) answered(rsp *http.Response) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	now := w.now()
-
-	switch {
-	case rsp.StatusCode != http.StatusUnauthorized:
-		w.since = time.Time{}
-	case w.since.IsZero():
-		w.since = now
-	case now.Sub(w.since) >= maxUnauthorized:
-		w.fail(errors.Errorf("cannot run: the API server has answered nothing but 401 Unauthorized for %s: %s", maxUnauthorized, tokenRemedy))
-	}
+		switch {
+		case rsp.StatusCode != http.StatusUnauthorized:
+			since = time.Time{}
+		case since.IsZero():
+			since = now()
+		case now().Sub(since) >= maxUnauthorized:
+			fail(errors.Errorf("cannot run: the API server has answered nothing but 401 Unauthorized for %s: %s", maxUnauthorized, tokenRemedy))
+		}
+	})
 }
 
 // explainUnauthorized adds a remedy to an error of an invalid token.
@@ -148,46 +135,34 @@ func missingRight(ctx context.Context, kube client.Client, a authorizationv1.Res
 	return "", nil
 }
 
-// A rightsLog logs each missing right. Some refused requests of libraries leave no other trace. It is
-// safe for concurrent use.
-type rightsLog struct {
-	log logging.Logger
-	now func() time.Time
+// logMissingRights logs each right because of which the API server refuses a request of a client that is
+// made from cfg. Some requests of libraries leave no other trace.
+func logMissingRights(cfg *rest.Config, log logging.Logger, now func() time.Time) {
+	mu, logged := sync.Mutex{}, map[right]time.Time{}
 
-	mu     sync.Mutex
-	logged map[right]time.Time
+	observe(cfg, func(rsp *http.Response) {
+		r, ok := missingIn(rsp)
+		if !ok {
+			return
+		}
+
+		mu.Lock()
+		defer mu.Unlock()
+
+		// Tenants choose the namespaces of references.
+		maps.DeleteFunc(logged, func(_ right, at time.Time) bool { return now().Sub(at) >= repeatMissingRight })
+
+		if _, ok := logged[r]; !ok {
+			logged[r] = now()
+			log.Info("A right is missing", "verb", r.verb, "group", r.group, "resource", r.resource, "namespace", r.namespace, "remedy", rightsRemedy)
+		}
+	})
 }
 
-// logMissingRights returns the rightsLog of all clients that are made from cfg.
-func logMissingRights(cfg *rest.Config, log logging.Logger) *rightsLog {
-	l := &rightsLog{log: log, now: time.Now, logged: map[right]time.Time{}}
-	observe(cfg, l.answered)
-
-	return l
-}
-
-// missing logs a right, unless it was logged recently.
-func (l *rightsLog) missing(r right) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	now := l.now()
-
-	// Tenants choose the namespaces of references.
-	maps.DeleteFunc(l.logged, func(_ right, at time.Time) bool { return now.Sub(at) >= repeatMissingRight })
-
-	if _, ok := l.logged[r]; ok {
-		return
-	}
-
-	l.logged[r] = now
-	l.log.Info("A right is missing", "verb", r.verb, "group", r.group, "resource", r.resource, "namespace", r.namespace, "remedy", rightsRemedy)
-}
-
-// answered logs the right whose absence an answer reports. The client still gets the whole answer.
-func (l *rightsLog) answered(rsp *http.Response) {
+// missingIn returns the right whose absence an answer reports. The client still gets the whole answer.
+func missingIn(rsp *http.Response) (right, bool) {
 	if rsp.StatusCode != http.StatusForbidden {
-		return
+		return right{}, false
 	}
 
 	// If the answer ends early, the client that reads it gets the error.
@@ -197,9 +172,7 @@ func (l *rightsLog) answered(rsp *http.Response) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(answer), rsp.Body), rsp.Body}
 
-	if r, ok := rightIn(answer); ok {
-		l.missing(r)
-	}
+	return rightIn(answer)
 }
 
 // An explainingClient names the right that is missing if an owner reference is refused.

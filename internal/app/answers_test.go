@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// TestCredentialsWatch lets a server answer two clients at certain times.
-func TestCredentialsWatch(t *testing.T) {
+// TestWatchCredentials lets a server answer two clients at certain times.
+func TestWatchCredentials(t *testing.T) {
 	t.Parallel()
 
 	// none is a connection that breaks before an answer.
@@ -73,11 +73,13 @@ func TestCredentialsWatch(t *testing.T) {
 
 			var failed error
 
-			w := watchCredentials(cfg, func(err error) { failed = err })
-			start := time.Now()
+			now := time.Now()
+			start := now
+
+			watchCredentials(cfg, func(err error) { failed = err }, func() time.Time { return now })
 
 			for i, a := range tc.answers {
-				w.now = func() time.Time { return start.Add(a.at) }
+				now = start.Add(a.at)
 
 				next.Store(a.code)
 
@@ -164,9 +166,9 @@ func TestRightIn(t *testing.T) {
 	}
 }
 
-// TestRightsLog ensures that a refused request of any client is logged, once in a while, and that
+// TestLogMissingRights ensures that a refused request of any client is logged, once in a while, and that
 // the client gets the whole answer.
-func TestRightsLog(t *testing.T) {
+func TestLogMissingRights(t *testing.T) {
 	t.Parallel()
 
 	// A long name does not end the answer early.
@@ -189,8 +191,10 @@ func TestRightsLog(t *testing.T) {
 	}, funcr.Options{}))
 
 	cfg := &rest.Config{Host: s.URL}
-	l := logMissingRights(cfg, log)
-	start := time.Now()
+	now := time.Now()
+	start := now
+
+	logMissingRights(cfg, log, func() time.Time { return now })
 
 	for _, step := range []struct {
 		reason   string
@@ -203,7 +207,7 @@ func TestRightsLog(t *testing.T) {
 		{reason: "Another one is new.", at: repeatMissingRight - 1, resource: "configmaps", want: 2},
 		{reason: "It was logged long ago.", at: repeatMissingRight, resource: "secrets", want: 3},
 	} {
-		l.now = func() time.Time { return start.Add(step.at) }
+		now = start.Add(step.at)
 
 		// Each client has its own transport.
 		kube, err := kubernetes.NewForConfig(cfg)

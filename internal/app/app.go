@@ -141,7 +141,6 @@ func setLoggers(o *Options) {
 	klog.SetLogger(logger)
 }
 
-// openRoot opens the directories that the runs need.
 func (i *instance) openRoot(context.Context) (err error) {
 	if i.root, err = workdir.Open(i.o.Root, i.o.Timeout+reconcileMargin); err != nil {
 		return errors.Wrap(err, "XP_TF_DIR")
@@ -168,8 +167,8 @@ func (i *instance) loadConfig(context.Context) (err error) {
 		return err
 	}
 
-	watchCredentials(i.config, i.abort)
-	logMissingRights(i.config, i.log)
+	watchCredentials(i.config, i.abort, time.Now)
+	logMissingRights(i.config, i.log, time.Now)
 
 	scheme, err := newScheme()
 	if err != nil {
@@ -231,7 +230,6 @@ func (i *instance) addRunnables(context.Context) error {
 	return nil
 }
 
-// run runs the manager until ctx is done.
 func (i *instance) run(ctx context.Context) error {
 	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path, "cli-version", i.cli.Version, "root", i.o.Root)
 

@@ -141,7 +141,6 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 	return co, nil
 }
 
-// workspaceOptions returns the options of the controllers of Workspaces.
 func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options {
 	return workspacectrl.Options{
 		Options: co,
@@ -192,7 +191,6 @@ type setups struct {
 	stopped bool
 }
 
-// do calls setup unless the manager has to stop.
 func (s *setups) do(setup func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,7 +64,6 @@ type value[T any] struct {
 	target *T
 }
 
-// Set parses s and stores the result.
 func (v *value[T]) Set(s string) error {
 	t, err := v.parse(s)
 	if err != nil {
@@ -80,13 +79,11 @@ func (v *value[T]) Set(s string) error {
 	return nil
 }
 
-// String returns the current value.
 func (v *value[T]) String() string { return fmt.Sprint(*v.target) }
 
 // IsBoolFlag is for kingpin: see noValue.
 func (v *value[T]) IsBoolFlag() bool { return v.noValue }
 
-// addFlag adds a flag that sets target.
 func addFlag[T any](a *kingpin.Application, k kind[T], name, help string, target *T) *kingpin.FlagClause {
 	f := a.Flag(name, help)
 	f.SetValue(&value[T]{kind: k, flag: name, target: target})

@@ -47,7 +47,6 @@ func (i *instance) identify(ctx context.Context) (err error) {
 	return err
 }
 
-// mayHoldLease says whether this instance has the right to create and update Leases.
 func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
 	missing, err := missingRight(ctx, i.unlimited, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: i.o.LeaseNamespace}, "get", "create", "update")
 
@@ -68,7 +67,6 @@ func (i *instance) leaseRight() periodic.Task {
 	}}
 }
 
-// newLock makes the Lease of an instance that holds one.
 func (i *instance) newLock(context.Context) error {
 	if !i.o.HoldsLease || i.lacksLeaseRight {
 		return nil

@@ -51,7 +51,7 @@ func (c *refusingCache) observe(i toolscache.SharedIndexInformer, o runtime.Obje
 	c.kinds = append(c.kinds, k)
 
 	return i.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
-		// The missing right is in the log: see rightsLog.
+		// The missing right is in the log: see logMissingRights.
 		if !kerrors.IsForbidden(err) {
 			toolscache.DefaultWatchErrorHandler(ctx, r, err)
 

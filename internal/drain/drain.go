@@ -168,7 +168,6 @@ func (d *Drain) begin() (bool, time.Duration) {
 	return true, 0
 }
 
-// end ends a reconcile in flight.
 func (d *Drain) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
