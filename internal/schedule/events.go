@@ -61,8 +61,8 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 			if ws, ok := e.Object.(workspace.Workspace); ok {
 				r.Begin(ws)
 
-				if at := served(); e.IsInInitialList && !at.IsZero() {
-					r.ServedUntil(ws, at)
+				if e.IsInInitialList {
+					r.ServedUntil(ws, served())
 				}
 			}
 

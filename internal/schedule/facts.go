@@ -88,7 +88,6 @@ func Desired(o client.Object) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// classify returns the class of a Workspace.
 func classify(ws workspace.Workspace) queue.Class {
 	c := queue.Class{Tenant: tenantOf(ws)}
 

@@ -97,11 +97,11 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	r.records[client.ObjectKeyFromObject(ws)] = rec
 }
 
-// ServedUntil records that the previous instance polled a Workspace until the supplied time. Polls that
-// were due since then are overdue.
+// ServedUntil records that the previous instance polled a Workspace until the supplied time, unless that
+// is zero. Polls that were due since then are overdue.
 func (r *Records) ServedUntil(ws workspace.Workspace, at time.Time) {
 	r.change(ws, func(rec *Record) {
-		if at.Before(rec.Since) {
+		if !at.IsZero() && at.Before(rec.Since) {
 			rec.Since = at
 		}
 	})
