@@ -96,7 +96,7 @@ func (i *instance) claimsRecorder() event.Recorder {
 type scheduler interface {
 	reconcile.ObjectReconciler[client.Object]
 
-	Waits(o client.Object) (time.Duration, bool)
+	Waits(ws workspace.Workspace) (time.Duration, bool)
 }
 
 // withClaims returns a reconciler that reads each Workspace of a kind, and passes it to r if this

@@ -71,7 +71,7 @@ type stubScheduler struct {
 	waits   bool
 }
 
-func (s stubScheduler) Waits(client.Object) (time.Duration, bool) { return time.Minute, s.waits }
+func (s stubScheduler) Waits(workspace.Workspace) (time.Duration, bool) { return time.Minute, s.waits }
 
 func (s stubScheduler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
 	return reconcile.Result{}, s.managed.Get(ctx, client.ObjectKeyFromObject(o), &clusterv1beta1.Workspace{})

@@ -39,12 +39,7 @@ func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, o
 // returns the delay of its next reconcile. The Workspace may be an older version than the one that
 // Reconcile gets: a later version causes another event. A Workspace that waits for a slot has a ticket
 // afterwards.
-func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
-	ws, ok := o.(workspace.Workspace)
-	if !ok {
-		return 0, false
-	}
-
+func (r *Reconciler) Waits(ws workspace.Workspace) (time.Duration, bool) {
 	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 

@@ -380,10 +380,6 @@ func TestReconcilerReplaced(t *testing.T) {
 func TestReconcilerRefuses(t *testing.T) {
 	t.Parallel()
 
-	if _, waits := (&Reconciler{}).Waits(&corev1.Secret{}); waits {
-		t.Error("Waits(...) of something else than a Workspace: want Reconcile to refuse it")
-	}
-
 	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}); !errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("Reconcile(...) of something else than a Workspace: want a terminal error, got %v", err)
 	}
