@@ -129,8 +129,8 @@ func newChart(title string, labels []string, series ...charts.GenericSeries) cha
 
 	return charts.ChartOption{
 		OutputFormat: charts.ChartOutputSVG,
-		Width:        720,
-		Height:       360,
+		Width:        900,
+		Height:       400,
 		Theme:        charts.GetTheme(charts.ThemeLight).WithBackgroundColor(charts.ColorTransparent),
 		Title:        charts.TitleOption{Text: title},
 		Legend:       charts.LegendOption{FontStyle: small, Offset: charts.OffsetRight},
