@@ -76,7 +76,8 @@ type Options struct {
 	// Environ is the environment of this process, as KEY=VALUE.
 	Environ []string
 
-	// Shard that this instance serves, and whether it holds a Lease, if it has the right. Set by complete.
+	// Shard is what this instance serves. HoldsLease says that it holds a Lease: without --leader-election
+	// and without a shard, only if it has the right. Both are set by complete.
 	Shard      shard.ID
 	HoldsLease bool
 }

@@ -24,7 +24,8 @@ import (
 // tempPrefix begins the name of a directory that is not an entry yet, or no longer.
 const tempPrefix = ".tmp-"
 
-// ErrGone says that an entry was removed during its use: the caller may have seen a part of it.
+// ErrGone says that an entry was removed during its use: the caller may have seen only a part of
+// it.
 var ErrGone = errors.New("the entry was removed")
 
 // A Cache is a directory of entries, each a directory named after its key. Any number of processes

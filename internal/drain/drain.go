@@ -34,8 +34,9 @@ const pausedRetry = 5 * time.Second
 // leader election, which renews the Lease. So everything that a reconcile in progress needs is available
 // until Start returns.
 //
-// A manager does not wait if its GracefulShutdownTimeout expires, so it must have none, or if leader
-// election ends earlier. Therefore the caller calls Wait before it releases the Lease.
+// A manager does not wait if its GracefulShutdownTimeout expires, so that must be negative: no limit. Nor
+// does it wait if leader election ends earlier. Therefore the caller calls Wait before it releases the
+// Lease.
 type Drain struct {
 	grace, limit time.Duration
 
@@ -93,7 +94,7 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 }
 
 // Stop begins the shutdown: no further reconcile begins, and CLI runs in progress end when grace is
-// over. The first of several calls counts.
+// over. The first of several calls counts. It does not block.
 func (d *Drain) Stop() {
 	d.stop()
 	time.AfterFunc(d.grace, d.cancelRuns)
@@ -113,7 +114,7 @@ func (d *Drain) Start(ctx context.Context) error {
 
 // Abort is for an instance that will soon lose its Lease. It ends CLI runs in progress at once, and lets
 // nothing begin. Reconciles that take longer than the limit, because they wait for an answer of the API
-// server, are canceled.
+// server, are canceled. Abort does not block.
 func (d *Drain) Abort() {
 	d.stop()
 	d.cancelRuns()

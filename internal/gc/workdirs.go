@@ -181,8 +181,8 @@ func (c *Collector) workspaces(ctx context.Context) (map[string]bool, error) {
 	return uids, err
 }
 
-// list returns the UIDs of the objects of all kinds that keep accepts, and whether there is any of
-// the kinds. After an error there are none.
+// list returns the UIDs of the objects of all kinds that keep accepts, and whether the API
+// server has at least one of the kinds. After an error it returns no UIDs.
 func list(ctx context.Context, live client.Reader, kinds []schema.GroupVersionKind, keep func(*metav1.PartialObjectMetadata) bool, opts ...client.ListOption) (map[string]bool, bool, error) {
 	uids := map[string]bool{}
 	known := false

@@ -132,7 +132,8 @@ func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 // Moved counts a Workspace that was assigned or moved.
 func (m *Metrics) Moved() { m.moved.Inc() }
 
-// ApplySlots records how many applies and destroys a controller runs at a time, at most.
+// ApplySlots records how many applies and destroys a controller runs at a time, at most. It is called
+// before the controller starts: it sets the numbers of Applies to 0.
 func (m *Metrics) ApplySlots(controller string, slots int) {
 	m.slots.WithLabelValues(controller).Set(float64(slots))
 	m.Applies(controller, 0, 0)

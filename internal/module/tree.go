@@ -92,7 +92,7 @@ func match(root *os.Root, pattern string) []string {
 
 	var matches []string
 
-	for _, dir := range regular.Dirs(root.FS(), cmp.Or(path.Join(parts[:first]...), "."), parts[first:last]...) {
+	for dir := range regular.Dirs(root.FS(), cmp.Or(path.Join(parts[:first]...), "."), parts[first:last]...) {
 		name := path.Join(append([]string{dir}, parts[last:]...)...)
 		if _, err := root.Stat(name); err != nil {
 			continue

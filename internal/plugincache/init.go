@@ -231,7 +231,7 @@ func (r Run) observe(hit bool) {
 }
 
 // publishNew moves a package from the private cache into the store. If that fails, because the plugin
-// cache is read-only or full for example, the package stays in the directory.
+// cache is read-only or full for example, the package stays in the directory: the run does not fail.
 func (s *store) publishNew(p pkg, installed string) error {
 	link := p.dir
 	p.dir = installed

@@ -18,7 +18,8 @@ import (
 
 const (
 	// maxUnused is how long an unused package is kept. minRetention protects a package from
-	// eviction by size. It is much longer than any run, and than an entry of the init cache is kept.
+	// eviction by size. It is much longer than any run, and than the life of an entry of the
+	// init cache, which has links to packages.
 	maxUnused    = 7 * 24 * time.Hour
 	minRetention = 24 * time.Hour
 

@@ -116,7 +116,7 @@ func list(dir string) []pkg {
 
 	var all []pkg
 
-	for _, version := range regular.Dirs(fsys, ".", "[^.]*", "*", "*", "*") {
+	for version := range regular.Dirs(fsys, ".", "[^.]*", "*", "*", "*") {
 		platforms, _ := fs.ReadDir(fsys, version)
 		for _, platform := range platforms {
 			abs := filepath.Join(dir, version, platform.Name())

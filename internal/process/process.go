@@ -58,7 +58,7 @@ type Tail struct {
 // Write keeps the end of p.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.Max { // A cut is a copy.
+	if len(t.kept) > 2*t.Max { // A cut copies, so it is done rarely.
 		t.cut()
 	}
 

@@ -21,7 +21,7 @@ import (
 // ProviderConfigs and the trackers read. Usages of one ProviderConfig share their labels, which
 // are half of the rest. The supplied transform is for all other objects.
 func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
-	shared := sync.Map{} // Labels, by the values of both.
+	shared := sync.Map{} // The two labels, by their values.
 
 	return func(o any) (any, error) {
 		u, ok := o.(resource.ProviderConfigUsage)
@@ -42,7 +42,7 @@ func CompactUsages(others toolscache.TransformFunc) toolscache.TransformFunc {
 			u.SetOwnerReferences([]metav1.OwnerReference{{UID: c.UID, Controller: new(true)}})
 		}
 
-		l := u.GetLabels()
+		l := u.GetLabels() // The object is new, so its map may be changed.
 		maps.DeleteFunc(l, func(k, _ string) bool { return k != xpv2.LabelKeyProviderName && k != xpv2.LabelKeyProviderKind })
 
 		if known, ok := shared.LoadOrStore([2]string{l[xpv2.LabelKeyProviderName], l[xpv2.LabelKeyProviderKind]}, l); ok {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -192,21 +193,28 @@ func Size(n int64) string {
 // Dirs returns the directories below dir whose path matches the patterns, one for each component.
 // Unlike fs.Glob, it follows no link below dir: links in circles would multiply the matches. A
 // malformed pattern, and a directory that cannot be read, have no matches.
-func Dirs(fsys fs.FS, dir string, patterns ...string) []string {
-	if len(patterns) == 0 {
-		return []string{dir}
-	}
+func Dirs(fsys fs.FS, dir string, patterns ...string) iter.Seq[string] {
+	return func(yield func(string) bool) { walk(fsys, dir, patterns, yield) }
+}
 
-	var dirs []string
+// walk says whether to continue.
+func walk(fsys fs.FS, dir string, patterns []string, yield func(string) bool) bool {
+	if len(patterns) == 0 {
+		return yield(dir)
+	}
 
 	entries, _ := fs.ReadDir(fsys, dir)
 	for _, e := range entries {
-		if ok, _ := path.Match(patterns[0], e.Name()); ok && e.IsDir() {
-			dirs = append(dirs, Dirs(fsys, path.Join(dir, e.Name()), patterns[1:]...)...)
+		if ok, _ := path.Match(patterns[0], e.Name()); !ok || !e.IsDir() {
+			continue
+		}
+
+		if !walk(fsys, path.Join(dir, e.Name()), patterns[1:], yield) {
+			return false
 		}
 	}
 
-	return dirs
+	return true
 }
 
 // Within says whether path is dir or below it. Links are followed.

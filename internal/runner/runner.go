@@ -34,7 +34,8 @@ type Options struct {
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
 
-	// Stop is the lifetime of all runs. When it ends, so do fetches and the wait for another init.
+	// Stop is the lifetime of all runs. Its end also ends what may take long between runs: fetches, waits
+	// for another init or for the download of a provider, and attempts to save a state.
 	Stop context.Context //nolint:containedctx // See above.
 }
 

@@ -99,9 +99,9 @@ func (r *Runner) withVarFiles(args []string) []string {
 }
 
 // AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
-// Otherwise it makes its own plan, because planArgs and applyArgs differ in what to change, or because the
-// plan lacks something: a saved plan has no values of ephemeral variables, for which the CLI would use
-// their defaults.
+// Otherwise it makes its own plan: because planArgs or applyArgs influence what is planned, and neither
+// applies to the other command, or because the plan lacks something. A saved plan has no values of
+// ephemeral variables, for which the CLI would use their defaults.
 func (r *Runner) AppliesPlan() bool {
 	// If the module cannot be read, no variable is known to be ephemeral.
 	if declared, _ := r.declared(); r.notSaved || declared.Ephemeral {

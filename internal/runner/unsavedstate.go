@@ -27,8 +27,8 @@ type RunRecord struct {
 	// The state that the run starts from, if it is known.
 	commonv1beta1.StateSummary
 
-	// Taken is when this instance last took the Workspace. No other instance works on it until it is taken
-	// again.
+	// Taken is when this instance last took the Workspace. While that is unchanged, no other instance has
+	// worked on it.
 	Taken time.Time `json:"taken,omitzero"`
 
 	Host string `json:"host,omitempty"` // Of the instance.

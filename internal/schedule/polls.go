@@ -26,7 +26,8 @@ func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {
 	}
 
 	// The earlier instance made all polls that were due before Since. The next poll is the first one
-	// after Since, and due leaves out polls within half an interval after an observation.
+	// after Since. due leaves out polls within half an interval after an observation, so the supplied time
+	// is half an interval before Since.
 	return p.until(f, r.Since.Add(-f.Interval/2), now)
 }
 
@@ -61,7 +62,7 @@ func (p Policy) due(f Facts, last time.Time) time.Time {
 }
 
 // jitterOf returns the time by which the n-th poll is delayed or advanced, at most a quarter of the
-// interval.
+// interval: --poll-jitter may be longer than the short interval of a Workspace.
 func (p Policy) jitterOf(f Facts, n int64) time.Duration {
 	return time.Duration((2*spread(f.UID, "jitter", n) - 1) * float64(min(p.Jitter, f.Interval/4)))
 }

@@ -38,7 +38,7 @@ func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, o
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
 // returns the delay of its next reconcile. The Workspace may be an older version than the one that
 // Reconcile gets: a later version causes another event. A Workspace that waits for a slot has a ticket
-// afterwards.
+// afterwards. One with nothing to do has none.
 func (r *Reconciler) Waits(ws workspace.Workspace) (time.Duration, bool) {
 	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 
 // completed says whether a reconcile that ended with the supplied Workspace has created or destroyed
 // its infrastructure. The managed reconciler then wants to observe it once more: for most
-// resources, that was only the request. If the Workspace had to wait in the queue for that, it would be
+// resources, that was only the request. An apply or destroy is complete when it ends. If the Workspace had to wait in the queue for that, it would be
 // gone only after all others.
 func (r *Reconciler) completed(o client.Object) bool {
 	ws, ok := o.(workspace.Workspace)

@@ -37,7 +37,7 @@ type Record struct {
 	Failures    Failures
 
 	// desired is the Desired of the Workspace as of its last event. awaited is when this instance first
-	// saw it. It is zero if the effect of the change is not awaited any more.
+	// saw that value, or zero if its effect is not awaited any more.
 	desired string
 	awaited time.Time
 }

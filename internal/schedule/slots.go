@@ -165,7 +165,8 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 
 func (s *Slots) report() { s.changed(len(s.held), len(s.waiting)) }
 
-// passOn reserves a slot for the next Workspace in the order. Without one, the slot is free.
+// passOn reserves a slot for the next Workspace in the order, so that one that has just come does not
+// take it. Without a next one, the slot is free.
 func (s *Slots) passOn() {
 	if s.tickets.Len() == 0 {
 		s.free++

@@ -42,8 +42,8 @@ type Claimable interface {
 //
 // An update of the status that conflicts is repeated on the latest version of the object, with the claim
 // of that version. No other instance writes the rest of the status of an object that is reconciled. If
-// another instance has claimed the object, nothing is written. Without a change, an update of the status
-// is no request.
+// another instance has claimed the object, nothing is written. An update that changes
+// nothing is no request, if the cache or the object of WithLatest shows that.
 func NewClient(c client.Client, cache client.Reader) client.Client {
 	return &statusClient{Client: c, cache: cache}
 }

@@ -82,6 +82,7 @@ func onlyHow(args []string) bool {
 		flags.Func(name, "", accept)
 	}
 
+	// Parse accepts "--". The CLI would take our own arguments after it for the name of a plan file.
 	return flags.Parse(args) == nil && flags.NArg() == 0 && !slices.Contains(args, "--")
 }
 

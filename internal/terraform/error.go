@@ -173,8 +173,8 @@ func IsStalePlan(err error) bool {
 	})
 }
 
-// Began reports whether err is the error of a plan, an apply or a destroy that had started to process
-// resources. So the configuration and the inputs were valid.
+// Began reports whether err is that of a run with JSON output that had started to process resources. So the
+// configuration and the inputs were valid.
 func Began(err error) bool {
 	e := &Error{}
 

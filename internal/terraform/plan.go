@@ -114,7 +114,8 @@ func planCommand(o PlanOptions) command {
 	return command{op: opPlan, args: args, inWorkspace: true}
 }
 
-// hasNoPlan says whether a run without a summary has made no plan. A plan that was made elsewhere has none.
+// hasNoPlan says whether a run without a summary has made no plan. One that was made
+// elsewhere has no summary either, and perhaps no file.
 func hasNoPlan(out, stderr string) bool {
 	if out == "" {
 		return strings.Contains(stderr, "goroutine ")

@@ -32,7 +32,8 @@ type Progress struct {
 
 // An Output is one output value of the root module.
 type Output struct {
-	// Value as compact JSON, with all digits of numbers. An apply omits sensitive values.
+	// Value as compact JSON, with all digits of numbers. It is nil if the CLI did not print it: an apply
+	// omits sensitive values.
 	Value     json.RawMessage
 	Sensitive bool
 }

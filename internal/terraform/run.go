@@ -64,14 +64,15 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 	return answer.text.Bytes(), nil
 }
 
-// runLogged runs a command whose output is for people only. Plain text passes through a report.
+// runLogged runs a command whose output is for people only. A report passes plain text on.
 func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 	_, _, err := c.runJSON(ctx, ws, cmd, nil)
 
 	return err
 }
 
-// runJSON runs a command that reports in JSON lines, and logs the text of each line.
+// runJSON runs a command that reports in JSON lines, and logs the text of each line. If the run
+// fails, the report is returned with the error.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	r := &report{progress: progress}
 

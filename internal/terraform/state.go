@@ -97,7 +97,8 @@ func (s *State) Empty() bool {
 // save. Nothing else records the resources that the run has just created.
 const ErroredStateFile = "errored.tfstate"
 
-// PushState replaces the state of the workspace with the one in the file, unless IsNewerState.
+// PushState replaces the state of the workspace with the one in the file. IsNewerState recognizes the
+// refusal because of the state that is there.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
 	return c.runLogged(ctx, ws, command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true})
 }

@@ -42,7 +42,7 @@ func (ws Workspace) redacted(text string) string {
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 
 // forgetSelection drops the selection of a workspace in this directory: it would apply to runs without
-// TF_WORKSPACE, and a selected workspace cannot be deleted. The next run reports a failure.
+// TF_WORKSPACE, and a selected workspace cannot be deleted. If that fails, the next run reports it.
 func (ws Workspace) forgetSelection() {
 	// A Root is necessary, because the module decides where .terraform points to.
 	root, err := os.OpenRoot(ws.Dir)

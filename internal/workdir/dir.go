@@ -34,7 +34,7 @@ type File struct {
 }
 
 // A Dir is the directory of one Workspace, until it is closed. Its methods must not be called
-// concurrently.
+// concurrently: only the one reconcile of the Workspace uses it.
 //
 // The CLI and the programs that a module runs can write to the directory. Its content is therefore
 // not trusted: no symbolic link is followed on the way to an input, and files outside are never

@@ -115,7 +115,10 @@ func replaceFile(root *os.Root, name string, data []byte, durable bool) error {
 		err = f.Sync()
 	}
 
-	err = errors.Join(err, f.Close())
+	if closeErr := f.Close(); err == nil {
+		err = closeErr // A full disk may be the cause of both.
+	}
+
 	if err == nil {
 		err = root.Rename(tempName, name)
 	}

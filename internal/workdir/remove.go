@@ -27,7 +27,8 @@ const (
 	// unsavedName begins the names of states that no run could save.
 	unsavedName = "errored.tfstate"
 
-	// localName is the name of a state without a backend.
+	// localName is the name of a state without a backend. Each Terraform workspace has it in a directory
+	// of its own.
 	localName = "terraform.tfstate"
 
 	// maxState is the longest state without a backend that is read. A longer one has resources.
@@ -41,9 +42,9 @@ const (
 // Remove removes the directory of the Workspace with this UID, unless it is in use, and says whether
 // it is gone. After an error, a part of a directory that is gone may be left: see RemoveRemains.
 //
-// States that may be nowhere else are kept: see Unsaved. The Workspace may have no backend, and was
-// deleted without its infrastructure, or its finalizer was removed during a run that cannot save its
-// state.
+// States that may be nowhere else are kept: see Unsaved. The Workspace may have had no backend, and was
+// deleted without its infrastructure. Or its finalizer was removed during a run that could not save
+// its state.
 func (r *Root) Remove(uid string) (bool, error) {
 	if !isUID(uid) {
 		return false, fmt.Errorf("%q is not the UID of a Workspace", uid)

@@ -315,7 +315,7 @@ func placeDir(root *os.Root, name string) error {
 
 // placeFile moves a file of the new tree to its place, and replaces anything there.
 func placeFile(root *os.Root, from, to string) error {
-	// A rename does not replace files by a directory, nor the reverse.
+	// A rename does not replace a file by a directory, nor the reverse, nor a directory with files.
 	if checkDir(root, from) == nil || checkDir(root, to) == nil {
 		if err := root.RemoveAll(to); err != nil {
 			return err

@@ -115,7 +115,11 @@ func testLateLeaseRight(t *testing.T, c *cluster) {
 
 	c.grant(t, name, ns, exampleRules(t, roleLeases))
 
-	if !eventuallyEnded(first) || first.How() == endedWell || !strings.Contains(first.output.String(), "may be written now") {
+	if !eventuallyEnded(first) {
+		t.Fatalf("instance did not end within %s", patience)
+	}
+
+	if first.How() == endedWell || !strings.Contains(first.output.String(), "may be written now") {
 		t.Fatalf("want an instance that may hold a Lease now to end and say why, got %s", first.How())
 	}
 

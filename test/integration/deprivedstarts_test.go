@@ -94,7 +94,11 @@ func unrenewed(t *testing.T, d *deprived) {
 
 	d.takeAway(t)
 
-	if !eventuallyEnded(d.i) || d.i.How() == endedWell {
+	if !eventuallyEnded(d.i) {
+		t.Fatalf("instance did not end within %s", patience)
+	}
+
+	if d.i.How() == endedWell {
 		t.Errorf("want an instance that cannot renew its Lease to end with an error, got %s", d.i.How())
 	}
 

@@ -47,7 +47,8 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 }
 
 // announce records in the status that creation begins. Nothing may be created before: another
-// instance that found an incomplete creation could not know which Workspace owns it.
+// instance that found an incomplete creation could not know which Workspace owns it. The managed
+// reconciler writes the status only after Create, which may take long.
 func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	here, err := e.beganHere(ws)
 	if err != nil {

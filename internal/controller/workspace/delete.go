@@ -24,8 +24,9 @@ import (
 
 const reasonStateKept event.Reason = "KeptState"
 
-// observeDeleted says whether there may be resources to destroy. If not, it deletes the Terraform
-// workspace, unless Delete has removed its state already.
+// observeDeleted says whether there may be resources to destroy. If that is not known, the answer is
+// yes: it costs no run, and to destroy nothing is not an error. If nothing is left, it deletes the
+// Terraform workspace, unless Delete has removed its state already.
 func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	r := e.records.Get(ws)
 

@@ -40,6 +40,7 @@ func TestEmptyStates(t *testing.T) {
 	}{
 		"Pristine": {reason: "An observation made it.", have: [][]client.Object{state("ws", "", pristine)}, remove: named},
 		"NoState":  {reason: "A run may have been killed before it made the state.", have: [][]client.Object{state("ws", "", pristine)[1:]}, remove: named},
+		"NoLease":  {reason: "An earlier removal has failed between the two.", have: [][]client.Object{state("ws", "", pristine)[:1]}, remove: named},
 		"Absent":   {reason: "There is nothing to do.", remove: named},
 		"Locked":   {reason: "Something is about to be created.", have: [][]client.Object{state("ws", "a", pristine)}, remove: named, want: []string{"ns/tfstate-ws-x", "ns/lock-tfstate-ws-x"}},
 		"Shared": {
@@ -79,7 +80,8 @@ func TestEmptyStates(t *testing.T) {
 			have:   [][]client.Object{stateObjects(t, "ns", "ws", "y", "", pristine)},
 			remove: named, want: []string{"ns/tfstate-ws-y", "ns/lock-tfstate-ws-y"},
 		},
-		"Default": {reason: "Init has made it, and no other state is left.", have: [][]client.Object{state("default", "", pristine)}, remove: byDefault},
+		"Default":        {reason: "Init has made it, and no other state is left.", have: [][]client.Object{state("default", "", pristine)}, remove: byDefault},
+		"DefaultNoLease": {reason: "An earlier removal has failed between the two.", have: [][]client.Object{state("default", "", pristine)[:1]}, remove: byDefault},
 		"DefaultOfOthers": {
 			reason: "All Workspaces of the backend share it.",
 			have:   [][]client.Object{state("default", "", pristine), state("ws", "", emptied)},

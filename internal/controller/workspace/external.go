@@ -63,7 +63,8 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 	return e.observation, nil
 }
 
-// nothingFollows says whether the management policies forbid what an observation calls for.
+// nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
+// Create, Update or Delete decides whether the reconcile succeeds.
 func nothingFollows(ws workspace.Workspace, exists bool) bool {
 	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (exists || !workspace.MayCreate(ws))
 }

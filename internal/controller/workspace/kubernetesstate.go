@@ -9,6 +9,7 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -166,11 +167,15 @@ func (e *external) removeDefaultState(ctx context.Context) {
 		return
 	}
 
-	// The states themselves may be many and large. Each has a lock.
+	// The states themselves may be many and large. Each has a Lease, unless a removal has failed between
+	// the two.
 	l := &coordinationv1.LeaseList{}
 	err := e.live.List(ctx, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: b.Suffix}, client.Limit(2))
 
-	if err == nil && len(l.Items) == 1 && l.Items[0].GetLabels()[labelStateWorkspace] == terraform.DefaultWorkspace {
+	others := slices.ContainsFunc(l.Items, func(lease coordinationv1.Lease) bool {
+		return lease.GetLabels()[labelStateWorkspace] != terraform.DefaultWorkspace
+	})
+	if err == nil && !others {
 		e.removeUnused(ctx, b, terraform.DefaultWorkspace, maxEmptyState, isMissingOrBlank)
 	}
 }
@@ -178,8 +183,8 @@ func (e *external) removeDefaultState(ctx context.Context) {
 func isMissingOrBlank(s *terraform.State) bool { return s == nil || isBlank(s) }
 
 // removeUnused deletes the state of the named Terraform workspace and its lock, and returns whether
-// it has. It keeps a state that is locked, cannot be read, changes meanwhile or is not unused, which
-// is called with nil if there is none.
+// it has. It keeps a state that is locked, cannot be read, changes meanwhile, or for which unused returns
+// false. unused gets nil if there is no state.
 func (e *external) removeUnused(ctx context.Context, b runner.KubernetesBackend, name string, limit int64, unused func(s *terraform.State) bool) bool {
 	secret, state, err := e.kubernetesState(ctx, b, name, limit)
 	if err != nil || (secret != nil && state == nil) || !unused(state) {

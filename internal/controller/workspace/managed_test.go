@@ -206,7 +206,7 @@ func TestCriticalAnnotations(t *testing.T) {
 
 			err := u.updateCriticalAnnotations(t.Context(), inFlight)
 			if (err != nil) != tc.fails {
-				t.Fatalf("%s\nUpdateCriticalAnnotations(...): want an error: %t, got %v", tc.reason, tc.fails, err)
+				t.Fatalf("%s\nupdateCriticalAnnotations(...): want an error: %t, got %v", tc.reason, tc.fails, err)
 			}
 
 			if tc.fails {

@@ -234,7 +234,7 @@ func storedSize(v any) int {
 		err = json.Unmarshal(encoded, &decoded)
 	}
 
-	// It is nested too deeply.
+	// JSON that is nested too deeply has no room, either.
 	if err != nil {
 		return maxObject
 	}

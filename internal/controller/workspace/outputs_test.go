@@ -133,7 +133,7 @@ func TestConnectionDetailsInvalid(t *testing.T) {
 	}
 }
 
-func TestWithRemovedKeys(t *testing.T) {
+func TestAddRemovedKeys(t *testing.T) {
 	t.Parallel()
 
 	controlledBy := func(uid types.UID) *corev1.Secret {

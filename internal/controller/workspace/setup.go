@@ -66,7 +66,7 @@ type Options struct {
 	MaxApplies int
 
 	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one, may
-	// have served a Workspace before.
+	// have served a Workspace before: this one took it with another claim, or without any.
 	ServedByOtherBefore func(o client.Object) bool
 
 	// Served returns when the previous instance last served the Workspaces that this one finds at

@@ -8,7 +8,7 @@
 // The getters of go-getter, and git, which they run, take their credentials from the environment
 // of the process. A process that serves many tenants cannot have an environment for each of them.
 // So the program starts itself again for each fetch, with an environment that is made for that
-// fetch. A program that uses this package calls child.Main before anything else.
+// fetch. A program that calls Run calls Serve before anything else: the provider through child.Main.
 package fetch
 
 import (
@@ -124,7 +124,7 @@ type answer struct {
 }
 
 // Run fetches a module. program is the path of this program, or of another one that calls
-// child.Main. env is the environment of the fetch. Run only replaces what would make git ask for
+// Serve. env is the environment of the fetch. Run only replaces what would make git ask for
 // input, or use other directories, repositories or credentials than those of this fetch.
 //
 // When ctx ends, the process is killed, and with it git and all other programs that it started.

@@ -70,7 +70,7 @@ func hostsOf(names []string, except string) []string {
 	return hosts[:min(len(hosts), maxHosts)]
 }
 
-// mayTake returns an error if another instance may hold the Lease now. The mutex is held.
+// mayTake returns an error if another instance may hold the Lease now. The caller holds mu.
 func (l *Lock) mayTake(now time.Time) error {
 	if other, until := l.seen.alive(now, l.Identity(), l.ended); other != "" {
 		return errors.Errorf("waiting for up to %s: the Lease was last held by %q, which has not released it and may be alive", until.Sub(now).Round(time.Second), other)

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package child downloads the module of a fetch.Request in the process that fetch.Run starts. Only
-// the program itself imports it: it links go-getter, and with it the clients of AWS and GCS.
+// Package child downloads the module of a fetch.Request in the process that fetch.Run starts. Of
+// the packages without tests only cmd/provider imports it: it links go-getter, and with it the clients
+// of AWS and GCS.
 package child
 
 import (
@@ -17,8 +18,8 @@ import (
 // moduleDir is the directory in Request.Dir that contains the complete download.
 const moduleDir = "module"
 
-// Main fetches a module if args, the arguments of the process, ask for it. See fetch.Serve. main,
-// and the TestMain of every test that fetches, call Main before anything else.
+// Main fetches a module if args, the arguments of the process, ask for it. See fetch.Serve. main
+// calls Main before anything else, and so does the TestMain of a test that needs these downloads.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) (handled bool, code int) {
 	return fetch.Serve(ctx, args, stdin, stdout, get)
 }

@@ -63,8 +63,8 @@ func (s *source) checkURL(u *url.URL) error {
 }
 
 // checkPath fails if a server, instead of the user, asked for a path of this machine, or if the path is
-// private or below. It also fails if the private directory is below the path: the files are copied
-// to that directory, so that the copy would never end.
+// Request.Private or below. It also fails if Request.Private is below the path: the files are copied to
+// there, so that the copy would never end.
 func (s *source) checkPath(path string) error {
 	if s.indirect {
 		return errors.New("the server refers to a file of this machine")
