@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -221,14 +222,22 @@ func (b *bench) createSettled(ctx context.Context, model *namespacedv1beta1.Work
 		all = append(all, ws)
 	}
 
+	usages := resource.NewProviderConfigUsageTracker(b.plane.Kube, &namespacedv1beta1.ProviderConfigUsage{})
+
 	return each(ctx, writers, all, func(ctx context.Context, ws *namespacedv1beta1.Workspace) error {
 		if err := b.plane.Kube.Create(ctx, ws); err != nil {
 			return errors.Wrap(err, "cannot create Workspace")
 		}
 
 		ws.Status = *model.Status.DeepCopy()
+		if err := b.plane.Kube.Status().Update(ctx, ws); err != nil {
+			return errors.Wrap(err, "cannot update Workspace")
+		}
 
-		return errors.Wrap(b.plane.Kube.Status().Update(ctx, ws), "cannot update Workspace")
+		// The first plan records it, and each instance caches it.
+		ws.SetGroupVersionKind(namespacedv1beta1.WorkspaceGroupVersionKind)
+
+		return errors.Wrap(usages.Track(ctx, ws), "cannot record usage of ProviderConfig")
 	})
 }
 

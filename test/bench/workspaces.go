@@ -142,10 +142,16 @@ func (b *bench) untilGone(ctx context.Context) error {
 	})
 }
 
-// clear removes all Workspaces while no instance runs, and nothing else.
+// clear removes all Workspaces, and their usages of ProviderConfigs, while no instance runs, and nothing
+// else.
 func (b *bench) clear(ctx context.Context) error {
 	l := &namespacedv1beta1.WorkspaceList{}
 	if err := b.plane.Kube.List(ctx, l); err != nil {
+		return err
+	}
+
+	usages := &namespacedv1beta1.ProviderConfigUsage{}
+	if err := b.plane.Kube.DeleteAllOf(ctx, usages, client.InNamespace(namespace)); err != nil {
 		return err
 	}
 
