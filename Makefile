@@ -11,6 +11,9 @@
 bin      := _output/bin
 provider := $(bin)/crossplane-terraform-provider
 
+# The provider starts it to download a module. It is beside the provider.
+fetch := $(bin)/crossplane-terraform-fetch
+
 # The packages and flags of the tests: make test PACKAGES=./internal/shard/...
 # TESTFLAGS='-run TestName -v'. The first packages take the longest: the others run beside them.
 PACKAGES  ?= ./test/integration ./test/deploy ./test/chaos ./internal/module ./...
@@ -59,13 +62,18 @@ demo: ## Watch two shards at work on a real API server; ARGS=--once ends by itse
 .PHONY: build
 build: ## Build the provider into _output/bin and print its version
 	@go build -buildvcs=auto -o $(provider) ./cmd/provider
+	@go build -buildvcs=auto -o $(fetch) ./cmd/fetch
 	@$(provider) --version
+
+# How the programs of a release are built.
+release = -trimpath -buildvcs=auto -ldflags='-s -w'
 
 .PHONY: image-documents
 image-documents: ## Write the SBOMs and the license notices of the image to _output/documents
 	@$(call with-tools,opentofu terraform) export CGO_ENABLED=0; rm -rf _output/documents; \
-	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o $(provider) ./cmd/provider; \
-	hack/progress.sh 'the documents' hack/documents.sh _output/documents $(provider) "$$1/tofu" "$$2/terraform"
+	hack/progress.sh 'the provider' go build $(release) -o $(provider) ./cmd/provider; \
+	hack/progress.sh 'its program for downloads' go build $(release) -o $(fetch) ./cmd/fetch; \
+	hack/progress.sh 'the documents' hack/documents.sh _output/documents $(provider) $(fetch) "$$1/tofu" "$$2/terraform"
 	@echo _output/documents
 
 ##@ Check
@@ -110,10 +118,11 @@ e2e: ## Install the provider with the real Crossplane on a real node, as root; A
 	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin/ ./test/e2e ./test/e2e/pause && _output/e2e/bin/e2e -check $(ARGS)
 	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli) \
 	export CGO_ENABLED=0; \
-	hack/progress.sh 'the provider' go build -trimpath -buildvcs=auto -ldflags='-s -w' -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
+	hack/progress.sh 'the provider' go build $(release) -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
+	hack/progress.sh 'its program for downloads' go build $(release) -o _output/e2e/bin/$(notdir $(fetch)) ./cmd/fetch; \
 	rm -rf _output/e2e/documents; \
-	hack/progress.sh 'the documents of the image' hack/documents.sh _output/e2e/documents "_output/e2e/bin/$(notdir $(provider))" "$$2/tofu" "$$3/terraform"; \
-	exec _output/e2e/bin/e2e -provider="_output/e2e/bin/$(notdir $(provider))" -documents=_output/e2e/documents -pause=_output/e2e/bin/pause \
+	hack/progress.sh 'the documents of the image' hack/documents.sh _output/e2e/documents _output/e2e/bin/$(notdir $(provider)) _output/e2e/bin/$(notdir $(fetch)) "$$2/tofu" "$$3/terraform"; \
+	exec _output/e2e/bin/e2e -provider=_output/e2e/bin/$(notdir $(provider)) -fetch=_output/e2e/bin/$(notdir $(fetch)) -documents=_output/e2e/documents -pause=_output/e2e/bin/pause \
 	-controlplane="$$1" -tofu="$$2/tofu" -terraform="$$3/terraform" -provider-time="$$4/mirror" -node="$$5" -containerd="$$6" -cni="$$7" \
 	-crossplane="$$8" -crossplane-cli="$$9" $(ARGS)
 

@@ -7,7 +7,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,15 +14,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/app"
-	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
 )
 
 func main() {
-	// The program starts itself again in a separate process to fetch a module.
-	if handled, code := child.Main(context.Background(), os.Args, os.Stdin, os.Stdout); handled {
-		os.Exit(code)
-	}
-
 	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: error: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)

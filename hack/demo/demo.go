@@ -298,7 +298,7 @@ func apply(ctx context.Context, kube client.Client, files ...string) error {
 func (d *demo) build(ctx context.Context) error {
 	d.logs = nil
 
-	return program.BuildContext(ctx, ".", d.provider(), "./cmd/provider")
+	return program.BuildProvider(ctx, ".", d.provider())
 }
 
 // provider is the path of the program that the instances run. The name is that of

@@ -30,6 +30,7 @@ import (
 	configctrl "github.com/crossplane-contrib/provider-terraform/internal/controller/config"
 	workspacectrl "github.com/crossplane-contrib/provider-terraform/internal/controller/workspace"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -90,7 +91,10 @@ func (i *instance) addControllers(ctx context.Context) error {
 		}
 	}
 
-	wo := i.workspaceOptions(co)
+	wo, err := i.workspaceOptions(co)
+	if err != nil {
+		return err
+	}
 
 	for _, k := range workspace.Kinds() {
 		if err := start(func() error { return workspacectrl.Setup(i.mgr, k, wo) }, k.GroupVersionKind); err != nil {
@@ -141,12 +145,15 @@ func controllerOptions(o *Options, r prometheus.Registerer, log logging.Logger) 
 	return co, nil
 }
 
-func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options {
+func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Options, error) {
+	program, err := fetch.Program()
+
 	return workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
 			CLI: i.cli,
 			Fetcher: module.NewFetcher(i.mgr.GetAPIReader(), module.Options{
+				Program:       program,
 				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
 				Observe:       i.metrics.Cache("module"),
 				SameNamespace: i.o.NoCrossNamespaceRefs,
@@ -179,7 +186,7 @@ func (i *instance) workspaceOptions(co controller.Options) workspacectrl.Options
 			return i.drain.Reconciler(i.withClaims(r, kind))
 		},
 		Left: i.claims.Left,
-	}
+	}, err
 }
 
 // Setups add controllers to a manager that runs. The manager does not stop during one of them: if it

@@ -201,7 +201,11 @@ func newFailing(t *testing.T) *failing {
 	// There is no API server for them.
 	co.EventFilterFunctions = []event.FilterFn{func(runtime.Object, event.Event) bool { return true }}
 
-	o := i.workspaceOptions(co)
+	o, err := i.workspaceOptions(co)
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	withClaims := o.WithClaims
 	o.WithClaims = func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler {
 		var ending sync.Once

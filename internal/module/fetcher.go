@@ -37,6 +37,9 @@ type Fetcher struct {
 
 // Options of a Fetcher.
 type Options struct {
+	// Program is the path of the program that downloads modules: see fetch.Program.
+	Program string
+
 	// SharedDir keeps fetched modules for other Workspaces that have the same module, from the same
 	// source with the same credentials. If it is empty, modules are not shared.
 	SharedDir string
@@ -144,11 +147,6 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 		return nil
 	}
 
-	program, err := os.Executable()
-	if err != nil {
-		return errors.Wrap(err, "cannot find the program that is running")
-	}
-
 	dir, err := r.Dir.TempDir()
 	if err != nil {
 		return err
@@ -164,7 +162,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	res, err := f.get(ctx, r, s, func(revisionOnly bool) (fetch.Result, error) {
 		s.request.RevisionOnly = revisionOnly
 
-		return fetch.Run(ctx, program, r.Env, s.request)
+		return fetch.Run(ctx, f.options.Program, r.Env, s.request)
 	})
 	if err != nil || res.Dir == "" {
 		return err

@@ -51,7 +51,7 @@ func newPlace(t *testing.T, address string) *place {
 		t.Fatal(err)
 	}
 
-	p := &place{dir: dir, fetcher: NewFetcher(nil, Options{})}
+	p := &place{dir: dir, fetcher: NewFetcher(nil, Options{Program: os.Args[0]})}
 	p.request = Request{Dir: dir, Env: environment(t)}
 	p.request.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	p.request.Parameters.Module = address

@@ -7,6 +7,7 @@ package module
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"sync"
 	"testing"
 
@@ -76,6 +77,8 @@ func (c *controlPlane) fetcher(t *testing.T, config *rest.Config, o Options) *Fe
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	o.Program = os.Args[0]
 
 	return NewFetcher(live, o)
 }

@@ -170,7 +170,7 @@ func TestGitTenants(t *testing.T) {
 		s.users[name] = fmt.Sprintf("user-%d:password-%d", i, i)
 	}
 
-	fetcher := NewFetcher(nil, Options{})
+	fetcher := NewFetcher(nil, Options{Program: os.Args[0]})
 
 	var wg sync.WaitGroup
 

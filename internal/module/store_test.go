@@ -30,7 +30,7 @@ func newStorePlace(t *testing.T, shared, address string, env []string) *place {
 	t.Helper()
 
 	p := newPlace(t, address)
-	p.fetcher = NewFetcher(nil, Options{SharedDir: shared, Observe: func(bool) {}})
+	p.fetcher = NewFetcher(nil, Options{Program: os.Args[0], SharedDir: shared, Observe: func(bool) {}})
 	p.request.Env = env
 
 	return p

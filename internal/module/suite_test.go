@@ -59,7 +59,7 @@ func fetchAlone(ctx context.Context, address, path string) error {
 	r := Request{Dir: dir, Env: os.Environ()}
 	r.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	r.Parameters.Module = address
-	_, err = NewFetcher(nil, Options{}).Ensure(ctx, r)
+	_, err = NewFetcher(nil, Options{Program: os.Args[0]}).Ensure(ctx, r)
 
 	return err
 }

@@ -60,7 +60,7 @@ func (p *place) stubbed(t *testing.T, uid string, change ...func(s *subject)) *R
 
 	return New(Options{
 		CLI:        p.cli(t, "tofu", "OpenTofu v1.2.3"),
-		Fetcher:    module.NewFetcher(nil, module.Options{}),
+		Fetcher:    module.NewFetcher(nil, module.Options{Program: os.Args[0]}),
 		InitCache:  p.initCache,
 		FirstInits: &FirstInits{},
 		Environ:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.outside},

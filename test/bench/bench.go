@@ -152,7 +152,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 	}
 
 	// The provider is built as for a release, without the flags of the tests.
-	return program.BuildContext(ctx, ".", b.provider, "./cmd/provider", "-buildvcs=auto")
+	return program.BuildProvider(ctx, ".", b.provider, "-buildvcs=auto")
 }
 
 // describe adds the programs and the machine to the report.

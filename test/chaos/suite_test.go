@@ -5,6 +5,7 @@
 package chaos
 
 import (
+	"context"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -92,11 +93,9 @@ func (s *suite) prepare(dir string) error {
 
 	// Without the race detector: it would slow down everything that is to race here,
 	// and other tests have it.
-	for out, pkg := range map[string]string{s.provider: "./cmd/provider", s.recorder: "./test/chaos/recorder"} {
-		if err := program.Build(s.root, out, pkg); err != nil {
-			return err
-		}
+	if err := program.BuildProvider(context.Background(), s.root, s.provider); err != nil {
+		return err
 	}
 
-	return nil
+	return program.Build(s.root, s.recorder, "./test/chaos/recorder")
 }

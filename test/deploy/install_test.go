@@ -39,7 +39,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := program.Build(root, provider, "./cmd/provider", "-race"); err != nil {
+	if err := program.BuildProvider(t.Context(), root, provider, "-race"); err != nil {
 		t.Fatal(err)
 	}
 

@@ -44,8 +44,8 @@ type tools struct {
 	// providerTime is a mirror of a Terraform provider.
 	providerTime string
 
-	// provider, tofu and terraform are the programs in the image of the provider.
-	provider, tofu, terraform string
+	// provider, fetch, tofu and terraform are the programs in the image of the provider.
+	provider, fetch, tofu, terraform string
 
 	// documents is the directory that hack/documents.sh has written for these programs.
 	documents string
@@ -90,7 +90,7 @@ func (t *tools) flags() map[string]*string {
 	return map[string]*string{
 		"controlplane": &t.controlPlane, "node": &t.node, "containerd": &t.containerd, "cni": &t.cni,
 		"crossplane": &t.crossplane, "crossplane-cli": &t.crossplaneCLI, "provider-time": &t.providerTime,
-		"provider": &t.provider, "tofu": &t.tofu, "terraform": &t.terraform, "documents": &t.documents, "pause": &t.pause,
+		"provider": &t.provider, "fetch": &t.fetch, "tofu": &t.tofu, "terraform": &t.terraform, "documents": &t.documents, "pause": &t.pause,
 	}
 }
 

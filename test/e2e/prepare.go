@@ -107,7 +107,7 @@ func (o *options) runtimeImage(ctx context.Context) (v1.Image, error) {
 
 	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
 
-	return image.Provider(ctx, dockerfile, cache, o.tools.provider, o.tools.terraform, o.tools.tofu, o.tools.documents)
+	return image.Provider(ctx, dockerfile, cache, o.tools.provider, o.tools.fetch, o.tools.terraform, o.tools.tofu, o.tools.documents)
 }
 
 // dir is the directory of the files of a run.

@@ -62,7 +62,7 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// TestPrograms checks what is built for the image: both CLIs, the provider and the documents. The
+// TestPrograms checks what is built for the image: both CLIs, the provider with its program for downloads, and the documents. The
 // checksums of all modules are verified.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
@@ -74,6 +74,7 @@ func TestPrograms(t *testing.T) {
 		`cp "$terraform/terraform" /out/`,
 		`cp "$opentofu/tofu" /out/`,
 		"-o /out/" + provider + " ./cmd/provider",
+		"-o /out/crossplane-terraform-fetch ./cmd/fetch",
 		"hack/documents.sh /documents /out/*",
 		"(cd hack/terraform && go mod verify)",
 		"(cd hack/opentofu && go mod verify)",

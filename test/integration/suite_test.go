@@ -12,6 +12,7 @@
 package integration
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -154,7 +155,7 @@ func newSuite(dir string) (*suite, error) {
 
 	s.common = newCommonInstances(filepath.Join(dir, "common"), s)
 
-	return s, program.Build(root, s.provider, "./cmd/provider", "-race")
+	return s, program.BuildProvider(context.Background(), root, s.provider, "-race")
 }
 
 func isSet(name string) bool {

@@ -7,6 +7,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -81,6 +82,17 @@ func BuildContext(ctx context.Context, root, out, pkg string, flags ...string) e
 	}
 
 	return nil
+}
+
+// BuildProvider builds the program of the provider, and beside it the one that downloads modules, from
+// the module in the directory root.
+func BuildProvider(ctx context.Context, root, out string, flags ...string) error {
+	beside := filepath.Join(filepath.Dir(out), "crossplane-terraform-fetch")
+
+	return errors.Join(
+		BuildContext(ctx, root, out, "./cmd/provider", flags...),
+		BuildContext(ctx, root, beside, "./cmd/fetch", flags...),
+	)
 }
 
 // FirstLine returns the first line that a program prints. The PATH is the whole

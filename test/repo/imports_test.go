@@ -45,14 +45,19 @@ func arrows() []arrow {
 	return []arrow{
 		{
 			from: "cmd/provider",
-			to:   []string{"internal/app", "internal/module/fetch/child"},
-			why:  "main parses flags, runs and sets the exit code, of the process that fetches modules too; decisions that can go wrong are in other packages, where they are tested",
+			to:   []string{"internal/app"},
+			why:  "main parses flags, runs and sets the exit code; decisions that can go wrong are in other packages, where they are tested",
+		},
+		{
+			from: "cmd/fetch",
+			to:   []string{"internal/module/fetch/child"},
+			why:  "it is the process that fetches modules",
 		},
 		{
 			from:  "internal/app",
 			to:    []string{"apis/...", "internal/..."},
 			never: []string{"internal/module/fetch/child"},
-			why:   "it connects all packages but the one that runs in another process, and links the clients of AWS and GCS",
+			why:   "it connects all packages but the one of another program, which links the clients of AWS and GCS",
 		},
 		{
 			from: "internal/controller/workspace",
@@ -339,7 +344,7 @@ import _ "` + module + `/internal/app"`,
 import _ "` + module + `/internal/module/fetch/child"`,
 			},
 			want: []string{
-				"internal/app/app.go:3: imports internal/module/fetch/child: it connects all packages but the one that runs in another process, and links the clients of AWS and GCS",
+				"internal/app/app.go:3: imports internal/module/fetch/child: it connects all packages but the one of another program, which links the clients of AWS and GCS",
 			},
 		},
 		"ControllerKnowsShards": {

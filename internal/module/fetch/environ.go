@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// marker is the variable that marks a process as a fetch.
-	marker = "CROSSPLANE_FETCH"
-
 	// credentialsVariable has the path of the file with the credentials for git. A shell expands
 	// the variable, so that the path needs no quoting.
 	credentialsVariable = "CROSSPLANE_FETCH_CREDENTIALS"
@@ -39,7 +36,6 @@ func environment(base []string, dir string) ([]string, error) {
 	}
 
 	env = append(env,
-		marker+"=1",
 		// After the process was killed, the rest of it is removed together with dir.
 		"TMPDIR="+filepath.Join(dir, tempDir),
 		credentialsVariable+"="+filepath.Join(dir, credentialsFile),

@@ -7,28 +7,32 @@
 //
 // The getters of go-getter, and git, which they run, take their credentials from the environment
 // of the process. A process that serves many tenants cannot have an environment for each of them.
-// So the program starts itself again for each fetch, with an environment that is made for that
-// fetch. A program that calls Run calls Serve before anything else: the provider through child.Main.
+// So each fetch is a process of its own, with an environment that is made for that fetch. The program
+// calls Serve: see cmd/fetch.
 package fetch
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
+	// programName is the name of the program in the image: see cmd/fetch.
+	programName = "crossplane-terraform-fetch"
+
 	// command is the argument that makes the program fetch a module.
 	command = "fetch-module"
 
@@ -123,17 +127,23 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Run fetches a module. program is the path of this program, or of another one that calls
-// Serve. env is the environment of the fetch. Run only replaces what would make git ask for
+// Program returns the path of the program that downloads modules. It is in the directory of the
+// program that is running.
+func Program() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("cannot find the program that is running: %w", err)
+	}
+
+	return filepath.Join(filepath.Dir(self), programName), nil
+}
+
+// Run fetches a module. program is the path of a program that calls Serve. env is the environment of the fetch. Run only replaces what would make git ask for
 // input, or use other directories, repositories or credentials than those of this fetch.
 //
 // When ctx ends, the process is killed, and with it git and all other programs that it started.
 // The same happens when this process dies. The error is one line, without credentials.
 func Run(ctx context.Context, program string, env []string, r Request) (Result, error) {
-	if os.Getenv(marker) != "" {
-		return Result{}, errors.New("cannot fetch inside of a fetch: the program does not call child.Main when it starts")
-	}
-
 	env, err := environment(env, r.Dir)
 	if err != nil {
 		return Result{}, err
@@ -141,7 +151,7 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 
 	res, err := execute(ctx, program, env, r)
 	if ctx.Err() != nil {
-		return Result{}, errors.Wrap(ctx.Err(), "interrupted")
+		return Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
 	}
 
 	return res, err
@@ -151,12 +161,12 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 func execute(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	request, err := json.Marshal(r)
 	if err != nil {
-		return Result{}, errors.Wrap(err, "cannot encode request")
+		return Result{}, fmt.Errorf("cannot encode request: %w", err)
 	}
 
 	stdout, stderr := &process.Tail{Max: maxAnswer}, &process.Tail{Max: maxStderr}
 
-	run := exec.CommandContext(ctx, program, command) //nolint:gosec // It is this program.
+	run := exec.CommandContext(ctx, program, command)
 	run.Dir = r.Dir
 	run.Env = env
 	run.Stdin = bytes.NewReader(request)
@@ -169,7 +179,7 @@ func execute(ctx context.Context, program string, env []string, r Request) (Resu
 
 	started, err := process.Run(run)
 	if !started {
-		return Result{}, errors.Wrapf(err, "cannot start %q", program)
+		return Result{}, fmt.Errorf("cannot start %q: %w", program, err)
 	}
 
 	a := answer{}
@@ -181,10 +191,10 @@ func execute(ctx context.Context, program string, env []string, r Request) (Resu
 	case isAnswer:
 		return a.Result, nil
 	case run.ProcessState == nil:
-		return Result{}, errors.Wrapf(err, "cannot wait for %q", program)
+		return Result{}, fmt.Errorf("cannot wait for %q: %w", program, err)
 	case outOfMemory.MatchString(stderr.String()):
-		return Result{}, errors.Errorf("the fetch needs more than %s of memory, which is the limit: use a smaller module, or another format of archive", regular.Size(maxMemory))
+		return Result{}, fmt.Errorf("the fetch needs more than %s of memory, which is the limit: use a smaller module, or another format of archive", regular.Size(maxMemory))
 	}
 
-	return Result{}, errors.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
+	return Result{}, fmt.Errorf("the fetch ended without an answer: %s: %s", run.ProcessState, r.message(stderr.String()))
 }

@@ -54,12 +54,6 @@ func TestRunFails(t *testing.T) {
 			program: "/bin/true",
 			want:    "the fetch ended without an answer: exit status 0",
 		},
-		"Recursion": {
-			reason:  "A program that does not call child.Main, and starts another fetch, is stopped.",
-			program: self,
-			env:     []string{stubVariable + "=recurse"},
-			want:    "the program does not call child.Main when it starts",
-		},
 		"Environment": {
 			reason:  "A broken environment is refused.",
 			program: self,
@@ -84,7 +78,6 @@ func TestEnviron(t *testing.T) {
 	t.Parallel()
 
 	ours := []string{
-		"CROSSPLANE_FETCH=1",
 		"TMPDIR=/w/x/tmp",
 		"CROSSPLANE_FETCH_CREDENTIALS=/w/x/credentials",
 		"LC_ALL=C",

@@ -5,13 +5,13 @@
 package fetch
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
@@ -133,12 +133,12 @@ func TestMessage(t *testing.T) {
 		},
 		"Parse": {
 			reason: "The error of an invalid URL may contain a part of the password.",
-			err:    errors.Wrap(parseErr, "x"),
+			err:    fmt.Errorf("x: %w", parseErr),
 			want:   "the address is not a valid URL",
 		},
 		"TooLong": {
 			reason: "A download is limited.",
-			err:    errors.Wrap(&http.MaxBytesError{Limit: 10}, "x"),
+			err:    fmt.Errorf("x: %w", &http.MaxBytesError{Limit: 10}),
 			want:   "the download is longer than 10 bytes",
 		},
 		"Path": {

@@ -6,13 +6,12 @@ package child
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
 
 	getter "github.com/hashicorp/go-getter"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )

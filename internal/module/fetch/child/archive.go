@@ -9,6 +9,8 @@ import (
 	"archive/zip"
 	"compress/bzip2"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,8 +18,6 @@ import (
 	getter "github.com/hashicorp/go-getter"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -45,7 +45,7 @@ func decompressors() map[string]getter.Decompressor {
 		all["tar"+suffix] = decompressor(func(u *unpacker, archive *os.File) error {
 			r, err := decompress(archive)
 			if err != nil {
-				return errors.Wrap(err, "cannot decompress archive")
+				return fmt.Errorf("cannot decompress archive: %w", err)
 			}
 
 			return u.tar(r)
@@ -80,7 +80,7 @@ func (u *unpacker) tar(r io.Reader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return errors.Wrap(err, "cannot read archive")
+			return fmt.Errorf("cannot read archive: %w", err)
 		case h.Typeflag == tar.TypeXGlobalHeader:
 			continue
 		}
@@ -101,7 +101,7 @@ func (u *unpacker) zip(f *os.File) error {
 
 	archive, err := zip.NewReader(f, info.Size())
 	if err != nil {
-		return errors.Wrap(err, "cannot read archive")
+		return fmt.Errorf("cannot read archive: %w", err)
 	}
 
 	for _, f := range archive.File {
@@ -121,14 +121,14 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 
 	r, err := f.Open()
 	if err != nil {
-		return errors.Wrapf(err, "cannot read %q in archive", f.Name)
+		return fmt.Errorf("cannot read %q in archive: %w", f.Name, err)
 	}
 	defer r.Close() //nolint:errcheck // It is only read from.
 
 	if e.mode.Type() == fs.ModeSymlink {
 		target, err := io.ReadAll(io.LimitReader(r, maxLinkTarget))
 		if err != nil {
-			return errors.Wrapf(err, "cannot read %q in archive", f.Name)
+			return fmt.Errorf("cannot read %q in archive: %w", f.Name, err)
 		}
 
 		e.target = string(target)

@@ -17,8 +17,6 @@ import (
 
 	getter "github.com/hashicorp/go-getter"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -32,7 +30,7 @@ func getArtifact(ctx context.Context, a fetch.Artifact, dir, dst string) error {
 	}
 
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return errors.Errorf("the scheme of the artifact is %q: must be http or https", u.Scheme)
+		return fmt.Errorf("the scheme of the artifact is %q: must be http or https", u.Scheme)
 	}
 
 	archive := filepath.Join(dir, "artifact")
@@ -41,7 +39,7 @@ func getArtifact(ctx context.Context, a fetch.Artifact, dir, dst string) error {
 	web.SetClient(&getter.Client{Ctx: ctx})
 
 	if err := web.GetFile(archive, u); err != nil {
-		return errors.Wrap(err, "cannot download")
+		return fmt.Errorf("cannot download: %w", err)
 	}
 
 	if err := verify(archive, a.Digest); err != nil {
@@ -57,7 +55,7 @@ func verify(path, digest string) error {
 
 	hashes := map[string]func() hash.Hash{"sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New}
 	if hashes[algorithm] == nil {
-		return errors.Errorf("cannot verify the digest %q: it must be a sha256, sha384 or sha512", digest)
+		return fmt.Errorf("cannot verify the digest %q: it must be a sha256, sha384 or sha512", digest)
 	}
 
 	f, err := regular.Open(path)
@@ -72,7 +70,7 @@ func verify(path, digest string) error {
 	}
 
 	if got := fmt.Sprintf("%s:%x", algorithm, h.Sum(nil)); !strings.EqualFold(got, digest) {
-		return errors.Errorf("the digest of the artifact is wrong: want %s, got %s", strings.ToLower(digest), got)
+		return fmt.Errorf("the digest of the artifact is wrong: want %s, got %s", strings.ToLower(digest), got)
 	}
 
 	return nil

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package child downloads the module of a fetch.Request in the process that fetch.Run starts. Of
-// the packages without tests only cmd/provider imports it: it links go-getter, and with it the clients
-// of AWS and GCS.
+// the packages without tests only cmd/fetch imports it: it links go-getter, and with it the clients of
+// AWS and GCS.
 package child
 
 import (

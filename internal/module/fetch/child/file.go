@@ -5,12 +5,11 @@
 package child
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 
 	getter "github.com/hashicorp/go-getter"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -31,12 +30,12 @@ func (g *fileGetter) Get(dst string, u *url.URL) error {
 	}
 	// Opening a pipe would block.
 	if info, err := os.Stat(path); err == nil && !info.IsDir() { //nolint:gosec // It may be any that is not private.
-		return errors.Errorf("cannot open %q: not a directory", path)
+		return fmt.Errorf("cannot open %q: not a directory", path)
 	}
 
 	src, err := os.OpenRoot(path)
 	if err != nil {
-		return errors.Wrap(err, "cannot open directory")
+		return fmt.Errorf("cannot open directory: %w", err)
 	}
 	defer src.Close() //nolint:errcheck // It is only read from.
 

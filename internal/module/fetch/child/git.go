@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -21,8 +22,6 @@ import (
 	"strings"
 
 	getter "github.com/hashicorp/go-getter"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
@@ -114,7 +113,7 @@ func getRepositoryFile(dst string, u *url.URL, get func(dst string, u *url.URL) 
 
 	src, err := regular.OpenIn(root, path.Base(u.Path))
 	if err != nil {
-		return errors.Wrap(err, "cannot open file of the repository")
+		return fmt.Errorf("cannot open file of the repository: %w", err)
 	}
 	defer src.Close() //nolint:errcheck // It is only read from.
 
@@ -225,10 +224,14 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 
 	refs, err := git.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", errors.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.String())
+		return "", fmt.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.String())
 	}
 
-	return string(refs), errors.Wrap(err, "cannot run git")
+	if err != nil {
+		return "", fmt.Errorf("cannot run git: %w", err)
+	}
+
+	return string(refs), nil
 }
 
 // useSSHKey makes git, in the environment of this process, use a key in base64. go-getter would

@@ -5,12 +5,11 @@
 package child
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 
 	getter "github.com/hashicorp/go-getter"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An hgGetter clones Mercurial repositories, except private ones of this machine.

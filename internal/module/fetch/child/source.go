@@ -5,9 +5,9 @@
 package child
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
@@ -72,7 +72,7 @@ func (s *source) checkPath(path string) error {
 
 	inside, err := regular.Within(s.request.Private, path)
 	if err != nil {
-		return errors.Wrap(err, "cannot open directory")
+		return fmt.Errorf("cannot open directory: %w", err)
 	}
 
 	if inside {

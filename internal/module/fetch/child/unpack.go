@@ -5,6 +5,8 @@
 package child
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,8 +15,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Limits of a module from an archive or a directory. A module has some kilobytes: a much larger
@@ -66,13 +66,13 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	// The kernel cannot open a longer path, and the time to walk such a tree grows with the square of its
 	// depth.
 	if len(e.name) >= unix.PathMax {
-		return errors.Errorf("the archive has a name with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
+		return fmt.Errorf("the archive has a name with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
 	}
 
 	// os.Root confines all names. The meaning of two dots depends on links, so that they are
 	// refused even where they stay inside.
 	if path.IsAbs(e.name) || slices.Contains(strings.Split(e.name, "/"), "..") {
-		return errors.Errorf("entry %q leads out of the archive", e.name)
+		return fmt.Errorf("entry %q leads out of the archive", e.name)
 	}
 
 	name := path.Clean(e.name)
@@ -84,7 +84,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	}
 
 	if u.entries > u.maxEntries {
-		return errors.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
+		return fmt.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
 	}
 
 	if e.mode.IsDir() {
@@ -108,7 +108,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 		return u.file(name, e.mode, r)
 	}
 
-	return errors.Errorf("entry %q is neither a file, a directory nor a link", e.name)
+	return fmt.Errorf("entry %q is neither a file, a directory nor a link", e.name)
 }
 
 func (u *unpacker) missing(name string) bool {
@@ -144,7 +144,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 	// One more byte than allowed detects a file that is too large.
 	n, err := io.Copy(f, io.LimitReader(r, u.maxBytes-u.bytes+1))
 	if err != nil {
-		return errors.Wrapf(err, "cannot write %q", name)
+		return fmt.Errorf("cannot write %q: %w", name, err)
 	}
 
 	if err := u.count(n); err != nil {
@@ -161,7 +161,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 // count counts bytes that were written, or will be in a copy of the directory.
 func (u *unpacker) count(n int64) error {
 	if u.bytes += n; u.bytes > u.maxBytes {
-		return errors.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
+		return fmt.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
 	}
 
 	return nil
