@@ -105,9 +105,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 }
 
 // completed says whether a reconcile that ended with the supplied Workspace has created or destroyed
-// its infrastructure. The managed reconciler then wants to observe it once more: for most
-// resources, that was only the request. An apply or destroy is complete when it ends. If the Workspace had to wait in the queue for that, it would be
-// gone only after all others.
+// its infrastructure. The managed reconciler then wants to observe it once more: for most resources,
+// that was only the request. An apply or destroy is complete when it ends. If the Workspace had to wait
+// in the queue for that, it would be gone only after all others.
 func (r *Reconciler) completed(o client.Object) bool {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {

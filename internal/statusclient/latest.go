@@ -47,7 +47,8 @@ func WithObject(ctx context.Context, o client.Object) context.Context {
 }
 
 // Written returns the object as its last update of the status has written it. It is called after a
-// reconcile that has read the object. It is nil if there was no such update, or if it is not known what the API server has now.
+// reconcile that has read the object. It is nil if there was no such update, or if it is not known what
+// the API server has now.
 func Written(ctx context.Context) client.Object {
 	if l := latestIn(ctx); l.fresh {
 		return l.o

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 // root of the repository, from the directory of this package.
@@ -62,8 +64,8 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// TestPrograms checks what is built for the image: both CLIs, the provider with its program for downloads, and the documents. The
-// checksums of all modules are verified.
+// TestPrograms checks what is built for the image: both CLIs, the provider with its program for
+// downloads, and the documents. The checksums of all modules are verified.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 
@@ -74,7 +76,7 @@ func TestPrograms(t *testing.T) {
 		`cp "$terraform/terraform" /out/`,
 		`cp "$opentofu/tofu" /out/`,
 		"-o /out/" + provider + " ./cmd/provider",
-		"-o /out/crossplane-terraform-fetch ./cmd/fetch",
+		"-o /out/" + fetch.ProgramName + " ./cmd/fetch",
 		"hack/documents.sh /documents /out/*",
 		"(cd hack/terraform && go mod verify)",
 		"(cd hack/opentofu && go mod verify)",
@@ -162,8 +164,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestName checks that all files that build the provider give it the same name.
-func TestName(t *testing.T) {
+// TestNames checks that all files that build the programs of the provider give them the same names.
+func TestNames(t *testing.T) {
 	t.Parallel()
 
 	text, err := os.ReadFile(root + "/Makefile")
@@ -171,7 +173,9 @@ func TestName(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if want := "provider := $(bin)/" + provider + "\n"; !strings.Contains(string(text), want) {
-		t.Errorf("want %q in the Makefile", want)
+	for _, want := range []string{"provider := $(bin)/" + provider + "\n", "fetch := $(bin)/" + fetch.ProgramName + "\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("want %q in the Makefile", want)
+		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // undeletedState cannot delete the state of a deleted Workspace.
@@ -35,21 +37,23 @@ func undeletedState(t *testing.T, d *deprived) {
 func leftLeases(t *testing.T, d *deprived) {
 	t.Helper()
 
-	ws, e := d.create(t, keptState)
-	expectReady(t, d.c, ws)
-
-	d.takeAway(t)
-	d.c.remove(t, ws)
-	d.expectLogged(t)
-	expectGone(t, d.c, ws)
+	ws := deletedAnyway(t, d)
 	expectGone(t, d.c, stateSecret(ws, d.states, d.ns))
 	expectUnlocked(t, d.c, ws, d.states, d.ns)
-	expectDone(t, e, "created", "destroyed")
 }
 
 // defaultState cannot find out whether a backend has other states than the empty one that init has
 // made. That one stays.
 func defaultState(t *testing.T, d *deprived) {
+	t.Helper()
+
+	deletedAnyway(t, d)
+	expectStates(t, d.c, d.states, d.ns, "default")
+}
+
+// deletedAnyway creates and deletes a Workspace. The missing right is logged, and does not keep the
+// Workspace.
+func deletedAnyway(t *testing.T, d *deprived) workspace.Workspace {
 	t.Helper()
 
 	ws, e := d.create(t, keptState)
@@ -59,8 +63,9 @@ func defaultState(t *testing.T, d *deprived) {
 	d.c.remove(t, ws)
 	d.expectLogged(t)
 	expectGone(t, d.c, ws)
-	expectStates(t, d.c, d.states, d.ns, "default")
 	expectDone(t, e, "created", "destroyed")
+
+	return ws
 }
 
 // orphanLock has an instance that is killed while its CLI makes a state. No command of the CLI

@@ -48,8 +48,8 @@ func eachScope(t *testing.T, run func(t *testing.T, s scope)) {
 	}
 }
 
-// eachCLI runs a test with every CLI at the same time, by the name of its common instance. Use it for behaviour that depends
-// on the CLI, and for the few tests of everything. The others use one CLI each.
+// eachCLI runs a test with every CLI at the same time, by the name of its common instance. Use it for
+// behaviour that depends on the CLI, and for the few tests of everything. The others use one CLI each.
 func eachCLI(t *testing.T, run func(t *testing.T, cli string)) {
 	t.Helper()
 

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 // Find returns the absolute path that the named environment variable holds. The supplied
@@ -87,7 +89,7 @@ func BuildContext(ctx context.Context, root, out, pkg string, flags ...string) e
 // BuildProvider builds the program of the provider, and beside it the one that downloads modules, from
 // the module in the directory root.
 func BuildProvider(ctx context.Context, root, out string, flags ...string) error {
-	beside := filepath.Join(filepath.Dir(out), "crossplane-terraform-fetch")
+	beside := filepath.Join(filepath.Dir(out), fetch.ProgramName)
 
 	return errors.Join(
 		BuildContext(ctx, root, out, "./cmd/provider", flags...),

@@ -30,8 +30,8 @@ import (
 )
 
 const (
-	// programName is the name of the program in the image: see cmd/fetch.
-	programName = "crossplane-terraform-fetch"
+	// ProgramName is the name of the program that downloads modules: see cmd/fetch.
+	ProgramName = "crossplane-terraform-fetch"
 
 	// command is the argument that makes the program fetch a module.
 	command = "fetch-module"
@@ -135,11 +135,12 @@ func Program() (string, error) {
 		return "", fmt.Errorf("cannot find the program that is running: %w", err)
 	}
 
-	return filepath.Join(filepath.Dir(self), programName), nil
+	return filepath.Join(filepath.Dir(self), ProgramName), nil
 }
 
-// Run fetches a module. program is the path of a program that calls Serve. env is the environment of the fetch. Run only replaces what would make git ask for
-// input, or use other directories, repositories or credentials than those of this fetch.
+// Run fetches a module. program is the path of a program that calls Serve. env is the environment of
+// the fetch. Run only replaces what would make git ask for input, or use other directories, repositories
+// or credentials than those of this fetch.
 //
 // When ctx ends, the process is killed, and with it git and all other programs that it started.
 // The same happens when this process dies. The error is one line, without credentials.
@@ -179,7 +180,7 @@ func execute(ctx context.Context, program string, env []string, r Request) (Resu
 
 	started, err := process.Run(run)
 	if !started {
-		return Result{}, fmt.Errorf("cannot start %q: %w", program, err)
+		return Result{}, fmt.Errorf("cannot start %q: it must be beside the program of the provider, as in the image: %w", program, err)
 	}
 
 	a := answer{}

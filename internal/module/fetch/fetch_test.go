@@ -39,9 +39,9 @@ func TestRunFails(t *testing.T) {
 		want    string
 	}{
 		"NoProgram": {
-			reason:  "The message names a program that cannot be started.",
+			reason:  "The message names a program that cannot be started, and the remedy.",
 			program: "/none",
-			want:    `cannot start "/none"`,
+			want:    `cannot start "/none": it must be beside the program of the provider, as in the image: fork/exec /none: no such file or directory`,
 		},
 		"Crash": {
 			reason:  "The message contains the output of a crash, in one line.",

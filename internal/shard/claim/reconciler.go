@@ -93,9 +93,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // StillWaits decides again for a Workspace that waits. If it has to wait still, StillWaits returns the
-// delay of its next check. o may come from the cache: a later change of its claim is another
-// event. A check may read the Lease, but not the Workspace. For a Workspace that does not wait yet, the answer is false: most claims that an unsharded
-// instance finds are those of dead instances, and StillWaits and Reconcile would both read their Leases.
+// delay of its next check. o may come from the cache: a later change of its claim is another event. A
+// check may read the Lease, but not the Workspace. For a Workspace that does not wait yet, the answer is
+// false: most claims that an unsharded instance finds are those of dead instances, and StillWaits and
+// Reconcile would both read their Leases.
 func (r *Reconciler) StillWaits(ctx context.Context, o Object) (time.Duration, bool) {
 	name := ref{kind: r.kind, key: client.ObjectKeyFromObject(o)}
 	if !r.claims.waits.has(name, o.GetUID()) {

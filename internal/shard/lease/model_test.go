@@ -99,8 +99,8 @@ type process struct {
 	status status
 	paused bool
 
-	// runs says that it runs the CLI. A run can outlive its process for a moment. checked says that, since it claimed the Workspace, it has
-	// made sure that there is no unsharded instance.
+	// runs says that it runs the CLI. A run can outlive its process for a moment. checked says that, since
+	// it claimed the Workspace, it has made sure that there is no unsharded instance.
 	runs, checked bool
 
 	// age of the last renewal that it knows of, while it leads or ends. long says whether that

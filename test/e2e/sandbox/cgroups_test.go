@@ -72,8 +72,8 @@ func TestParseHierarchies(t *testing.T) {
 	}
 }
 
-// TestControllers checks that a hierarchy of version 2 gets the controllers that it lacks, and loses them in the end. The
-// files of a kernel add up what is written to them.
+// TestControllers checks that a hierarchy of version 2 gets the controllers that it lacks, and loses them
+// in the end. The files of a kernel add up what is written to them.
 func TestControllers(t *testing.T) {
 	t.Parallel()
 

@@ -27,8 +27,8 @@ import (
 // patience is how long the program may take to end after SIGTERM.
 const patience = 30 * time.Second
 
-// PIDFile is the name of the file in the directory of a sandbox that has the PID of its first process. Programs outside
-// can enter its namespaces.
+// PIDFile is the name of the file in the directory of a sandbox that has the PID of its first process.
+// Programs outside can enter its namespaces.
 const PIDFile = "pid"
 
 // Options of a sandbox.
