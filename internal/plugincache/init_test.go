@@ -67,6 +67,7 @@ func TestObserve(t *testing.T) {
 			{reason: "The plugin cache is empty.", module: require("a", "1.0.0"), want: []bool{false}},
 			{reason: "The first init has shared it.", module: require("a", "1.0.0"), want: []bool{true}},
 			{reason: "Nothing has used this package.", module: require("b", "1.0.0"), want: []bool{false}},
+			{reason: "Both are shared.", module: require("a", "1.0.0") + `provider "b" {}`, want: []bool{true, true}},
 		} {
 			var got []bool
 

@@ -69,6 +69,7 @@ func TestTail(t *testing.T) {
 		"Fits":      {reason: "All of it fits.", writes: []string{"ab\n", "cd"}, want: "ab\ncd"},
 		"Cut":       {reason: "Whole lines are removed at the front.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n", "dd\n"}, want: "cccc\ndd\n"},
 		"CutExact":  {reason: "A line that fits exactly stays.", writes: []string{"aaaa\n", "bbbb\n", "cccc\n"}, want: "bbbb\ncccc\n"},
+		"CutOne":    {reason: "A line is removed for one byte.", writes: []string{"aaaa\n", "bbbb\nc"}, want: "bbbb\nc"},
 		"CutTwice":  {reason: "Removed lines stay removed.", writes: []string{strings.Repeat("a", 25), "aaaa\nb", "b\n"}, want: "bb\n"},
 		"TooLong":   {reason: "A line that does not fit is removed as well.", writes: []string{"a\n", strings.Repeat("b", 20) + "\n"}},
 		"OneWrite":  {reason: "The size of a write does not matter.", writes: []string{strings.Repeat("a\n", 50)}, want: "a\na\na\na\na\n"},
