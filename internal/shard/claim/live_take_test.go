@@ -197,18 +197,36 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 	f.start(t)
 
 	f.leases.state = lease.Dead
+	unsharded := New(shard.ID{}, "", f.leases, oldReader{f}, f.live, f.claims.Options)
 
 	for _, tc := range []struct {
 		reason           string
 		claim            Claim
 		previousWasOther bool
 		hosts            []string
+		forUnsharded     []string // before this instance takes it
 	}{
-		{reason: "An earlier incarnation of this instance had the same disk.", claim: Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"}, hosts: []string{"host-1"}},
-		{reason: "Another instance had another disk.", claim: another("host-2_1f33"), previousWasOther: true, hosts: []string{"host-2", "host-1"}},
-		{reason: "The previous owner is unknown.", previousWasOther: true, hosts: []string{"host-2", "host-1"}},
+		{
+			reason: "An earlier incarnation of this instance had the same disk.",
+			claim:  Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"},
+			hosts:  []string{"host-1"}, forUnsharded: []string{"host-1"},
+		},
+		{
+			reason: "Another instance had another disk.",
+			claim:  another("host-2_1f33"), previousWasOther: true,
+			hosts: []string{"host-2", "host-1"}, forUnsharded: []string{"host-1", "host-2"},
+		},
+		{
+			reason: "The previous owner is unknown.", previousWasOther: true,
+			hosts: []string{"host-2", "host-1"}, forUnsharded: []string{"host-2", "host-1"},
+		},
 	} {
 		f.claimFor(t, tc.claim)
+
+		hosts, _ := unsharded.Abandoned(f.ws)
+		if diff := cmp.Diff(tc.forUnsharded, hosts); diff != "" {
+			t.Errorf("%s\nAbandoned(...) of an unsharded instance: -want, +got:\n%s", tc.reason, diff)
+		}
 
 		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.ServedByOtherBefore(f.ws) {
 			t.Errorf("%s\nit is not held, but since %s after %q", tc.reason, since, hosts)
