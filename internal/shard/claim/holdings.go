@@ -59,12 +59,9 @@ func newHoldings(release func(ref)) *holdings {
 
 // holds says whether the Workspace is held and not about to be released.
 func (h *holdings) holds(r ref, uid types.UID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	e := h.of(r, uid)
 
-	e, ok := h.held[r]
-
-	return ok && e.uid == uid && !e.leaving
+	return e.uid != "" && !e.leaving
 }
 
 // of returns the holding of a Workspace, or the zero value if it is not held.
@@ -94,21 +91,25 @@ func (h *holdings) begin(r ref, uid types.UID) bool {
 	return true
 }
 
-// end ends the work, or the write of the claim, that made the Workspace busy.
-func (h *holdings) end(r ref) {
+// change calls fn with the holding of a Workspace, if it is held.
+func (h *holdings) change(r ref, fn func(e *holding)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	e, ok := h.held[r]
-	if !ok {
-		return
+	if e, ok := h.held[r]; ok {
+		fn(e)
 	}
+}
 
-	e.busy = false
+// end ends the work, or the write of the claim, that made the Workspace busy.
+func (h *holdings) end(r ref) {
+	h.change(r, func(e *holding) {
+		e.busy = false
 
-	if e.leaving {
-		h.release(r)
-	}
+		if e.leaving {
+			h.release(r)
+		}
+	})
 }
 
 // add adds a Workspace before its claim is written, because it may leave right after the write. It is
@@ -135,24 +136,18 @@ func (h *holdings) add(r ref, uid types.UID, previousWasOther bool) bool {
 
 // accept records that the claim on an added Workspace has been written.
 func (h *holdings) accept(r ref) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if e, ok := h.held[r]; ok {
-		e.claimed = true
-	}
+	h.change(r, func(e *holding) { e.claimed = true })
 }
 
 // refuse records that the claim on an added Workspace was not written. A Workspace stays held if an
 // earlier write of its claim succeeded. It was read without that claim: either the cache was behind, and
 // the claim still has to be released, or a person has removed the claim, and the release finds none.
 func (h *holdings) refuse(r ref) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if e, ok := h.held[r]; ok && !e.claimed {
-		delete(h.held, r)
-	}
+	h.change(r, func(e *holding) {
+		if !e.claimed {
+			delete(h.held, r)
+		}
+	})
 }
 
 // leave releases a Workspace at once or at the end of the work in progress. It returns false if that
@@ -179,12 +174,7 @@ func (h *holdings) leave(r ref, uid types.UID) bool {
 // doubt leaves a Workspace whose claim may have been written, or may still be. o is the Workspace
 // before that. It is busy with the write, so that its release follows at the end.
 func (h *holdings) doubt(r ref, o Object) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if e, ok := h.held[r]; ok {
-		e.unsure, e.leaving = o, true
-	}
+	h.change(r, func(e *holding) { e.unsure, e.leaving = o, true })
 }
 
 // leavable returns the UID of a Workspace that is to be released, and the Workspace before the write of
